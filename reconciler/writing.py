@@ -106,6 +106,15 @@ def create_folder(target: Path, *, mode: int = 0o777) -> None:
     written_place(target).mkdir(mode=mode, parents=True, exist_ok=True)
 
 
+def sync_folder(target: Path) -> None:
+    """Make sure that a power cut leaves the names in a folder as they are now: a file that was synced can still lose its name."""
+    folder = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 @contextmanager
 def _folder_of(target: Path) -> Iterator[tuple[int, str]]:
     """A descriptor of the folder of a file, and the name of the file in it."""

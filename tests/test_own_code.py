@@ -10,8 +10,8 @@ import pytest
 @pytest.mark.parametrize(
     "module",
     [
-        "client.pacing", "client.retry", "plan.siblings.moves", "plan.steps.graph", "report.layout", "state.lease",
-        "state.tables.migrations", "state.uninterrupted", "text.redact", "yamltext", "yamltext.format", "yamltext.tree",
+        "client.pacing", "client.retry", "plan.siblings.moves", "plan.steps.graph", "report.layout", "state.connection", "state.lease",
+        "state.tables.migrations", "text.redact", "yamltext", "yamltext.format", "yamltext.tree",
     ],
 )  # fmt: skip
 def test_a_module_that_a_library_could_replace_says_why_it_is_our_own(module: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 
-from reconciler.client import Broken, NotSent, Request, Response
+from reconciler.client import Broken, NeverSent, Request, Response
 from reconciler.client.pacing import TooLate
 
 
@@ -23,7 +23,7 @@ class Through:
             answer = await self.inner.handle_async_request(asked)
             body = await answer.aread()
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            raise NotSent(str(error)) from None
+            raise NeverSent(str(error)) from None
         except (httpx2.HTTPError, OSError) as error:
             raise Broken(str(error) or "the connection was lost") from None
         headers = {name: value for name, value in answer.headers.items() if name != "content-encoding"}  # it is decompressed

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 from urllib.parse import parse_qs
 
-from benchmarks.service.http import Connection, Encoded, serve
+from benchmarks.service.http import Encoded, ServedConnection, serve
 
 PAGE_MAX = 1000
 
@@ -61,4 +61,4 @@ class Kong:
 
 if __name__ == "__main__":
     kong, latency = Kong(int(sys.argv[1])), float(sys.argv[2]) / 1000
-    asyncio.run(serve(lambda port: Connection(kong.answer, lambda method, target: None, latency)))
+    asyncio.run(serve(lambda port: ServedConnection(kong.answer, lambda method, target: None, latency)))

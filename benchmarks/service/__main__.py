@@ -11,7 +11,7 @@ from functools import cache, partial
 
 from benchmarks.service.answers import Service, encode
 from benchmarks.service.contents import before, contents
-from benchmarks.service.http import Connection, Encoded, serve
+from benchmarks.service.http import Encoded, ServedConnection, serve
 
 
 def control(service: Service, method: str, target: str) -> Encoded | None:
@@ -44,8 +44,8 @@ def main() -> None:
     def service(port: int) -> Service:
         return Service(fill, f"http://127.0.0.1:{port}")
 
-    def connect(port: int) -> Connection:
-        return Connection(service(port).answer, partial(control, service(port)), arguments.latency / 1000)
+    def connect(port: int) -> ServedConnection:
+        return ServedConnection(service(port).answer, partial(control, service(port)), arguments.latency / 1000)
 
     asyncio.run(serve(connect, arguments.port))
 

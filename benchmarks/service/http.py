@@ -16,7 +16,7 @@ Answer = Callable[[str, str, bytes], Encoded]
 """From a method, a target and a body."""
 
 
-class Connection(asyncio.Protocol):
+class ServedConnection(asyncio.Protocol):
     """One connection: a request at a time. `control`: answers at once, where it knows the target."""
 
     def __init__(self, answer: Answer, control: Callable[[str, str], Encoded | None], latency: float) -> None:
@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(f"{head}\r\n".encode() + body)
 
 
-async def serve(connect: Callable[[int], Connection], port: int = 0) -> None:
+async def serve(connect: Callable[[int], ServedConnection], port: int = 0) -> None:
     """Print the port when it is ready, then serve until standard input ends. `connect`: from the port to a new connection."""
     loop = asyncio.get_running_loop()
     chosen: list[int] = []

@@ -15,7 +15,7 @@ from reconciler.apply.evidence import parts
 from reconciler.apply.expected import Expectations
 from reconciler.apply.task import Task
 from reconciler.client import Answer
-from reconciler.model import Binding, Desired, Intent, Observed, Origin, SiblingPlace, Step, StepResult, StepStatus
+from reconciler.model import Binding, Desired, Intent, Observed, Origin, Position, Step, StepResult, StepStatus
 from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, substitute
 from reconciler.plan.containment import Key
 from reconciler.plan.matching.identity import identify
@@ -94,15 +94,15 @@ class Answers:
         self.group.settle(IntentEnding(intent.id, "done", None, bind=bind, rename=step.renames, after={step.address: {**writes, **top}}))
         return StepResult(step, StepStatus.DONE)
 
-    def _end(self, address: Address) -> SiblingPlace:
+    def _end(self, address: Address) -> Position:
         """The position of an object transferred to its root: after everything placed there, in the sequence of the transfers.
 
         A run that continues this one must see the same order: otherwise it moves other siblings, and the resulting order is undefined.
         """
-        root = str(address.root)
+        root = address.root
         places = [binding.place for at, binding in self.bindings.items() if at not in self.transfer_order]
         known = [place.index for place in places if place is not None and place.parent == root]
-        return SiblingPlace(root, max(known, default=-1) + 1 + self.transfer_order[address])
+        return Position(root, max(known, default=-1) + 1 + self.transfer_order[address])
 
     def _on_update(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> StepResult:
         old, id = self.bindings[step.address], str(intent.target)
@@ -215,8 +215,8 @@ def managed(desired: Desired, address: Address, writes: Mapping[str, Any]) -> di
 def renamed(binding: Binding, renames: Mapping[Address, Address]) -> Binding:
     """The binding under its new address, and where it was placed under the new one of that."""
     place = binding.place
-    parent = renames.get(Address.parse(place.parent)) if place is not None and place.parent else None
-    moved = replace(place, parent=str(parent)) if place is not None and parent is not None else place
+    parent = renames.get(place.parent) if place is not None and place.parent is not None else None
+    moved = replace(place, parent=parent) if place is not None and parent is not None else place
     return replace(binding, address=renames[binding.address], place=moved)
 
 

@@ -17,11 +17,11 @@ from click.shell_completion import CompletionItem
 
 from reconciler.config.keys import project_file
 from reconciler.regular_file import open_regular
-from reconciler.state.tables.direct import recorded_runs, tracked_addresses
+from reconciler.state.store import recorded_runs, tracked_addresses
+from reconciler.text.state_urls import file_of
 
 CANDIDATES_MAX: Final = 1000
 STATE: Final = "RECONCILER_STATE"
-_SQLITE: Final = "sqlite:///"
 _PROJECT: Final = re.compile(r"""^project:[ \t]+["']?([A-Za-z0-9._-]+)["']?[ \t]*(?:#.*)?\r?$""", re.MULTILINE)
 _STATE_KEY: Final = re.compile(rb"""state["']?[ \t]*:""")
 _STATE_LINE: Final = re.compile(rb"""^state:[ \t]+["']?sqlite:///([^\s"'#?]+)["']?[ \t]*(?:#.*)?\r?$""", re.MULTILINE)
@@ -112,8 +112,8 @@ def _state(params: dict[str, Any]) -> tuple[Path | None, str]:
 def state_path(root: Path, text: bytes, given: str | None) -> Path | None:
     """The file of the state, as far as it is known without evaluating YAML. `text`: the project file; `given`: the URL that was passed."""
     if given:
-        path = given.removeprefix(_SQLITE)
-        return Path(path) if path != given and path and "?" not in path else None
+        path = file_of(given)
+        return Path(path) if path and "?" not in path else None
     keys, lines = _STATE_KEY.findall(text), _STATE_LINE.findall(text)
     if not keys:
         return root / ".reconciler" / "state.db"

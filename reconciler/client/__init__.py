@@ -31,7 +31,7 @@ from reconciler.client.service import Writer as Writer
 from reconciler.client.settings import ClientSettings as ClientSettings
 from reconciler.client.settings import normalise as normalise
 from reconciler.client.transport import Broken as Broken
-from reconciler.client.transport import NotSent as NotSent
+from reconciler.client.transport import NeverSent as NeverSent
 from reconciler.client.transport import Request as Request
 from reconciler.client.transport import Response as Response
 from reconciler.client.transport import Transport as Transport

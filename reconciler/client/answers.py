@@ -1,8 +1,8 @@
 """Answers to GETs, and which of them are known already.
 
-An apply reads the organization twice: once to find out what changed outside, and once more to plan. `keeping` remembers the answers of the
-first reading, and `giving` hands each of them out once in the second, so that no request is sent twice within seconds. What is asked for
-again after that is asked for because it may have changed, so it is sent.
+An apply reads the organization twice: to find out what was changed outside Reconciler, and to plan. `keeping` remembers the answers of the
+first reading, and `giving` returns each of them once in the second, so that no request is sent twice within seconds. What is requested
+again after that is requested because it may have changed, so it is sent.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class Conversation:
                 return Answer(status, outcome.body, outcome.hints.date)
             # It stays in doubt whatever later answers say: a second move may be refused because the first one was done.
             in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
-            # While the breaker is open other operations are told at once, so this one does not wait for the service either.
+            # While the breaker is open all other operations fail at once, so this one does not wait for the service either.
             if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
                 raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
         raise AssertionError("unreachable")

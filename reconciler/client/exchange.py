@@ -19,7 +19,7 @@ from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
 from reconciler.client.retry import AttemptFault, Result
 from reconciler.client.settings import ClientSettings
-from reconciler.client.transport import Broken, InTime, NotSent, Request, Response, Transport
+from reconciler.client.transport import Broken, InTime, NeverSent, Request, Response, Transport
 from reconciler.text.redact import Mask
 from reconciler.text.unreadable import readable
 
@@ -82,7 +82,7 @@ class Exchange:
         headers = self._headers if content is None else self._headers_of_json
         try:
             response = await self._transport.send(Request(method, url, headers, content, seconds / 2, self._max_body, in_time))
-        except NotSent as error:
+        except NeverSent as error:
             return AttemptOutcome(AttemptFault.NOT_SENT, f"the service cannot be reached: {error}")
         except Broken as error:
             return AttemptOutcome(AttemptFault.BROKEN, str(error))

@@ -3,7 +3,7 @@
 The rest of the client decides by these three outcomes what may be sent again, so each has exactly one meaning:
 
     Response   an answer arrived, as far as its body is needed
-    NotSent    proven: no connection was opened for this request, so the service cannot have seen it
+    NeverSent    proven: no connection was opened for this request, so the service cannot have seen it
     Broken     anything else: the request may have been carried out
 
 `wire` implements it on aiohttp; tests implement it on a sandbox in their own process. Forbidden: retries, redirects, cookies, logs.
@@ -37,7 +37,7 @@ class Request:
     content: bytes | None = field(repr=False)
     # Seconds for connecting, less than for the whole exchange: a host that never answers a connection is known not to have the request.
     connect_seconds: float
-    # Bytes of a body that are of use; of a longer one so much arrives that its size is evident.
+    # Bytes of a body that are of use. A longer one is read only until its size is evident.
     body_max: int
     in_time: InTime = always
 
@@ -51,7 +51,7 @@ class Response:
     body: bytes
 
 
-class NotSent(Exception):
+class NeverSent(Exception):
     """No connection was opened for the request. The message says why, and is safe to print."""
 
 
@@ -63,7 +63,7 @@ class Transport(Protocol):
     """Sends each request exactly once."""
 
     async def send(self, request: Request) -> Response:
-        """The response. Raises `NotSent`, `Broken`, or `TooLate` if `in_time` did not allow it to be sent."""
+        """The response. Raises `NeverSent`, `Broken`, or `TooLate` if `in_time` did not allow it to be sent."""
 
     async def close(self) -> None:
         """Close all connections."""

@@ -2,7 +2,7 @@
 
     Exchange --Request--> Wire.send -> ClientSession -> _truthfully -> _Connector -> socket
              <-Response-- body, bounded                 |              checks the deadline before the first byte
-                                                        every error of aiohttp becomes NotSent or Broken
+                                                        every error of aiohttp becomes NeverSent or Broken
 
 aiohttp by itself does three things that a program must not do whose `PUT` may create an object:
 
@@ -32,7 +32,7 @@ from yarl import URL
 from reconciler.certificates import tls_context
 from reconciler.client.pacing import TooLate
 from reconciler.client.proxy import proxy_for
-from reconciler.client.transport import Broken, InTime, NotSent, Request, Response, always
+from reconciler.client.transport import Broken, InTime, NeverSent, Request, Response, always
 
 KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write to a closing connection
 CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have received the request
@@ -148,12 +148,12 @@ async def _body(response: aiohttp.ClientResponse, body_max: int) -> bytes:
 
 
 async def _truthfully(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Send a request; every error becomes `NotSent`, `Broken` or `TooLate`."""
+    """Send a request; every error becomes `NeverSent`, `Broken` or `TooLate`."""
     try:
         return await send(request)
     # Only these come from the connector, before there is a connection. A connection that is reset later is another ClientOSError.
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
-        failure: Exception = NotSent(_connect_trouble(error))
+        failure: Exception = NeverSent(_connect_trouble(error))
     except Exception as error:  # whatever the error, the request may have been sent, unless it was late
         late = TooLate in (type(error), type(error.__cause__))
         garbled = isinstance(error, aiohttp.ClientResponseError)

@@ -29,6 +29,7 @@ from reconciler.config.keys import (
 from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
 from reconciler.config.source.problems import Problems, described, empty, report_form, shown, untainted, wrong_form
 from reconciler.model import Desired, Ignore, Source
+from reconciler.text.state_urls import file_of, url_of
 from reconciler.text.suggest import closest, did_you_mean, one_of
 
 CreateStrategy = Literal["snapshot"]
@@ -272,12 +273,11 @@ def databases(top: Map, root: Path) -> list[Path]:
     """The files of the state and of the sandbox, as far as they are known already: `file()` returns neither."""
     # A silent reader: `read_settings` reports what is wrong with them, after their expressions are evaluated.
     keys = KeyReader("", top.entries, Problems([]))
-    sandbox, state = keys.map(SERVICE)[SANDBOX], _state(keys.values([STATE_KEY])["state"], root).partition("sqlite:///")[2]
+    sandbox, state = keys.map(SERVICE)[SANDBOX], file_of(_state(keys.values([STATE_KEY])["state"], root))
     return [root / DEFAULT_STATE, *([Path(state)] if state else []), *([root / sandbox] if sandbox is not None else [])]
 
 
 def _state(url: str | None, root: Path) -> str:
     """The URL of the state, with the path of a file made absolute."""
-    if url is None:
-        return f"sqlite:///{root / DEFAULT_STATE}"
-    return f"sqlite:///{root / url.removeprefix('sqlite:///')}" if url.startswith("sqlite:///") else url
+    path = DEFAULT_STATE if url is None else file_of(url)
+    return url_of(root / path) if path else str(url)

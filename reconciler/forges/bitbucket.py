@@ -59,6 +59,7 @@ class Bitbucket:
     @understood
     def has_run(self, run: Run) -> bool | None:
         """Whether a pipeline of this pull request has that number. Which attempts there were is not known, so none of the job's own."""
+        # A step of the same pipeline may have run again, and only this job's own attempt is known.
         if run[0] == self._run[0]:
             return None
         try:

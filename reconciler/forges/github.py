@@ -74,6 +74,7 @@ class GitHub:
         data = ask("POST", self._graphql, data={"query": query, "variables": variables}).data
         if isinstance(data, dict) and data.get("errors"):
             says = self._talk.says(message(data))
+            # GraphQL has no 403: what the token may not do is an error in a 200.
             if "not accessible" in says:
                 raise NotAllowed(f"GitHub answered: {says}", id="RC-forge-not-permitted")
             raise ForgeError(f"GitHub answered: {says}", id="RC-forge-refused")
@@ -138,6 +139,7 @@ class GitHub:
 def _is_own(node: dict[str, Any], viewer: str) -> bool:
     if node.get("viewerDidAuthor"):
         return True
+    # In GraphQL the login of an app has no `[bot]`. A person can have the same name, so the type must agree.
     author = node.get("author") or {}
     bot = viewer.endswith("[bot]")
     return author.get("login") == viewer.removesuffix("[bot]") and (author.get("__typename") == "Bot") is bot

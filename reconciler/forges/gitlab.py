@@ -89,6 +89,7 @@ class GitLab:
         reply = self._talk.write("POST", f"{self._at}/award_emoji", data={"name": EMOJI}, accepted=OK | {400, 403, 404, 409, 422})
         if reply.status == 403:
             return None
+        # Two requests at once can both succeed, so the list decides: the lowest id has the turn, and the other one removes its own.
         own = [item for item in self._listed("award_emoji", {}) if item["name"] == EMOJI and item["user"]["id"] == user]
         first = min(own, key=lambda item: int(item["id"]), default=None)
         if first is None:

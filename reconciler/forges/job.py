@@ -62,6 +62,7 @@ def _graphql(api: str, environ: Mapping[str, str]) -> str:
     """The URL of GraphQL, which must have the host of the API, because it receives the token."""
     beside = api.removesuffix("/v3") + "/graphql"
     given = checked_api("GITHUB_GRAPHQL_URL", environ.get("GITHUB_GRAPHQL_URL") or beside)
+    # Variables of a pull request's job can be set by its author; the token must not follow them to another host.
     if urlsplit(given)[:2] != urlsplit(api)[:2]:
         raise UsageError("GITHUB_GRAPHQL_URL and GITHUB_API_URL name different hosts, and the token is sent to one only", id="RC-forge-url")
     return given

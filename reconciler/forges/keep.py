@@ -51,6 +51,7 @@ class UpkeepResult:
 def keep(forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: BlockingClock) -> UpkeepResult:
     """Write the parts of a job to their comments. Raises `ForgeError`, and `TooLong` of the comment's body."""
     known, runs = forge.comments(), Runs(forge)
+    # Most jobs find their part as it should be. They need no turn, so they delay nobody.
     due = upkeep(known, numbered(known, mine), mode, refused=runs.refused(known, mine))
     if not due.steps:
         return UpkeepResult(0, due.superseded, due.short)
@@ -70,6 +71,7 @@ class Runs:
         for claim in claims(known, mine):
             run = claim[1]
             if run not in self._known:
+                # A comment can claim any number of runs, and each question is a request.
                 self._known[run] = self._forge.has_run(run) if len(self._known) < ASKED_MAX else None
             if self._known[run] is not True:
                 self.unconfirmed[claim] = self._known[run]
@@ -105,6 +107,7 @@ class _Keeping:
                 self._do(due)
             except TryAgain as error:
                 trouble = error
+            # Without a turn the jobs of one push meet again and again; each steps aside for a random while, longer every time.
             if not self.turn.exclusive:
                 self.clock.sleep(min(8.0, 0.25 * 1.5**number) * (0.5 + self.clock.chance()))
         hint = "Run it again, or use --separate so that each project has a comment of its own."
@@ -116,6 +119,7 @@ class _Keeping:
             self.began = self.clock.monotonic()
             known = self.forge.comments()
             self.took = self.clock.monotonic() - self.began
+            # A list may lag behind a create. Without waiting, the comment that is missing from it would be created a second time.
             shown = {item.id for item in known}
             self.created = {id: missing + 1 for id, missing in self.created.items() if id not in shown and missing + 1 < UNSEEN}
             if not self.created:
@@ -124,6 +128,7 @@ class _Keeping:
 
     def _do(self, due: Upkeep) -> None:
         for step in due.steps:
+            # What was read too long ago is not written: another job's part, written meanwhile, would be lost with it.
             if not self.turn.exclusive and self.clock.monotonic() - self.began > max(FRESH, 2 * self.took):
                 return
             self.tried += 1

@@ -104,11 +104,13 @@ class Talk:
 
     def _send(self, method: str, path: str, query: Mapping[str, str] | None, data: Any) -> Reply:
         url = path if "://" in path else self._base + path
+        # Bitbucket's next page is a URL in the body of an answer. On another host it would receive the token.
         if urlsplit(url)[:2] != urlsplit(self._base)[:2]:
             raise ForgeError(f"{self.name} answered with the URL of another host, which is not followed", id="RC-forge-redirect")
         ends = self._clock.monotonic() + WHOLE_SECONDS
         content = bytearray()
         with self._http.stream(method, url, params=query, json=data) as response:
+            # The library's limits are for each step; a body that trickles in passes all of them.
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > BODY_MAX or self._clock.monotonic() > ends:
@@ -158,6 +160,7 @@ class Talk:
         graphql = isinstance(errors, list) and any(isinstance(error, dict) and error.get("type") == "RATE_LIMITED" for error in errors)
         if not limited and not graphql:
             return None
+        # Times in headers are by the forge's clock; the machine of a CI job may be minutes off.
         now = reply.at or self._clock.wall()
         if after is not None:
             moment = float(after) + now if after.isascii() and after.isdecimal() else _epoch(after)
@@ -168,6 +171,7 @@ class Talk:
 
     def _wait(self, seconds: float, trouble: str) -> None:
         """Wait, within the time that a run may wait."""
+        # All waits of a job together: a limit of an hour must fail the job now, and not use up its minutes.
         if self._waited + seconds > PATIENCE:
             until = datetime.fromtimestamp(self._clock.wall() + min(seconds, 10.0**9), UTC)
             raise ForgeError(trouble, id="RC-forge-failing", hint=f"Try again after {until:%H:%M} UTC.")

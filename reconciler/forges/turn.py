@@ -44,6 +44,7 @@ def _taken(turns: Turns, clock: BlockingClock) -> tuple[Taken, float] | None:
     """The turn, and when it was requested; None if the token may not take one."""
     ends, pause = clock.monotonic() + PATIENCE, 0.3
     while clock.monotonic() < ends:
+        # The turn counts from before the request: the forge may have created the reaction long before its answer arrived.
         asked = clock.monotonic()
         try:
             answer = turns.take()
@@ -51,6 +52,7 @@ def _taken(turns: Turns, clock: BlockingClock) -> tuple[Taken, float] | None:
             continue
         if not isinstance(answer, Busy):
             return None if answer is None else (answer, asked)
+        # Its owner was killed, or it has noticed by itself that its turn is over (`exclusive`).
         if answer.seconds > EXPIRY:
             with suppress(ForgeError):
                 turns.free(answer.id)

@@ -133,13 +133,13 @@ class Moves:
 
     def _order(self, host: Address, staying: Sequence[LocatedResource], arrived: Sequence[LocatedResource]) -> list[LocatedResource]:
         """Everything in a list in its current order, as far as it is known; arrivals are placed next to siblings of their kind."""
-        standings = current_order(staying, str(host))
+        standings = current_order(staying, host)
         for resource in sorted(arrived, key=lambda resource: (resource.rank is None, resource.rank or 0)):
             ranked = [(at, other.rank) for at, other in enumerate(standings) if other.kind is resource.kind and other.rank is not None]
             before = [at for at, rank in ranked if resource.rank is not None and rank < resource.rank]
             behind = [at for at, rank in ranked if resource.rank is not None and rank > resource.rank]
             standings.insert(before[-1] + 1 if before else behind[0] if behind else len(standings), resource)
-        return current_order(standings, str(host))
+        return current_order(standings, host)
 
     def _move(self, address: Address, row: Row, behind: Address | None) -> None:
         host = row[0]

@@ -47,7 +47,6 @@ from reconciler.model.plan import ForbiddenRequest as ForbiddenRequest
 from reconciler.model.plan import Forecast as Forecast
 from reconciler.model.plan import Plan as Plan
 from reconciler.model.plan import PlanCost as PlanCost
-from reconciler.model.plan import SiblingSpot as SiblingSpot
 from reconciler.model.plan import StateUpdate as StateUpdate
 from reconciler.model.plan import Step as Step
 from reconciler.model.plan import Unmanaged as Unmanaged
@@ -60,8 +59,7 @@ from reconciler.model.state import Before as Before
 from reconciler.model.state import Binding as Binding
 from reconciler.model.state import Intent as Intent
 from reconciler.model.state import Origin as Origin
-from reconciler.model.state import SiblingPlace as SiblingPlace
-from reconciler.model.state import SiblingPosition as SiblingPosition
+from reconciler.model.state import Position as Position
 from reconciler.model.state import State as State
 from reconciler.model.violation import RULES as RULES
 from reconciler.model.violation import Concern as Concern

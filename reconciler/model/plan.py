@@ -13,7 +13,7 @@ from reconciler.model.actual import Unknown
 from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules
 from reconciler.model.source import Source
-from reconciler.model.state import Before, Binding, SiblingPlace
+from reconciler.model.state import Before, Binding, Position
 from reconciler.model.violation import Violation
 from reconciler.resource import UNSET
 
@@ -61,14 +61,6 @@ class Delta:
 
 
 @dataclass(frozen=True)
-class SiblingSpot:
-    """A position among siblings: the parent's address (None at the root) and the previous managed sibling's (None for the first)."""
-
-    parent: Address | None
-    previous: Address | None
-
-
-@dataclass(frozen=True)
 class Change:
     """One address and what happens to it."""
 
@@ -79,9 +71,9 @@ class Change:
     # What differs, in the order of the declaration.
     fields: tuple[Delta, ...] = ()
     # Its position among its siblings now, where it moves.
-    before: SiblingSpot | None = None
+    before: Position | None = None
     # Its position when all is done, where it moves.
-    after: SiblingSpot | None = None
+    after: Position | None = None
     # One sentence; "" where it is obvious.
     reason: str = ""
     # The lines of the YAML that declare it.
@@ -292,7 +284,7 @@ class Plan:
     # Addresses that wait for a second run, with the reason.
     deferred: Mapping[Address, str] = field(default_factory=dict)
     # The final positions of siblings.
-    places: Mapping[Address, SiblingPlace] = field(default_factory=dict)
+    places: Mapping[Address, Position] = field(default_factory=dict)
     # The changes of the state that need no request.
     state_update: StateUpdate = StateUpdate()
     # What becomes public or is no longer protected.
@@ -312,7 +304,7 @@ class Plan:
     # By address: every field of an existing object that is not as declared, including those for which nothing can be sent (`note`: why).
     differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
     # Siblings that were moved since they were last placed: the position they were given, and their position now.
-    moved_outside: Mapping[Address, tuple[SiblingSpot, SiblingSpot]] = field(default_factory=dict)
+    moved_outside: Mapping[Address, tuple[Position, Position]] = field(default_factory=dict)
     # Objects (kind, id) whose readers must be read before the plan is complete.
     questions: frozenset[tuple[str, str]] = frozenset()
     # Lists (kind, id of what contains them) that must be read before it is complete.

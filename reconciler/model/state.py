@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from reconciler.address import Address
 from reconciler.model.consent import Consent
@@ -22,92 +22,124 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True)
-class SiblingPlace:
-    """Where a sibling was last placed: `parent` is the address of its parent, `index` its position among the managed siblings, from 0."""
+class Position:
+    """Where a sibling is among its siblings."""
 
-    parent: str
-    index: int
+    # Its parent; None at the root.
+    parent: Address | None
+    # From 0, among the siblings that were counted; 0 too where only the neighbour matters, as in a move that is shown.
+    index: int = 0
+    # The sibling right before it, None for the first. An unmanaged one has its id as key: `acme/space/spc_1`.
+    previous: Address | None = None
 
 
 @dataclass(frozen=True)
 class Binding:
-    """The tracked id of one object, and per field what was *sent* and what was *seen* after it (request form, ids)."""
+    """One tracked object: which resource it is, and what this program knows about it."""
 
+    # Of the resource.
     address: Address
+    # The kind of both.
     kind: str
+    # Of the object, as the service names it.
     id: str
+    # How it came to be tracked.
     origin: Origin
+    # By field, what was last sent (request form, ids). Only what is managed is here.
     sent: Mapping[str, Any] = field(default_factory=dict)
+    # By field, what the service showed after that. A difference from `sent` is what the service makes of a value.
     seen: Mapping[str, Any] = field(default_factory=dict)
+    # Whether it must not be deleted, also when it is no longer declared.
     protected: bool = False
-    place: SiblingPlace | None = None
-
-
-@dataclass(frozen=True)
-class SiblingPosition:
-    """The former position of a sibling: below `parent`, `index` from 0 among the siblings that were seen, after `previous` (None for the
-    first).
-
-    An unmanaged one has its id as key: `acme/space/spc_1`.
-    """
-
-    parent: Address
-    index: int
-    previous: Address | None
+    # Where it was last placed among the managed siblings; None where it never was.
+    place: Position | None = None
 
 
 @dataclass(frozen=True)
 class Before:
-    """What a request is about to change, recorded so that it can be undone.
+    """What a request is about to change, recorded so that it can be undone."""
 
-    `values`: the request form by field as it would be sent again, UNSET where there was no value; without sensitive values. `position`: its
-    position, where the request changes that. `replaces`: the id of the object that a create replaces. `takes`: what is deleted with the
-    object of a delete. `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer. `unmanaged`: the
-    fields among `values` that were not managed before.
-    """
-
+    # By field, what would be sent to restore it (request form); UNSET where there was no value. Sensitive values are left out.
     values: Mapping[str, Any] = field(default_factory=dict)
-    position: SiblingPosition | None = None
+    # Its position among the siblings that were seen, where the request changes it.
+    position: Position | None = None
+    # The id of the object that a create replaces.
     replaces: str | None = None
+    # What is deleted with the object of a delete.
     takes: tuple[Address, ...] = ()
+    # The addresses, former one to new, that the state changes with the outcome of a transfer.
     renames: Mapping[Address, Address] = field(default_factory=dict)
+    # The fields among `values` that were not managed before: undoing stops managing them.
     unmanaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Intent:
-    """One request that was about to be sent and has no outcome yet.
+    """One request that was about to be sent and has no outcome yet."""
 
-    `known`: the ids in the list when it was read. `target`: the id of the object acted on or copied, None for a create. `writes`: the
-    request form by field, the natural key of a create included, sensitive values left out. `date`: the service's clock when the list was
-    read; `deadline`: when the request can no longer take effect (service's clock, settle time not included). `brings`: addresses of the
-    children that the create creates, by their key in the response. `lookup`: the paths to read to find it. `before`: what undoing it needs.
-    """
-
+    # Its number in the journal of the state; 0 until it is recorded.
     id: int
+    # The run that sent it; "" until it is recorded.
     run: str
+    # The number of the step in the plan of that run.
     step: int
+    # What it is about.
     address: Address
     kind: str
+    # What happens to it: create, update, delete and so on.
     verb: str
+    # The request line.
     method: str
     path: str
+    # The id of the object acted on or copied; None for a create.
     target: str | None
+    # The request form by field, the natural key of a create included. Sensitive values are left out.
     writes: Mapping[str, Any]
+    # The ids in the list when it was read: an object with another id may be the one that this request created.
     known: frozenset[str]
+    # The service's clock when the list was read; None where the service showed none.
     date: datetime | None
+    # When the request can no longer take effect (service's clock, settle time not included); None where that is unknown.
     deadline: datetime | None
+    # The addresses of the children that a create creates, by their key in the response.
     brings: Mapping[str, str] = field(default_factory=dict)
+    # The paths to read to find its object.
     lookup: tuple[str, ...] = ()
+    # What undoing it needs.
     before: Before = Before()
 
 
 @dataclass(frozen=True)
-class StateScope:
-    """The scope of a state; `service` is the normalised base URL, or `sandbox:<uuid>`. Ids of different scopes never mix."""
+class IntentEnding:
+    """How an intent ended, and everything that is recorded in the same transaction."""
 
+    # The number of the intent.
+    intent: int
+    # `in-doubt` leaves the intent open; every other status closes it.
+    status: Literal["done", "failed", "in-doubt", "not-sent", "recovered"]
+    # A sentence about what went wrong; None where it is done.
+    error: str | None = None
+    # Whole bindings, which replace those of their addresses.
+    bind: tuple[Binding, ...] = ()
+    # Addresses that are no longer tracked.
+    forget: tuple[Address, ...] = ()
+    # Fields that were seen of other bindings, by address.
+    seen: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
+    # For the history, what was seen by field after it. The caller leaves out sensitive values.
+    after: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
+    # Tracked addresses that change, with their new ones. `bind` uses the new ones.
+    rename: Mapping[Address, Address] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StateScope:
+    """The scope of a state. Ids of different scopes never mix."""
+
+    # Its name in the YAML.
     project: str
+    # None where the project has no environments, or is used without one.
     environment: str | None
+    # The normalised base URL, or `sandbox:<uuid>`: two sandboxes are two services.
     service: str
 
     def __post_init__(self) -> None:
@@ -127,35 +159,41 @@ class StateScope:
 
 @dataclass(frozen=True)
 class State:
-    """The bindings by address, and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
+    """What earlier runs of a project recorded about one service."""
 
-    `foreign`: (kind, id) of what other projects and environments in the same database track on the same service. `former`: those among them
-    of a project in the same environment that tracks all that this one tracks, with its name: this project may have had that name.
-    `unfinished`: the last run that was not refused was interrupted or failed. `rules`: those of the project's last successful run; None
-    where there is none, or none since states record them. `held`: (kind, container) of the lists in which this run creates nothing, because
-    what an earlier run created there could not be read. `marks`: (kind, mark) of creates that were closed as not done, or not as this
-    object, with their addresses: an object with such a mark as its name is ours, and late. `recent`: what was written recently, with the
-    time (service's clock) until which a list may not show it although it exists. `consents`: what the last run was allowed to open, where
-    it is unfinished; else none. `fulfilled`: the renames of the YAML, former address to new, that earlier runs carried out or had nothing
-    to do for. `readdressed`: (kind, id) of objects that the unfinished runs gave another address. `deleted`: kind and id of what a run
-    deleted recently, by an address that is free now. `renamed`: addresses that the YAML renames now, with those that the database still
-    has. `projects`: what each other project in the same environment tracks on the same service, with its id.
-    """
-
+    # Never changes for a state, and no other state has it; "" where there is none yet.
     lineage: str
+    # Grows with every run that writes.
     serial: int
+    # What is tracked.
     bindings: Mapping[Address, Binding] = field(default_factory=dict)
+    # The requests in doubt, oldest first.
     intents: tuple[Intent, ...] = ()
+    # (kind, id) of what other projects and environments in the same database track on the same service.
     foreign: frozenset[tuple[str, str]] = frozenset()
+    # Whether the last run that was not refused was interrupted or failed.
     unfinished: bool = False
+    # The rules of the last successful run; None where there is none, or none since states record them.
     rules: Rules | None = None
+    # (kind, container) of the lists in which this run creates nothing: what an earlier run created there could not be read.
     held: frozenset[tuple[str, Address | None]] = frozenset()
+    # By (kind, mark), the addresses of creates that were closed as not done, or not as this object. An object with such a mark as its name
+    # is ours, and late.
     marks: Mapping[tuple[str, str], Address] = field(default_factory=dict)
+    # What was written recently, with the time (service's clock) until which a list may not show it although it exists.
     recent: Mapping[Address, datetime] = field(default_factory=dict)
+    # What the last run was allowed to open, where it is unfinished; else none.
     consents: frozenset[Consent] = frozenset()
+    # The renames of the YAML, former address to new, that earlier runs carried out or had nothing to do for.
     fulfilled: Mapping[Address, Address] = field(default_factory=dict)
+    # (kind, id) of objects that the unfinished runs gave another address.
     readdressed: frozenset[tuple[str, str]] = frozenset()
+    # Addresses that the YAML renames now, with those that the database still has.
     renamed: Mapping[Address, Address] = field(default_factory=dict)
+    # Of `foreign`, what a project in the same environment tracks that tracks all that this one does, with its name: it may be this
+    # project's former name.
     former: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    # Kind and id of what a run deleted recently, by an address that is free now.
     deleted: Mapping[Address, tuple[str, str]] = field(default_factory=dict)
+    # What each other project in the same environment tracks on the same service, with its id.
     projects: Mapping[str, Mapping[Address, str]] = field(default_factory=dict)

@@ -220,12 +220,11 @@ class Survey(Readings):
                 parent = declared.values.get(inside.name, UNSET)
                 if isinstance(parent, Address) and parent in matches.ids:
                     wanted[parent] = matches.ids[parent]
-        known = {str(address) for address in wanted}
+        known = {*wanted}
         for address, binding in self.state.bindings.items():
             undeclared = address not in self.desired.resources
-            place = binding.place.parent if binding.kind == kind.name and binding.place is not None else None
-            last_parent = Address.parse(place) if place and place not in known else None
-            if last_parent is not None and last_parent.kind == container_kind and last_parent in matches.ids:
+            last_parent = binding.place.parent if binding.kind == kind.name and binding.place is not None else None
+            if last_parent is not None and last_parent not in known and last_parent.kind == container_kind and last_parent in matches.ids:
                 wanted[last_parent] = matches.ids[last_parent]
             if binding.kind == container_kind and undeclared and binding.id in self._objects[container_kind]:
                 wanted[address] = binding.id

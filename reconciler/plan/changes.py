@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import ORDER, Action, Actual, Blocked, Cause, Change, Delta, Desired, SiblingSpot, State, Unmanaged
+from reconciler.model import ORDER, Action, Actual, Blocked, Cause, Change, Delta, Desired, Position, State, Unmanaged
 from reconciler.model.codec import title
 from reconciler.plan.containment import Key, service_copies
 from reconciler.plan.decisions import Draft, Removal, actions
@@ -89,10 +89,12 @@ def ignored(drafts: Mapping[Address, Draft], positions: Collection[Address], nam
     return {address: some for address, some in deltas.items() if some}
 
 
-def moved_outside(rows: Collection[SiblingRow]) -> dict[Address, tuple[SiblingSpot, SiblingSpot]]:
+def moved_outside(rows: Collection[SiblingRow]) -> dict[Address, tuple[Position, Position]]:
     """Siblings that were moved since they were placed: the position they were given, and their position now."""
     return {
-        address: (SiblingSpot(row.parent, then), SiblingSpot(row.parent, now)) for row in rows for address, then, now in row.moved_outside
+        address: (Position(row.parent, previous=then), Position(row.parent, previous=now))
+        for row in rows
+        for address, then, now in row.moved_outside
     }
 
 
@@ -145,16 +147,16 @@ def _state_deltas(desired: Desired, draft: Draft, names: Names) -> Iterator[Delt
         yield Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "stored in the state")
 
 
-def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[SiblingSpot | None, SiblingSpot | None]:
+def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[Position | None, Position | None]:
     inside = draft.kind.inside
     held = draft.observed.values.get(inside.name) if draft.observed is not None and inside is not None else None
     parent_now = names.get(held) if held else draft.address.container
-    after = SiblingSpot(draft.declared.parent, row.behind_then.get(draft.address) if row else None)
+    after = Position(draft.declared.parent, previous=row.behind_then.get(draft.address) if row else None)
     if draft.observed is None:
         return None, after
     if row is not None and draft.address not in row.present and parent_now == after.parent:
         return None, after
-    return SiblingSpot(parent_now, row.behind_now.get(draft.address) if row else None), after
+    return Position(parent_now, previous=row.behind_now.get(draft.address) if row else None), after
 
 
 def removal_changes(removals: Mapping[Address, Removal]) -> list[Change]:

@@ -21,7 +21,7 @@ from reconciler.model import (
     Exposure,
     Observed,
     Plan,
-    SiblingSpot,
+    Position,
     Source,
     State,
     Unknown,
@@ -63,7 +63,7 @@ class Drifted:
     kind: str
     status: DriftWord
     fields: tuple[Delta, ...] = ()
-    place: tuple[SiblingSpot, SiblingSpot] | None = None
+    place: tuple[Position, Position] | None = None
     deleted_at: datetime | None = None
     left: timedelta | None = None
     until: datetime | None = None

@@ -6,7 +6,7 @@ from datetime import tzinfo
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Action, Cause, Change, Delta, SiblingSpot
+from reconciler.model import Action, Cause, Change, Delta, Position
 from reconciler.report.layout import VALUE, ReportPage, Style
 from reconciler.report.values import HIDDEN, difference_lines, shown
 from reconciler.report.words import STYLES, SYMBOLS, id_and_title
@@ -72,7 +72,7 @@ def _is_container(change: Change, delta: Delta) -> bool:
     if change.before is None or change.after is None or change.before.parent == change.after.parent:
         return False
 
-    def stands(value: Any, spot: SiblingSpot) -> bool:
+    def stands(value: Any, spot: Position) -> bool:
         return spot.parent in (None, change.address.container) if value is None else value == str(spot.parent)
 
     return stands(delta.before, change.before) and stands(delta.after, change.after)

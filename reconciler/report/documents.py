@@ -23,7 +23,7 @@ from reconciler.model import (
     Forecast,
     Outcome,
     Plan,
-    SiblingSpot,
+    Position,
     Source,
     Step,
     StepStatus,
@@ -321,7 +321,7 @@ def _field(delta: Delta) -> plan_types.FieldData:
     return {"name": delta.name, "before": before, "after": after, "cause": delta.cause.value}
 
 
-def _spot(spot: SiblingSpot | None) -> t.SpotData:
+def _spot(spot: Position | None) -> t.SpotData:
     return {"parent": None, "previous": None} if spot is None else {"parent": _name(spot.parent), "previous": _name(spot.previous)}
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.model import Cause, Delta, SiblingSpot, Unmanaged
+from reconciler.model import Cause, Delta, Position, Unmanaged
 from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.plan.matching.earlier_runs import left_over
 from reconciler.report import warnings
@@ -119,7 +119,7 @@ def remark(delta: Delta) -> str:
     return "; ".join(remarks)
 
 
-def where(spot: SiblingSpot) -> str:
+def where(spot: Position) -> str:
     """`first`, or `after acme/space/guides`."""
     return "first" if spot.previous is None else f"after {spot.previous}"
 

@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 from reconciler.address import bare
-from reconciler.model import Binding, StateChange
+from reconciler.model import Binding, State, StateChange
 from reconciler.report.schemas import state as state_types
 from reconciler.report.schemas.runs import TurnData
 from reconciler.report.values import data
 
 
-class TrackedObject(Protocol):
-    """An object that a state tracks."""
-
-    @property
-    def address(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def id(self) -> str: ...
-    @property
-    def origin(self) -> str: ...
-    @property
-    def protected(self) -> bool: ...
-
-
-def bindings_document(lineage: str, serial: int, objects: Iterable[TrackedObject]) -> state_types.StateListDocument:
-    """Every tracked object, in the given order."""
-    bindings: list[state_types.TrackedData] = [
-        {
-            "address": tracked.address,
-            "kind": tracked.kind,
-            "id": bare(tracked.id),
-            "origin": tracked.origin,
-            "protected": tracked.protected,
-        }
-        for tracked in objects
-    ]
-    return {"format": "reconciler.state-list/1", "lineage": lineage, "serial": serial, "bindings": bindings}
+def bindings_document(state: State) -> state_types.StateListDocument:
+    """Every tracked object, in the order of addresses."""
+    bindings = [_binding(binding) for _, binding in sorted(state.bindings.items())]
+    return {"format": "reconciler.state-list/1", "lineage": state.lineage, "serial": state.serial, "bindings": bindings}
 
 
 def binding_document(binding: Binding, fields: Mapping[str, tuple[Any, Any]]) -> state_types.StateShowDocument:

@@ -174,7 +174,7 @@ class Field:
 
     @cached_property
     def refers(self) -> str | None:
-        """The kind that its value is a reference to; None if it is no reference."""
+        """The kind that its value is a reference to; None if it is not a reference."""
         return next((part.kind for part in self._parts if isinstance(part, To)), None)
 
     @cached_property

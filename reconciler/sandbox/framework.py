@@ -75,18 +75,23 @@ def route(endpoint: Endpoint) -> APIRoute:
     """FastAPI's route of an endpoint, examined once in a process, however many applications it has."""
     checks = [Depends(_said_once)] if endpoint.include_in_schema else []
     return APIRoute(
-        endpoint.path, _translated(endpoint.call), methods=[endpoint.method], status_code=endpoint.status_code, tags=list(endpoint.tags),
-        include_in_schema=endpoint.include_in_schema, response_model=None, dependencies=checks,
+        endpoint.path, _translated(endpoint.call, endpoint.status_code), methods=[endpoint.method],
+        status_code=endpoint.status_code, tags=list(endpoint.tags), include_in_schema=endpoint.include_in_schema, response_model=None,
+        dependencies=checks,
     )  # fmt: skip
 
 
 @cache
-def _translated(call: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose parameters are marked as FastAPI's own; the same one each time, so that FastAPI asks a dependency once a request."""
+def _translated(call: Callable[..., Any], status_code: int = 200) -> Callable[..., Any]:
+    """A function whose parameters are marked as FastAPI's own; the same one each time, so that FastAPI asks a dependency once a request.
+
+    An endpoint that returns nothing answers without a body, not with `null`.
+    """
 
     @wraps(call)
     async def translated(**arguments: Any) -> Any:
-        return await call(**arguments)
+        answer = await call(**arguments)
+        return Response(status_code=status_code) if answer is None else answer
 
     signature = inspect.signature(call, eval_str=True)
     translated.__signature__ = signature.replace(parameters=[_parameter(given) for given in signature.parameters.values()])  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ In: values of `reconciler.model`. Out: the same values, durably. Forbidden: HTTP
 
 from __future__ import annotations
 
-from reconciler.state.ending import IntentEnding as IntentEnding
+from reconciler.model.state import IntentEnding as IntentEnding
 from reconciler.state.group import CommitGroup as CommitGroup
 from reconciler.state.group import grouped as grouped
 from reconciler.state.journal import Journal as Journal

@@ -11,9 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-
 from reconciler.errors import StateError
 from reconciler.state.tables.values import RESTORE
 
@@ -29,6 +26,13 @@ class Contended(StateError):
     """Another run committed first, so nothing of a transaction was written: it can be retried on the current state."""
 
 
+CONTRADICTION: Final = "RC-state-contradiction"  # the id of a record that the keys of the tables refuse
+_REFUSED: Final = (
+    "refused a record: an object that is tracked twice, or a field of an address that is not tracked",
+    CONTRADICTION,
+    "Compare with `reconciler state list`; this is a defect of Reconciler, please report it.",
+)
+
 _SQLITE: Final = {  # primary result code: what is wrong, the id of the cause, what to do
     sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "RC-not-a-state", "Pass another file with --state, or move this one away."),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "RC-state-damaged", RESTORE),
@@ -43,6 +47,7 @@ _SQLITE: Final = {  # primary result code: what is wrong, the id of the cause, w
     sqlite3.SQLITE_READONLY: ("cannot be written", "RC-state-not-opened", READABLE),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "RC-state-not-opened", READABLE),
     sqlite3.SQLITE_PERM: ("cannot be opened", "RC-state-not-opened", READABLE),
+    sqlite3.SQLITE_CONSTRAINT: _REFUSED,
     sqlite3.SQLITE_AUTH: ("cannot be opened", "RC-state-not-opened", READABLE),
 }
 
@@ -71,47 +76,42 @@ _POSTGRES: Final = {  # SQLSTATE, or its class: what is wrong, the id of the cau
         "RC-state-text",
         "Remove the control character from the value.",
     ),
+    "23": _REFUSED,
     "08": ("cannot be reached", "RC-state-unreachable", _REACHABLE),
     "57P": ("is shutting down or starting up", "RC-state-unreachable", _REACHABLE),
 }
 
 
 def explained(error: Exception, where: str) -> StateError:
-    """The StateError for what a driver, the file system or SQLAlchemy raised about the database `where`."""
-    if isinstance(error, IntegrityError):
-        return StateError(
-            f"{where} refused a record: an object that is tracked twice, or a field of an address that is not tracked",
-            id="RC-state-contradiction",
-            hint="Compare with `reconciler state list`; this is a defect of Reconciler, please report it.",
-        )
-    if isinstance(error, PoolTimeout):
-        return StateError(f"{where} was busy for too long", id="RC-state-busy", hint=BUSY)
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(cause, OSError):
-        return _of_the_file_system(cause, where)
-    if isinstance(cause, UnicodeError):
+    """The StateError for what a driver or the file system raised about the database `where`."""
+    if isinstance(error, OSError):
+        return _of_the_file_system(error, where)
+    if isinstance(error, UnicodeError):
         return StateError(
             f"{where} cannot store text with an incomplete character",
             id="RC-state-text",
             hint="Remove the broken character from the value.",
         )
-    code = getattr(cause, "sqlite_errorcode", None)
-    if code is not None:
-        what, id, hint = _SQLITE.get(code & 0xFF, (f"failed ({getattr(cause, 'sqlite_errorname', code)})", "RC-state-failed", RESTORE))
-        return StateError(f"{where} {what}", id=id, hint=hint)
-    state = getattr(cause, "sqlstate", None)
+    state, code = getattr(error, "sqlstate", None), getattr(error, "sqlite_errorcode", None)
     if state:
         unnamed = (f"failed (SQLSTATE {state})", "RC-state-failed", _REACHABLE)
         what, id, hint = next((_POSTGRES[key] for key in (state, state[:3], state[:2]) if key in _POSTGRES), unnamed)
-        return StateError(f"{where} {what}", id=id, hint=hint)
-    if isinstance(error, DataError):  # refused before it was sent
+    elif code is not None:
+        # Extended codes say in their upper bytes where in SQLite it happened, which helps nobody here.
+        what, id, hint = _SQLITE.get(code & 0xFF, (f"failed ({getattr(error, 'sqlite_errorname', code)})", "RC-state-failed", RESTORE))
+    elif _is(error, "DataError"):  # psycopg refused the value before it was sent
         what, id, hint = _POSTGRES["22"]
-        return StateError(f"{where} {what}", id=id, hint=hint)
-    if isinstance(error, DBAPIError):
-        return StateError(f"{where} cannot be reached, or denies access", id="RC-state-unreachable", hint=_REACHABLE)
-    return StateError(
-        f"{where} failed: {type(error).__name__}", id="RC-state-failed", hint="This is a defect of Reconciler, please report it."
-    )
+    elif _is(error, "Error"):
+        # No connection, no SQLSTATE: psycopg has only a sentence of libpq then, in the language of the system.
+        what, id, hint = "cannot be reached, or denies access", "RC-state-unreachable", _REACHABLE
+    else:
+        what, id, hint = f"failed: {type(error).__name__}", "RC-state-failed", "This is a defect of Reconciler, please report it."
+    return StateError(f"{where} {what}", id=id, hint=hint)
+
+
+def _is(error: Exception, name: str) -> bool:
+    """Whether it is a driver's error of that name in PEP 249, which both drivers use: psycopg is an extra, and is not imported to ask."""
+    return any(kind.__name__ == name and kind.__module__.startswith(("psycopg", "sqlite3")) for kind in type(error).__mro__)
 
 
 def _of_the_file_system(error: OSError, where: str) -> StateError:
@@ -123,12 +123,14 @@ def _of_the_file_system(error: OSError, where: str) -> StateError:
 
 
 @contextmanager
-def calm(where: str) -> Iterator[None]:
+def explaining(where: str) -> Iterator[None]:
     """Turn what the database raises in this block into a StateError; the caller's own errors pass through."""
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error, OSError, UnicodeError) as error:
-        raise explained(error, where) from error
+    except Exception as error:
+        if isinstance(error, OSError | UnicodeError) or _is(error, "Error"):
+            raise explained(error, where) from error
+        raise
 
 
 def again(work: Callable[[], T]) -> T:

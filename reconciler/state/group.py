@@ -18,7 +18,7 @@ from typing import Final
 
 from reconciler.errors import StateError
 from reconciler.model import Intent
-from reconciler.state.ending import IntentEnding
+from reconciler.model.state import IntentEnding
 from reconciler.state.journal import Journal
 
 LINGER: Final = 0.01  # seconds for which an ending waits for an intent to share its transaction with, and between transactions' begins

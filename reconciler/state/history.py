@@ -1,88 +1,90 @@
-"""Reading the journal: which runs there were, and what each of them did.
+"""The runs of a state: what each of them did, and which one the next run continues.
 
-In: a connection inside a transaction. Out: `RecordedRun` and `JournalEntry`. Forbidden: writing; deciding what can be undone.
+In: a connection inside a transaction. Out: `RecordedRun`, `JournalEntry` and `Consent`. Forbidden: deciding what can be undone, or opened.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, func, or_, select
-
 from reconciler.address import Address
-from reconciler.model import JournalEntry, RecordedRun
+from reconciler.model import Consent, JournalEntry, RecordedRun, What
+from reconciler.state.connection import Connection
 from reconciler.state.tables.rows import INTENTS, intent_of
-from reconciler.state.tables.schema import afters, approvals, journal, outcomes, runs, turns
+from reconciler.state.tables.schema import insert
 from reconciler.state.tables.turns import count_turns
-from reconciler.state.tables.values import damaged, from_json, mapping, recorded
+from reconciler.state.tables.values import DONE, damaged, from_json, mapping, to_json
 
-DONE: Final = ("done", "recovered")
-
-_LATEST: Final = (
-    select(outcomes.c.intent, func.max(outcomes.c.id).label("id"))
-    .where(outcomes.c.state == bindparam("of"))
-    .group_by(outcomes.c.intent)
-    .subquery()
-)
-_COUNTS: Final = (
-    select(journal.c.run, journal.c.verb, outcomes.c.status, func.count().label("number"))
-    .outerjoin(_LATEST, _LATEST.c.intent == journal.c.id)
-    .outerjoin(outcomes, outcomes.c.id == _LATEST.c.id)
-    .where(journal.c.state == bindparam("of"))
-    .group_by(journal.c.run, journal.c.verb, outcomes.c.status)
-    .order_by(func.min(journal.c.id))
-)
-_RUNS: Final = select(runs).where(runs.c.state == bindparam("of")).order_by(runs.c.started.desc(), runs.c.id)
-_ENTRIES: Final = INTENTS.where(journal.c.state == bindparam("of"), journal.c.run == bindparam("run")).order_by(journal.c.id)
-_OUTCOMES: Final = (
-    select(outcomes, afters.c.value.label("after"))
-    .join(journal, (journal.c.state == outcomes.c.state) & (journal.c.id == outcomes.c.intent))
-    .outerjoin(afters, (afters.c.state == outcomes.c.state) & (afters.c.intent == outcomes.c.intent))
-    .where(outcomes.c.state == bindparam("of"), journal.c.run == bindparam("run"))
-    .order_by(outcomes.c.id)
-)
+RECORDED: Final = "record"  # what a run did that changed no binding but in the values of its fields
+WHAT: Final = "what a run was allowed to open"
+ENDED_WELL: Final = 0  # the exit code of a run that ended well
+SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
+STATE_COMMANDS: Final = "state "  # beginnings of commands that change only the state
+RUNS_READ: Final = 100  # how far back to look for a run that sent something
 
 
 def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
     """Every run of a state, newest first."""
+    # Of the outcomes of an intent the last one counts: after "in-doubt" a later run may have found out what happened.
+    query = (
+        "SELECT journal.run, journal.verb, outcomes.status, count(*) AS number FROM journal"
+        " LEFT JOIN (SELECT intent, max(id) AS id FROM outcomes WHERE state = :state GROUP BY intent) AS latest"
+        " ON latest.intent = journal.id"
+        " LEFT JOIN outcomes ON outcomes.id = latest.id"
+        " WHERE journal.state = :state GROUP BY journal.run, journal.verb, outcomes.status ORDER BY min(journal.id)"
+    )
     did: dict[str, dict[str, int]] = defaultdict(dict)
     undone: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in connection.execute(_COUNTS, {"of": state}):
+    for row in connection.rows(query, state=state):
         counts, word = (did, row.verb) if row.status in DONE else (undone, row.status or "in-doubt")
         counts[row.run][word] = counts[row.run].get(word, 0) + row.number
     turned = count_turns(connection, state)
-    return tuple(_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in connection.execute(_RUNS, {"of": state}))
+    rows = connection.rows("SELECT * FROM runs WHERE state = :state ORDER BY started DESC, id", state=state)
+    return tuple(_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in rows)
 
 
 def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Mapping[str, int]) -> RecordedRun:
     try:
         ended = None if row.ended is None else datetime.fromisoformat(row.ended)
-        changed = turned or ({} if did or undone else recorded(row.summary))
+        changed = turned or ({} if did or undone else _recorded(row.summary))
         return RecordedRun(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone, changed)
     except (TypeError, ValueError) as error:
         raise damaged(f"the run {row.id!r}") from error
 
 
+def _recorded(summary: str | None) -> dict[str, int]:
+    """By what they are, the changes of the state of a run that only recorded values which the service had already."""
+    number = mapping(summary, "the summary of a run").get("recorded") if summary else None
+    return {RECORDED: number} if isinstance(number, int) else {}
+
+
 def read_undos(connection: Connection, state: int) -> tuple[str, ...]:
     """The runs of `undo` that did something after the last effective `apply`, newest first."""
-    sent = select(journal.c.id).where(journal.c.state == runs.c.state, journal.c.run == runs.c.id).exists()
-    changed = select(turns.c.id).where(turns.c.state == runs.c.state, turns.c.run == runs.c.id).exists()
-    decided = or_(runs.c.command.startswith("undo"), runs.c.command.startswith("apply"))
-    query = select(runs.c.id, runs.c.command).where(runs.c.state == state, decided, or_(sent, changed))
-    with closing(connection.execute(query.order_by(runs.c.started.desc(), runs.c.id))) as cursor_result:
-        return tuple(row.id for row in takewhile(lambda row: row.command.startswith("undo"), cursor_result))
+    query = (
+        "SELECT id, command FROM runs WHERE state = :state AND (command LIKE 'undo%' OR command LIKE 'apply%')"
+        " AND (EXISTS (SELECT 1 FROM journal WHERE journal.state = runs.state AND journal.run = runs.id)"
+        " OR EXISTS (SELECT 1 FROM turns WHERE turns.state = runs.state AND turns.run = runs.id))"
+        " ORDER BY started DESC, id"
+    )
+    return tuple(row.id for row in takewhile(lambda row: row.command.startswith("undo"), connection.rows(query, state=state)))
 
 
 def read_entries(connection: Connection, state: int, run: str) -> tuple[JournalEntry, ...]:
     """The journal of a run, in the order in which it was sent; a later run may have found out how a request ended."""
-    latest = {row.intent: row for row in connection.execute(_OUTCOMES, {"of": state, "run": run})}
+    query = (
+        "SELECT outcomes.*, afters.value AS after FROM outcomes"
+        " JOIN journal ON journal.state = outcomes.state AND journal.id = outcomes.intent"
+        " LEFT JOIN afters ON afters.state = outcomes.state AND afters.intent = outcomes.intent"
+        " WHERE outcomes.state = :state AND journal.run = :run ORDER BY outcomes.id"
+    )
+    latest = {row.intent: row for row in connection.rows(query, state=state, run=run)}
     lists: dict[str, frozenset[str]] = {}
-    return tuple(_entry(row, latest.get(row.id), lists) for row in connection.execute(_ENTRIES, {"of": state, "run": run}))
+    rows = connection.rows(f"{INTENTS} WHERE journal.state = :state AND journal.run = :run ORDER BY journal.id", state=state, run=run)
+    return tuple(_entry(row, latest.get(row.id), lists) for row in rows)
 
 
 def _entry(row: Any, outcome: Any, lists: dict[str, frozenset[str]]) -> JournalEntry:
@@ -106,17 +108,70 @@ def _entry(row: Any, outcome: Any, lists: dict[str, frozenset[str]]) -> JournalE
 
 def read_users(connection: Connection, state: int, plan: str) -> tuple[RecordedRun, ...]:
     """The runs that carried out the saved plan with this digest, newest first."""
-    wanted = select(approvals.c.run).where(approvals.c.state == bindparam("of"), approvals.c.digest == bindparam("digest"))
-    ids = set(connection.execute(wanted, {"of": state, "digest": plan}).scalars())
+    rows = connection.rows("SELECT run FROM approvals WHERE state = :state AND digest = :plan", state=state, plan=plan)
+    ids = {row.run for row in rows}
     return tuple(run for run in read_runs(connection, state) if run.id in ids) if ids else ()
 
 
 def read_ids(connection: Connection, state: int) -> frozenset[str]:
     """The ids of every object that any run acted on, created, tracked or stopped tracking."""
-    targets = select(journal.c.target).where(journal.c.state == bindparam("of"), journal.c.target.is_not(None)).distinct()
-    bound = select(outcomes.c.bound).where(outcomes.c.state == bindparam("of"), outcomes.c.bound != "{}")
-    kept = select(turns.c.target).where(turns.c.state == bindparam("of")).distinct()
-    found = {*connection.execute(targets, {"of": state}).scalars(), *connection.execute(kept, {"of": state}).scalars()}
-    for text in connection.execute(bound, {"of": state}).scalars():
-        found |= {id for id in mapping(text, "an outcome").values() if isinstance(id, str)}
-    return frozenset(found)
+    targets = "SELECT target FROM journal WHERE state = :state AND target IS NOT NULL UNION SELECT target FROM turns WHERE state = :state"
+    ids = {row.target for row in connection.rows(targets, state=state)}
+    for row in connection.rows("SELECT bound FROM outcomes WHERE state = :state AND bound <> '{}'", state=state):
+        ids |= {id for id in mapping(row.bound, "an outcome").values() if isinstance(id, str)}
+    return frozenset(ids)
+
+
+# -- the run that the next one continues --------------------------------------------------------------------------------------------------
+
+
+def is_unfinished(connection: Connection, state: int, *, by: str) -> bool:
+    """Whether the newest run failed or did not end, ignoring the one that asks and those that sent nothing."""
+    runs = _newest(connection, state, by)
+    return next((run.exit_code for run in runs if run.exit_code not in SENT_NOTHING), ENDED_WELL) != ENDED_WELL
+
+
+def read_readdressed(connection: Connection, state: int, *, by: str) -> frozenset[tuple[str, str]]:
+    """Kind and id of what got another address since the last run that ended."""
+    runs = [run.id for run in takewhile(lambda run: run.exit_code != ENDED_WELL, _newest(connection, state, by))]
+    query = "SELECT kind, target FROM turns WHERE state = :state AND what = :what AND run IN :runs"
+    return frozenset((row.kind, row.target) for row in connection.rows(query, state=state, what=What.RENAME.value, runs=runs))
+
+
+def read_consents(connection: Connection, state: int, *, by: str) -> frozenset[Consent]:
+    """Those of the newest run that was allowed anything, or continued one that was; none where a run has ended since."""
+    for run in takewhile(lambda run: run.exit_code != ENDED_WELL, _newest(connection, state, by)):
+        if run.consents is not None:
+            return _consents(from_json(run.consents, WHAT))
+    return frozenset()
+
+
+def write_consents(connection: Connection, state: int, run: str, consents: Collection[Consent]) -> None:
+    """Record these as the run's. Where it continues a run, record an empty set too: it ends what that run was allowed."""
+    if consents or read_consents(connection, state, by=run):
+        value = to_json([list(_columns(consent)) for consent in sorted(consents)], WHAT)
+        connection.run(insert("consents"), state=state, run=run, value=value)
+
+
+def _newest(connection: Connection, state: int, by: str) -> Sequence[Any]:
+    """The newest runs that could send something, without the one that asks: id, exit code and consents."""
+    query = (
+        "SELECT runs.id, runs.exit_code, consents.value AS consents FROM runs"
+        " LEFT JOIN consents ON consents.state = runs.state AND consents.run = runs.id"
+        " WHERE runs.state = :state AND runs.id <> :by AND runs.command NOT LIKE :ignored ORDER BY runs.started DESC LIMIT :most"
+    )
+    return connection.rows(query, state=state, by=by, ignored=f"{STATE_COMMANDS}%", most=RUNS_READ)
+
+
+def _columns(consent: Consent) -> tuple[str, ...]:
+    return consent.address, consent.field, consent.principal, consent.level, consent.cause, consent.value
+
+
+def _consents(value: Any) -> frozenset[Consent]:
+    try:
+        consents = [Consent(*row) for row in value]
+    except TypeError as error:
+        raise damaged(WHAT) from error
+    if not all(isinstance(text, str) for consent in consents for text in _columns(consent)):
+        raise damaged(WHAT)
+    return frozenset(consents)

@@ -2,6 +2,29 @@
 
 In: intents before, outcomes after each request. Out: transactions, each durable before its method returns; or StateError, and nothing
 written. Forbidden: sending; deciding; writing without the lease.
+
+The premise: a program can be killed between any two instructions, and a service cannot be asked whether it got a request. So what is about
+to be sent is on the disk before it is sent, and what came of it is on the disk before anything is built on it:
+
+        commit the intent  --->  send the request  --->  commit the ending
+      A                    B                        C                      D
+
+A kill leaves, for the next run:
+
+    at A    nothing. The request was not sent, and the next plan has it again.
+    at B    an open intent, and no effect. Recovery finds no object, waits until the request can no longer arrive, and closes the intent.
+    at C    an open intent, and the effect. Recovery finds the object by what the intent says about it, and tracks it: nothing is created
+            twice. Where it cannot tell B from C, the intent stays open, the address waits, and everything else continues.
+    at D    an outcome, with every binding that follows from it: they are one transaction, so there is no outcome without its bindings.
+
+An intent is open from its commit to its ending; `open_intents` lists those of all runs. "in-doubt" is an ending that leaves it open: the
+run knows that it does not know. Nothing in the journal is ever changed or deleted, so it is the history too.
+
+Three things are kept in memory, and each is only a shortcut that the database would confirm: lists of ids that are stored already, intents
+that this run opened, and bindings that this run has written. Any failure, and any write but outcomes, empties them.
+
+What cannot be written ends the run: after the first failure no intent is accepted, because its request could not be remembered. Endings are
+still tried, and kept beside the project (`unsaved`) where the database stays away: their requests have been sent.
 """
 
 from __future__ import annotations
@@ -13,38 +36,26 @@ from datetime import datetime, timedelta
 from shlex import quote
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, insert, or_, select, update
-from sqlalchemy.exc import IntegrityError
-
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Consent, Intent, Rules, SiblingPlace, State
+from reconciler.model import Binding, Consent, Intent, Position, Rules, State
+from reconciler.model.state import IntentEnding
+from reconciler.state.connection import Connection
 from reconciler.state.database import Database
-from reconciler.state.ending import IntentEnding
+from reconciler.state.errors import CONTRADICTION
+from reconciler.state.history import write_consents
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
-from reconciler.state.tables import rows, values
-from reconciler.state.tables.renames import after, read_renames, write_renames
-from reconciler.state.tables.rules import write_rules
-from reconciler.state.tables.schema import approvals, bindings, fields, open_intents, runs, states
-from reconciler.state.tables.statements import ADD_AFTER, ADD_BEFORE, ADD_INTENT, ADD_KNOWN, ADD_OPEN, ADD_OUTCOME, CLOSE, LAST_INTENT
+from reconciler.state.tables import rows
+from reconciler.state.tables.project import after, read_renames, write_renames, write_rules
+from reconciler.state.tables.schema import insert
 from reconciler.state.tables.turns import bound, turned, write_turns
-from reconciler.state.transfer import push, rename_project
-from reconciler.state.transfer.push import Document
-from reconciler.state.unfinished import write_consents
+from reconciler.state.tables.values import plain, to_json, to_json_or_null
+from reconciler.state.transfer import Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn
 
-_RAISE_SERIAL: Final = (
-    update(states)
-    .where(states.c.id == bindparam("of"), or_(states.c.writer.is_(None), states.c.writer != bindparam("by")))
-    .values(serial=states.c.serial + 1, writer=bindparam("by"))
-)
-_OPEN: Final = select(open_intents.c.intent).where(
-    open_intents.c.state == bindparam("of"), open_intents.c.intent.in_(bindparam("ids", expanding=True))
-)
-_BOUND: Final = select(bindings.c.address).where(
-    bindings.c.state == bindparam("of"), bindings.c.address.in_(bindparam("ids", expanding=True))
-)
+# Where a binding is, in the statements that change one.
+_HERE: Final = "WHERE state = :state AND address = :address"
 
 _Fields = tuple[Address, Mapping[str, Any], Mapping[str, Any]]
 """Fields of a binding: what was sent and what was seen."""
@@ -105,14 +116,14 @@ class Journal:
         failed = self._failed if intents else None
         numbered: tuple[Intent, ...] = ()
         if endings or (intents and failed is None):
-            with self._noticing():
-                try:
-                    numbered = self._commit(() if failed else intents, endings)
-                except StateError as error:
-                    failure = save_or_warn(self._spare, self.run, endings, error)
-                    if failure is error:
-                        raise
-                    raise failure from error
+            try:
+                numbered = self._commit(() if failed else intents, endings)
+            except StateError as error:
+                failure = save_or_warn(self._spare, self.run, endings, error)
+                self._failed = self._failed or failure
+                if failure is error:
+                    raise
+                raise failure from error
         if failed is not None:
             raise failed
         return numbered
@@ -125,8 +136,11 @@ class Journal:
                 self._settle(connection, endings, stored)
         except BaseException as error:
             self._listed = {}
-            if isinstance(error.__cause__, IntegrityError):
-                self._refuse_clashes(endings)
+            # The keys of the tables refuse a clash, which costs nothing. Only then it is looked for, to name both addresses.
+            if isinstance(error, StateError) and error.id == CONTRADICTION:
+                new = {binding.address: binding for ending in endings for binding in ending.bind}
+                leaving = {address for ending in endings for address in ending.forget}
+                self._database.read(lambda connection: rows.refuse_clashes(connection, self._state, new.values(), leaving))
             raise
         self._stored = stored
         self._open |= {intent.id for intent in numbered}
@@ -137,16 +151,22 @@ class Journal:
         if not intents:
             return ()
         lists = {ids: rows.known_row(ids, "a list of ids") for ids in {intent.known for intent in intents} if ids not in self._listed}
-        ADD_KNOWN.run_all(connection, [{"state": self._state, "digest": digest, "ids": text} for digest, text in lists.values()])
+        connection.run_all(
+            f"{insert('known')} ON CONFLICT DO NOTHING",
+            [{"state": self._state, "digest": digest, "ids": text} for digest, text in lists.values()],
+        )
         self._listed |= {ids: digest for ids, (digest, _) in lists.items()}
-        last = LAST_INTENT.run(connection, {"of": self._state}).scalar() or 0
+        # The lease makes this run the only one that numbers intents. The numbers are read again each time: another journal may have this
+        # lease too, as `state mv` does.
+        last = connection.value("SELECT max(id) FROM journal WHERE state = :state", state=self._state) or 0
         numbered = tuple(replace(intent, id=last + index, run=self.run) for index, intent in enumerate(intents, 1))
         at = self._now()
-        ADD_INTENT.run_all(
-            connection, [rows.intent_row(self._state, intent, at=at, known=self._listed[intent.known]) for intent in numbered]
+        connection.run_all(
+            insert("journal"), [rows.intent_row(self._state, intent, at=at, known=self._listed[intent.known]) for intent in numbered]
         )
-        ADD_OPEN.run_all(connection, [{"state": self._state, "intent": intent.id} for intent in numbered])
-        ADD_BEFORE.run_all(connection, [row for intent in numbered if (row := rows.before_row(self._state, intent)) is not None])
+        connection.run_all(insert("open_intents"), [{"state": self._state, "intent": intent.id} for intent in numbered])
+        befores = [row for intent in numbered if (row := rows.before_row(self._state, intent)) is not None]
+        connection.run_all(insert("befores"), befores)
         return numbered
 
     def unsaved_endings(self) -> tuple[tuple[str, IntentEnding], ...]:
@@ -168,13 +188,20 @@ class Journal:
             return
         self._check_open(connection, endings)
         at = self._now()
-        ADD_OUTCOME.run_all(connection, [self._outcome(ending, at) for ending in endings])
-        ADD_AFTER.run_all(connection, [rows.after_row(self._state, ending.intent, ending.after) for ending in endings if ending.after])
-        CLOSE.run_all(connection, [{"of": self._state, "at": ending.intent} for ending in endings if ending.status != "in-doubt"])
+        # The database numbers outcomes: by their numbers a later one of the same intent wins.
+        connection.run_all(insert("outcomes", "id"), [self._outcome(ending, at) for ending in endings])
+        connection.run_all(
+            insert("afters"), [rows.after_row(self._state, ending.intent, ending.after) for ending in endings if ending.after]
+        )
+        connection.run_all(
+            "DELETE FROM open_intents WHERE state = :state AND intent = :intent",
+            [{"state": self._state, "intent": ending.intent} for ending in endings if ending.status != "in-doubt"],
+        )
         forget = [address for ending in endings for address in ending.forget]
         renames = [ending.rename for ending in endings if ending.rename]
         bind = [binding for ending in endings for binding in ending.bind]
         seen: list[_Fields] = [(address, {}, shown) for ending in endings for address, shown in ending.seen.items()]
+        # Forget, then rename, then bind: an ending may give an address that it frees to another object.
         rows.unbind(connection, self._state, forget)
         self._carry(renames, connection)
         for address in [*stored] if renames else forget:
@@ -199,18 +226,12 @@ class Journal:
         if renames:
             write_turns(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
 
-    def _refuse_clashes(self, endings: Sequence[IntentEnding]) -> None:
-        """Raise StateError with a sentence about it where the database refused what two addresses would have."""
-        new = {binding.address: binding for ending in endings for binding in ending.bind}
-        leaving = {address for ending in endings for address in ending.forget}
-        self._database.read(lambda connection: rows.refuse_clashes(connection, self._state, new.values(), leaving))
-
     def remember(
         self,
         *,
         bind: Iterable[Binding] = (),
         forget: Iterable[Address] = (),
-        places: Mapping[Address, SiblingPlace] = {},
+        places: Mapping[Address, Position] = {},
         rename: Mapping[Address, Address] = {},
         protect: Mapping[Address, bool] = {},
         fulfilled: Mapping[Address, Address] | None = None,
@@ -232,14 +253,13 @@ class Journal:
                 write_renames(connection, self._state, after(known, rename) if fulfilled is None else known)
             rows.refuse_clashes(connection, self._state, {binding.address: binding for binding in bind}.values())
             rows.bind(connection, self._state, bind)
-            at = {"of": self._state}
-            if places:
-                placed = [{**at, "at": str(a), "place_parent": place.parent, "place_index": place.index} for a, place in places.items()]
-                columns: dict[Any, Any] = {name: bindparam(name) for name in ("place_parent", "place_index")}
-                connection.execute(update(bindings).where(*_here()).values(columns), placed)
-            if protect:
-                protected = [{**at, "at": str(address), "protected": value} for address, value in protect.items()]
-                connection.execute(update(bindings).where(*_here()).values(protected=bindparam("protected")), protected)
+            positions = [
+                {"state": self._state, "address": str(address), "parent": rows.parent_text(place), "index": place.index}
+                for address, place in places.items()
+            ]
+            connection.run_all(f"UPDATE bindings SET place_parent = :parent, place_index = :index {_HERE}", positions)
+            flags = [{"state": self._state, "address": str(address), "protected": value} for address, value in protect.items()]
+            connection.run_all(f"UPDATE bindings SET protected = :protected {_HERE}", flags)
             turns = tuple(turned(before, bound(connection, self._state))) if forget or bind or rename or protect else ()
             if turns:
                 write_turns(connection, self._state, turns, run=self.run, at=self._now())
@@ -253,17 +273,15 @@ class Journal:
 
     def replace(self, document: Document, *, force: bool = False) -> None:
         """Put a checked document of a whole state where this one is, with its serial; raises `Refused` where that would lose something."""
-        self._stored = {}
-        with self._database.write() as connection:
-            self._lease.check(connection)
-            push.replace(connection, self._state, document, by=self.run, force=force)
+        with self._writing(counts=False) as connection:
+            replace_state(connection, self._state, document, by=self.run, force=force)
 
     def rename(self) -> None:
         """Give this state the name of the one whose lease it holds too; raises `Refused` where that would lose something."""
         assert self._renames is not None
         with self._writing() as connection:
             self._renames.check(connection)
-            rename_project.rename(connection, self._state, self._renames.state, by=self._renames.holder.run)
+            rename_state(connection, self._state, self._renames.state, by=self._renames.holder.run)
 
     def note(self, address: Address, *, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
         """Merge fields into a binding; UNSET removes a field's value. Raises StateError for an untracked address."""
@@ -279,23 +297,21 @@ class Journal:
 
     def carry_out(self, plan: str) -> None:
         """Record that this run carries out the saved plan with this digest; the serial does not change."""
-        with self._database.write() as connection:
-            self._lease.check(connection)
-            connection.execute(insert(approvals).values(state=self._state, run=self.run, digest=plan))
+        with self._writing(counts=False) as connection:
+            connection.run(insert("approvals"), state=self._state, run=self.run, digest=plan)
 
     def consented(self, consents: Collection[Consent]) -> None:
         """Record what this run is allowed to open, before its first request; the serial does not change."""
-        with self._database.write() as connection:
-            self._lease.check(connection)
+        with self._writing(counts=False) as connection:
             write_consents(connection, self._state, self.run, consents)
 
     def finish(self, *, exit_code: int, summary: Mapping[str, int]) -> None:
         """Record how this run ended; a run without this was killed."""
         recorded = {"recorded": self._recorded} if self._recorded else {}
-        text = values.to_json({**summary, **recorded}, "the summary")
-        with self._database.write() as connection:
-            self._lease.check(connection)
-            connection.execute(update(runs).where(runs.c.id == self.run).values(ended=self._now(), exit_code=exit_code, summary=text))
+        text = to_json({**summary, **recorded}, "the summary")
+        ended = "UPDATE runs SET ended = :ended, exit_code = :code, summary = :summary WHERE id = :run"
+        with self._writing(counts=False) as connection:
+            connection.run(ended, ended=self._now(), code=exit_code, summary=text, run=self.run)
 
     def open_intents(self) -> tuple[Intent, ...]:
         """The requests of all runs whose outcome is not known, oldest first."""
@@ -303,27 +319,24 @@ class Journal:
 
     def state(self) -> State:
         """The state as it is now."""
-        found = self._database.read(lambda connection: read_state(connection, self._state, self._lag, self._clock(), by=self.run))
-        assert found is not None  # a lease is held on a state that exists
-        return replace(found, held=self._held)
+        state = self._database.read(lambda connection: read_state(connection, self._state, self._lag, self._clock(), by=self.run))
+        assert state is not None  # a lease is held on a state that exists
+        return replace(state, held=self._held)
 
     @contextmanager
-    def _noticing(self) -> Iterator[None]:
-        try:
-            yield
-        except StateError as error:
-            self._failed = self._failed or error
-            raise
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _writing(self, *, counts: bool = True) -> Iterator[Connection]:
+        """A transaction under the lease. `counts`: whether it changes what the state says, so that the serial grows."""
         self._stored = {}
         with self._database.write() as connection:
             self._lease.check(connection)
-            if not self._wrote:
-                connection.execute(_RAISE_SERIAL, {"of": self._state, "by": self.run})
+            if counts and not self._wrote:
+                # Once a run: a commit whose confirmation was lost is tried again, and must not raise the serial twice.
+                raise_serial = (
+                    "UPDATE states SET serial = serial + 1, writer = :run WHERE id = :state AND (writer IS NULL OR writer <> :run)"
+                )
+                connection.run(raise_serial, state=self._state, run=self.run)
             yield connection
-        self._wrote = True
+        self._wrote = self._wrote or counts
 
     def _now(self) -> str:
         return self._clock().isoformat()
@@ -335,8 +348,9 @@ class Journal:
                 "one intent cannot end twice", id="RC-journal-defect", hint="This is a defect of Reconciler, please report it."
             )
         waiting -= self._open
-        for ids in rows.chunks(sorted(waiting)):
-            waiting -= set(connection.execute(_OPEN, {"of": self._state, "ids": ids}).scalars())
+        if waiting:
+            query = "SELECT intent FROM open_intents WHERE state = :state AND intent IN :intents"
+            waiting -= {row.intent for row in connection.rows(query, state=self._state, intents=sorted(waiting))}
         if waiting:
             wrong = f"intent {min(waiting)} is not open in this state"
             raise StateError(wrong, id="RC-intent-not-open", hint="Run `reconciler plan` to see what is in doubt.")
@@ -348,35 +362,31 @@ class Journal:
             "at": at,
             "run": self.run,
             "status": ending.status,
-            "error": None if ending.error is None else rows.plain(ending.error),
-            "bound": values.to_json({str(binding.address): binding.id for binding in ending.bind}, "an outcome"),
-            "forgotten": values.to_json([str(address) for address in ending.forget], "an outcome"),
+            "error": None if ending.error is None else plain(ending.error),
+            "bound": to_json({str(binding.address): binding.id for binding in ending.bind}, "an outcome"),
+            "forgotten": to_json([str(address) for address in ending.forget], "an outcome"),
         }
 
-    def _merge(self, connection: Connection, listed: Collection[_Fields]) -> None:
+    def _merge(self, connection: Connection, changes: Collection[_Fields]) -> None:
         """Write only the columns that are named, so that a field seen keeps what was sent."""
-        self._check_bound(connection, {str(address) for address, sent, seen in listed if sent or seen})
+        self._check_bound(connection, {str(address) for address, sent, seen in changes if sent or seen})
         for column in ("sent", "seen"):
             merged = {
                 (str(address), name): value
-                for address, sent, seen in listed
+                for address, sent, seen in changes
                 for name, value in (sent if column == "sent" else seen).items()
             }
-            if merged:
-                add = rows.inserting(connection)(fields)
-                add = add.on_conflict_do_update(index_elements=["state", "address", "name"], set_={column: add.excluded[column]})
-                connection.execute(
-                    add,
-                    [
-                        {"state": self._state, "address": at, "name": name, column: values.to_json_or_null(value, f"{name!r} of {at}")}
-                        for (at, name), value in merged.items()
-                    ],
-                )
+            connection.run_all(
+                f"INSERT INTO fields (state, address, name, {column}) VALUES (:state, :address, :name, :value)"
+                f" ON CONFLICT (state, address, name) DO UPDATE SET {column} = excluded.{column}",
+                [
+                    {"state": self._state, "address": at, "name": name, "value": to_json_or_null(value, f"{name!r} of {at}")}
+                    for (at, name), value in merged.items()
+                ],
+            )
 
     def _check_bound(self, connection: Connection, addresses: set[str]) -> None:
-        missing = set(addresses)
-        for some in rows.chunks(sorted(addresses)):
-            missing -= set(connection.execute(_BOUND, {"of": self._state, "ids": some}).scalars())
+        missing = addresses - self._tracked(connection, addresses)
         if missing:
             wrong = f"{min(missing)} is not tracked, so nothing can be recorded for it"
             raise StateError(wrong, id="RC-not-tracked", hint="Track it with `reconciler adopt ADDRESS ID`.")
@@ -386,18 +396,18 @@ class Journal:
         moves = [(str(old), f"~{number}", str(new)) for number, (old, new) in enumerate(rename.items()) if old != new]
         if not moves:
             return
-        aside = [{"of": self._state, "at": old, "to": between} for old, between, _ in moves]
-        back = [{"of": self._state, "at": between, "to": new} for _, between, new in moves]
-        under = (bindings.c.state == bindparam("of"), bindings.c.place_parent == bindparam("at"))
-        connection.execute(update(bindings).where(*_here()).values(address=bindparam("to")), aside)
-        for some in rows.chunks([new for _, _, new in moves]):
-            if taken := connection.execute(_BOUND, {"of": self._state, "ids": some}).scalars().first():
-                wrong = f"something cannot be renamed to {taken}: that address is already tracked"
-                raise StateError(wrong, id="RC-already-tracked", hint=f"Run `reconciler state forget {quote(taken)}` first.")
-        connection.execute(update(bindings).where(*_here()).values(address=bindparam("to")), back)
-        for pass_ in (aside, back):
-            connection.execute(update(bindings).where(*under).values(place_parent=bindparam("to")), pass_)
+        aside = [{"state": self._state, "address": old, "new": between} for old, between, _ in moves]
+        back = [{"state": self._state, "address": between, "new": new} for _, between, new in moves]
+        move = f"UPDATE bindings SET address = :new {_HERE}"
+        connection.run_all(move, aside)
+        if taken := self._tracked(connection, {new for _, _, new in moves}):
+            wrong = f"something cannot be renamed to {min(taken)}: that address is already tracked"
+            raise StateError(wrong, id="RC-already-tracked", hint=f"Run `reconciler state forget {quote(min(taken))}` first.")
+        connection.run_all(move, back)
+        for step in (aside, back):
+            connection.run_all("UPDATE bindings SET place_parent = :new WHERE state = :state AND place_parent = :address", step)
 
-
-def _here() -> tuple[Any, Any]:
-    return bindings.c.state == bindparam("of"), bindings.c.address == bindparam("at")
+    def _tracked(self, connection: Connection, addresses: Collection[str]) -> set[str]:
+        """Those of these addresses that are tracked."""
+        query = "SELECT address FROM bindings WHERE state = :state AND address IN :addresses"
+        return {row.address for row in connection.rows(query, state=self._state, addresses=sorted(addresses))}

@@ -15,20 +15,18 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, Float, bindparam, func, insert, select, update
-
 from reconciler.errors import Locked, StateError
+from reconciler.model.state import StateScope
+from reconciler.state.connection import Connection
 from reconciler.state.database import Database
-from reconciler.state.errors import again, calm
-from reconciler.state.tables.schema import leases, runs
-from reconciler.state.tables.statements import EPOCH, Statement
-from reconciler.state.uninterrupted import unbroken
+from reconciler.state.errors import again, explaining
+from reconciler.state.reading import find
 from reconciler.text.times import HERE, clock_time_of
 
 LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; every send must be over sooner
@@ -37,19 +35,23 @@ RENEWALS: Final = 3  # in the time a lease lasts, so that two may fail
 SEND_SECONDS_MAX: Final = LEASE_SECONDS * (1 - 1 / RENEWALS)  # a request may take so long, and no longer, to be over inside the lease
 LOCK_FILE_MAX: Final = 65_536  # bytes to read of a lock file, which anyone could have written
 
-NOW: Final = func.extract("epoch", func.clock_timestamp())
-_OURS: Final = (leases.c.state == bindparam("of")) & (leases.c.epoch == bindparam("at"))
-_RENEW: Final = Statement(lambda _: update(leases).where(_OURS).values(expires=NOW + bindparam("lasting", type_=Float)))
+Uninterrupted = Callable[[], AbstractContextManager[None]]
+"""A block that a signal does not cut short: whoever handles signals knows how. `nullcontext` where nobody does."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a lease: `since` is ISO 8601, `pid` None where the process may be on another machine."""
+    """Who holds a lease."""
 
+    # The id of the run.
     run: str
+    # A person and a machine, as `ada@desk`.
     who: str
+    # What was typed.
     command: str
+    # When it was taken, ISO 8601.
     since: str
+    # None where the process may be on another machine.
     pid: int | None = None
 
 
@@ -74,9 +76,12 @@ class Lease:
             wrong = "the lease on the state was released; nothing more is written"
             raise StateError(wrong, id="RC-lease-released", hint="This is a defect of Reconciler, please report it.")
         if self._seconds is None:
-            kept = EPOCH.run(connection, {"of": self.state}).scalar() == self.epoch
+            kept = connection.value("SELECT epoch FROM leases WHERE state = :state", state=self.state) == self.epoch
         else:
-            kept = _RENEW.run(connection, {"of": self.state, "at": self.epoch, "lasting": self._seconds}).rowcount == 1
+            # First of all in its transaction: the row stays locked until the commit, so nobody can take the lease before this is durable.
+            # An expired lease that nobody took is renewed, because nothing was written by anybody else since.
+            renew = "UPDATE leases SET expires = clock_seconds() + :seconds WHERE state = :state AND epoch = :epoch"
+            kept = connection.run(renew, seconds=self._seconds, state=self.state, epoch=self.epoch) == 1
         if not kept:
             raise StateError(
                 "another run has taken over the lease on the state; this one writes and sends nothing more",
@@ -85,7 +90,7 @@ class Lease:
             )
 
     @contextmanager
-    def keep_alive(self) -> Iterator[None]:
+    def keep_alive(self, uninterrupted: Uninterrupted) -> Iterator[None]:
         """Keep the lease alive during this block, and release it at its end."""
         renewing = None
         if self._seconds is not None:
@@ -94,7 +99,7 @@ class Lease:
         try:
             yield
         finally:
-            with unbroken():
+            with uninterrupted():
                 self._ended.set()
                 if renewing is not None:
                     renewing.join()
@@ -110,10 +115,10 @@ class Lease:
                 continue  # the next journal entry fails for the same reason, and says so
 
     def _give_back(self) -> None:
+        freed = "UPDATE leases SET run = NULL, expires = NULL WHERE state = :state AND epoch = :epoch"
         try:
             with self._database.write() as connection:
-                ours = (leases.c.state == self.state) & (leases.c.epoch == self.epoch)
-                connection.execute(update(leases).where(ours).values(run=None, expires=None))
+                connection.run(freed, state=self.state, epoch=self.epoch)
         except StateError:
             return  # it expires by itself
 
@@ -123,16 +128,25 @@ def _take(connection: Connection, state: int, holder: Holder, seconds: float | N
 
     Raises Locked while another run has it, unless it is to be taken from that run.
     """
-    row = connection.execute(select(leases).where(leases.c.state == state).with_for_update()).one()
-    held = seconds is not None and row.run is not None and row.expires > connection.execute(select(NOW)).scalar_one()
+    # Locked while it is read: of two runs that find it free, the second waits here, and then reads the name of the first.
+    row = connection.row("SELECT * FROM leases WHERE state = :state FOR UPDATE", state=state)
+    held = seconds is not None and row.run is not None and row.expires > connection.value("SELECT clock_seconds()")
     if held and row.run != instead_of:
         raise locked(
             Holder(row.run, row.who, row.command, row.since), f"If that run died, its lease expires after {LEASE_SECONDS:g} s. {UNLOCK}"
         )
-    expires = None if seconds is None else NOW + seconds
-    taken = {"epoch": row.epoch + 1, "run": holder.run, "who": holder.who, "command": holder.command, "since": holder.since}
-    connection.execute(update(leases).where(leases.c.state == state).values(**taken, expires=expires))
-    connection.execute(insert(runs).values(id=holder.run, state=state, who=holder.who, command=holder.command, started=holder.since))
+    values = {
+        "state": state,
+        "epoch": row.epoch + 1,
+        "run": holder.run,
+        "who": holder.who,
+        "command": holder.command,
+        "since": holder.since,
+    }
+    expires = "NULL" if seconds is None else "clock_seconds() + :seconds"
+    taken = f"epoch = :epoch, run = :run, who = :who, command = :command, since = :since, expires = {expires}"
+    connection.run(f"UPDATE leases SET {taken} WHERE state = :state", **values, seconds=seconds)
+    connection.run("INSERT INTO runs (id, state, who, command, started) VALUES (:run, :state, :who, :command, :since)", **values)
     return int(row.epoch) + 1
 
 
@@ -156,11 +170,13 @@ def lock_file(database: Path, holder: Holder) -> Iterator[None]:
     The file stays behind, empty: removing it would let two runs lock two files of one name.
     """
     path = f"{database}.lock"
-    with calm(f"the lock file {path}"):
+    with explaining(f"the lock file {path}"):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        with calm(f"the lock file {path}"):
+        with explaining(f"the lock file {path}"):
             try:
+                # flock and not lockf: a lock of the process would end when any other part of it closes the file, and would not exclude a
+                # second lease in the same process.
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise locked(read_holder(handle), "The lock ends with its process, so there is nothing to unlock.") from None
@@ -178,7 +194,63 @@ def lock_file(database: Path, holder: Holder) -> Iterator[None]:
 def read_holder(handle: int) -> Holder | None:
     """The holder that wrote an open lock file; None where it names none."""
     try:
-        found = json.loads(os.pread(handle, LOCK_FILE_MAX, 0))
-        return Holder(str(found["run"]), str(found["who"]), str(found["command"]), str(found["since"]), int(found["pid"]))
+        holder = json.loads(os.pread(handle, LOCK_FILE_MAX, 0))
+        return Holder(str(holder["run"]), str(holder["who"]), str(holder["command"]), str(holder["since"]), int(holder["pid"]))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None  # it is about to write it, or uses another format
+
+
+# -- who holds a state, read without changing it ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The condition of a state: whether it exists, is writable, has today's schema, and who holds it."""
+
+    # Names it in messages.
+    where: str
+    # Whether it has today's schema; None where there is no state yet.
+    current: bool | None
+    # Whether this user may write the file and beside it; True on a server, which is asked only by writing.
+    writable: bool
+    # Whether another run holds it.
+    held: bool = False
+    # Which one; None where unknown.
+    holder: Holder | None = None
+    # For how long, unless it is renewed; None where the kernel keeps the lock.
+    seconds: float | None = None
+    # The file, where it is one.
+    path: Path | None = None
+
+
+def writable(path: Path) -> bool:
+    """Whether this user can write the file, or create it where it does not exist."""
+    if path.exists():
+        return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return os.access(next(folder for folder in path.parents if folder.exists()), os.W_OK)
+
+
+def file_holder(database: Path) -> tuple[bool, Holder | None]:
+    """Whether another process holds the lock beside a database, and its holder. The lock is taken and released at once."""
+    path = Path(f"{database}.lock")
+    if not path.exists():
+        return False, None
+    with explaining(f"the lock file {path}"):
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True, read_holder(handle)
+    finally:
+        os.close(handle)
+    return False, None
+
+
+def row_holder(connection: Connection, scope: StateScope) -> tuple[Holder, float] | None:
+    """The holder of an unexpired lease in a row, and the seconds until it expires; None where there is none."""
+    row = find(connection, scope)
+    lease = connection.row("SELECT * FROM leases WHERE state = :state", state=row.id) if row is not None else None
+    if lease is None or lease.run is None or lease.expires is None:
+        return None
+    left = float(lease.expires) - float(connection.value("SELECT clock_seconds()"))
+    return (Holder(lease.run, lease.who, lease.command, lease.since), left) if left > 0 else None

@@ -5,81 +5,71 @@ In: a connection inside a transaction. Out: `StateScope`'s row, `State`, ids of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
-
-from sqlalchemy import Connection, bindparam, func, select
 
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import State
 from reconciler.model.marker import PREFIX, is_mark
 from reconciler.model.state import StateScope
-from reconciler.state.tables import rows, values
-from reconciler.state.tables.direct import DONE
-from reconciler.state.tables.renames import read_renames
-from reconciler.state.tables.rules import read_rules
-from reconciler.state.tables.schema import bindings, journal, outcomes, rules, states, turns
-from reconciler.state.unfinished import is_unfinished, read_consents, read_readdressed
+from reconciler.state.connection import Connection
+from reconciler.state.history import is_unfinished, read_consents, read_readdressed
+from reconciler.state.tables.project import read_renames, read_rules
+from reconciler.state.tables.rows import read_bindings, read_intents
+from reconciler.state.tables.values import DONE, damaged, decoded, mapping
 
-# Statements are built once: building one takes longer than running it.
-_SCOPE: Final[dict[str, Any]] = {name: bindparam(name) for name in ("project", "environment", "service")}
-_ROW: Final = select(states.c.id, states.c.lineage, states.c.serial, states.c.digest_key).filter_by(**_SCOPE)
-_STATE: Final = select(states.c.lineage, states.c.serial, states.c.project, states.c.environment, states.c.service).where(
-    states.c.id == bindparam("of")
+NOT_MADE: Final = ["not-sent", "failed", "recovered"]  # statuses of a create whose object may still appear
+REMEMBERED: Final = timedelta(days=30)  # longer than any service restores what was deleted
+SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
+
+_ENDED: Final = (
+    "FROM journal JOIN outcomes ON outcomes.state = journal.state AND outcomes.intent = journal.id WHERE outcomes.state = :state"
 )
-_ENDED: Final = (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id)
-_CREATED_OR_DELETED: Final = (
-    select(journal.c.address, journal.c.verb, journal.c.kind, journal.c.target)
-    .join(outcomes, _ENDED)
-    .where(outcomes.c.state == bindparam("of"), outcomes.c.status.in_(DONE), outcomes.c.at >= bindparam("since"))
-    .where(journal.c.verb.in_(("create", "delete")))
-    .order_by(outcomes.c.id)
-)
-_WRITTEN: Final = (
-    select(journal.c.address, journal.c.verb, journal.c.deadline, outcomes.c.bound)
-    .join(outcomes, _ENDED)
-    .where(outcomes.c.state == bindparam("of"), outcomes.c.status.in_(DONE), outcomes.c.at >= bindparam("since"))
-    .where(journal.c.deadline.is_not(None))
-    .order_by(outcomes.c.id)
-)
-_MARKED: Final = (
-    select(journal.c.address, journal.c.kind, journal.c.writes)
-    .join(outcomes, _ENDED)
-    .where(outcomes.c.state == bindparam("of"), outcomes.c.status.in_(values.NOT_MADE), journal.c.verb == "create")
-    .where(journal.c.writes.like(f'%"{PREFIX}%'))
-)
-_OTHERS: Final = (
-    select(bindings.c.kind, bindings.c.id, states.c.project, states.c.environment)
-    .join(states, states.c.id == bindings.c.state)
-    .where(states.c.service == _SCOPE["service"])
-    .where((states.c.project != _SCOPE["project"]) | (states.c.environment != _SCOPE["environment"]))
-    .order_by(states.c.project)
-)
+"""Requests that ended, with how: what several of the queries below begin with."""
 
 
 def find(connection: Connection, scope: StateScope) -> Any:
-    """The scope's row: id, lineage, serial, digest_key; None where nothing was ever recorded."""
-    return connection.execute(_ROW, scope.columns).one_or_none()
+    """The scope's row; None where nothing was ever recorded."""
+    query = "SELECT * FROM states WHERE project = :project AND environment = :environment AND service = :service"
+    return connection.row(query, **scope.columns)
 
 
 def has_seen(connection: Connection, state: int) -> bool:
     """Whether a run ever tracked, sent or recorded anything in that state; a refused or declined run leaves no such trace."""
-    queries = (select(table.c.state).where(table.c.state == state).limit(1) for table in (bindings, journal, turns, rules))
-    return any(connection.execute(query).first() is not None for query in queries)
+    tables = ("bindings", "journal", "turns", "rules")
+    return any(connection.row(f"SELECT state FROM {table} WHERE state = :state LIMIT 1", state=state) is not None for table in tables)
 
 
 def read_tracking(connection: Connection, service: str) -> tuple[tuple[StateScope, int], ...]:
     """The states in this database that track resources, and how many: those on the given service first."""
-    number = func.count().label("number")
     query = (
-        select(states.c.project, states.c.environment, states.c.service, number)
-        .join(bindings, bindings.c.state == states.c.id)
-        .group_by(states.c.id, states.c.project, states.c.environment, states.c.service)
+        "SELECT project, environment, service, count(*) AS number FROM states JOIN bindings ON bindings.state = states.id"
+        " GROUP BY states.id, project, environment, service"
     )
-    listed = [(StateScope(row.project, row.environment or None, row.service), int(row.number)) for row in connection.execute(query)]
-    return tuple(sorted(listed, key=lambda one: (one[0].service != service, one[0].project, one[0].environment or "", one[0].service)))
+    scopes = [(StateScope(row.project, row.environment or None, row.service), int(row.number)) for row in connection.rows(query)]
+    return tuple(sorted(scopes, key=lambda row: (row[0].service != service, row[0].project, row[0].environment or "", row[0].service)))
+
+
+# A mistyped or moved file is no reason to complete nothing: where the project has no state here, all of them are offered.
+_OF_PROJECT: Final = (
+    "JOIN states ON states.id = state WHERE states.environment = :environment"
+    " AND (states.project = :project OR :project NOT IN (SELECT project FROM states))"
+)
+
+
+def read_addresses(connection: Connection, project: str, environment: str) -> list[str]:
+    """The addresses that the states of a project track, on whichever service; of every project where this one has no state here."""
+    query = f"SELECT DISTINCT address FROM bindings {_OF_PROJECT} ORDER BY address"
+    return [row.address for row in connection.rows(query, project=project, environment=environment)]
+
+
+def read_commands(connection: Connection, project: str, environment: str) -> list[tuple[str, str, str]]:
+    """The id, the command and the begin of each run of the states of a project, newest first."""
+    query = f"SELECT runs.id, command, started FROM runs {_OF_PROJECT} ORDER BY started DESC"
+    return [tuple(row) for row in connection.rows(query, project=project, environment=environment)]
 
 
 def read_state(connection: Connection, state: int, lag: timedelta, now: datetime, *, by: str = "") -> State:
@@ -87,11 +77,11 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
 
     `lag`: how long a list may not show what was written.
     """
-    row = connection.execute(_STATE, {"of": state}).one_or_none()
+    row = connection.row("SELECT * FROM states WHERE id = :state", state=state)
     if row is None:
         raise StateError("the state was removed while it was in use", id="RC-state-removed", hint="Run again to recreate it.")
     scope = StateScope(row.project, row.environment or None, row.service)
-    bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
+    bound, intents = read_bindings(connection, state), read_intents(connection, state)
     others = read_others(connection, scope)
     unfinished = is_unfinished(connection, state, by=by)
     return State(
@@ -99,80 +89,117 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         row.serial,
         bound,
         intents,
-        frozenset(others),
+        frozenset((row.kind, row.id) for row in others),
         unfinished,
         read_rules(connection, state),
         marks=_marks(connection, state),
         recent=_recent(connection, state, lag, now),
-        former=former(scope, others, {(binding.kind, binding.id) for binding in bound.values()}),
+        former=former(others, scope, {(binding.kind, binding.id) for binding in bound.values()}),
         consents=read_consents(connection, state, by=by) if unfinished else frozenset(),
         fulfilled=read_renames(connection, state),
         readdressed=read_readdressed(connection, state, by=by) if unfinished else frozenset(),
         deleted=_deleted(connection, state, bound, now),
-        projects=read_projects(connection, scope) if others else {},
+        projects=projects_of(others, scope),
     )
 
 
-def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -> dict[Address, datetime]:
-    """By address, until when a list may not show what was written recently."""
-    return values.recent(connection.execute(_WRITTEN, {"of": state, "since": values.written_since(now, lag)}), lag) if lag else {}
-
-
 def _deleted(connection: Connection, state: int, tracked: Collection[Address], now: datetime) -> dict[Address, tuple[str, str]]:
-    """Kind and id of what was deleted recently, by its former address."""
-    return values.deleted(connection.execute(_CREATED_OR_DELETED, {"of": state, "since": values.remembered_since(now)}), tracked)
+    """Kind and id of what was deleted recently, by its former address; without addresses that another object has now, or had since."""
+    query = (
+        f"SELECT journal.address, journal.verb, journal.kind, journal.target {_ENDED} AND outcomes.status IN :done"
+        " AND outcomes.at >= :since AND journal.verb IN :verbs ORDER BY outcomes.id"
+    )
+    since = (now - REMEMBERED).isoformat()
+    deleted: dict[Address, tuple[str, str]] = {}
+    for row in connection.rows(query, state=state, done=DONE, since=since, verbs=["create", "delete"]):
+        try:
+            address = Address.parse(row.address)
+        except ValueError as error:
+            raise damaged(f"an intent of {row.address}") from error
+        deleted.pop(address, None)
+        if row.verb == "delete" and row.target is not None and address not in tracked:
+            deleted[address] = (row.kind, row.target)
+    return deleted
+
+
+def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -> dict[Address, datetime]:
+    """By address, until when a list may not show what was written recently: the deadline of the latest write (service's clock) plus the
+    lag.
+
+    Objects deleted after their last write are left out: no list has to show them.
+    """
+    if not lag:
+        return {}
+    query = (
+        f"SELECT journal.address, journal.verb, journal.deadline, outcomes.bound {_ENDED} AND outcomes.status IN :done"
+        " AND outcomes.at >= :since AND journal.deadline IS NOT NULL ORDER BY outcomes.id"
+    )
+    written = connection.rows(query, state=state, done=DONE, since=(now - lag - SLACK).isoformat())
+    bound = decoded([row.bound for row in written], lambda number: f"the latest outcome of {written[number].address}")
+    latest: dict[str, tuple[str, str]] = {}
+    for row, addresses in zip(written, bound, strict=True):
+        if row.verb == "delete":
+            latest.pop(row.address, None)
+        elif isinstance(addresses, dict):
+            for address in (row.address, *addresses):
+                latest[address] = row.address, row.deadline
+        else:
+            raise damaged(f"the latest outcome of {row.address}")
+    moments: dict[Address, datetime] = {}
+    for address, (text, deadline) in latest.items():
+        try:
+            moments[Address.parse(address)] = datetime.fromisoformat(deadline) + lag
+        except (TypeError, ValueError) as error:
+            raise damaged(f"the latest outcome of {text}") from error
+    return moments
 
 
 def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]:
     """The marks of creates that ended, as far as was known, without creating an object with the mark."""
+    query = (
+        f"SELECT journal.address, journal.kind, journal.writes {_ENDED} AND outcomes.status IN :statuses"
+        " AND journal.verb = 'create' AND journal.writes LIKE :marked"
+    )
     marks: dict[tuple[str, str], Address] = {}
-    for row in connection.execute(_MARKED, {"of": state}):
+    for row in connection.rows(query, state=state, statuses=NOT_MADE, marked=f'%"{PREFIX}%'):
         what = f"an intent of {row.address}"
         try:
-            marks |= {
-                (row.kind, value): Address.parse(row.address) for value in values.mapping(row.writes, what).values() if is_mark(value)
-            }
+            marks |= {(row.kind, value): Address.parse(row.address) for value in mapping(row.writes, what).values() if is_mark(value)}
         except (TypeError, ValueError) as error:
-            raise values.damaged(what) from error
+            raise damaged(what) from error
     return marks
 
 
-Others = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
-"""(kind, id) of what is tracked by other projects and environments on the same service, with the names of both."""
-
-
-def read_others(connection: Connection, scope: StateScope) -> Others:
-    """What other projects and environments track on the same service."""
-    owners: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for row in connection.execute(_OTHERS, scope.columns):
-        owners.setdefault((row.kind, row.id), []).append((row.project, row.environment))
-    return owners
-
-
-def read_projects(connection: Connection, scope: StateScope) -> dict[str, dict[Address, str]]:
-    """What each other project in the same environment tracks on the same service: address and id, by the name of the project."""
-    tracked = (
-        select(states.c.project, bindings.c.address, bindings.c.id)
-        .join(states, states.c.id == bindings.c.state)
-        .where(states.c.service == scope.service, states.c.environment == scope.columns["environment"], states.c.project != scope.project)
-        .order_by(states.c.project)
+def read_others(connection: Connection, scope: StateScope) -> Sequence[Any]:
+    """What other projects and environments track on the same service: rows of project, environment, kind, id and address."""
+    query = (
+        "SELECT project, environment, kind, bindings.id, address FROM bindings JOIN states ON states.id = bindings.state"
+        " WHERE service = :service AND (project <> :project OR environment <> :environment) ORDER BY project"
     )
-    found: dict[str, dict[Address, str]] = {}
-    for row in connection.execute(tracked):
-        try:
-            found.setdefault(row.project, {})[Address.parse(row.address)] = row.id
-        except ValueError as error:
-            raise values.damaged(f"the binding of {row.address} in {row.project}") from error
-    return found
+    return connection.rows(query, **scope.columns)
 
 
-def former(scope: StateScope, others: Others, tracked: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def projects_of(others: Sequence[Any], scope: StateScope) -> dict[str, dict[Address, str]]:
+    """What each other project in the same environment tracks on the same service: address and id, by the name of the project."""
+    projects: dict[str, dict[Address, str]] = defaultdict(dict)
+    for row in others:
+        if row.environment == scope.columns["environment"]:
+            try:
+                projects[row.project][Address.parse(row.address)] = row.id
+            except ValueError as error:
+                raise damaged(f"the binding of {row.address} in {row.project}") from error
+    return dict(projects)
+
+
+def former(others: Sequence[Any], scope: StateScope, tracked: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """The objects of former names of the project: of each other project in its environment that tracks everything it tracks."""
-    environment = scope.columns["environment"]
-    names = {project for owners in others.values() for project, of in owners if of == environment and project != scope.project}
-    for key in tracked:
-        names &= {project for project, of in others.get(key, ()) if of == environment}
-    found = {
-        key: next((project for project, of in owners if of == environment and project in names), None) for key, owners in others.items()
-    }
-    return {key: project for key, project in found.items() if project is not None}
+    owners: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for row in others:
+        if row.environment == scope.columns["environment"]:
+            owners[row.project].add((row.kind, row.id))
+    owner_of: dict[tuple[str, str], str] = {}
+    for project, objects in owners.items():
+        if objects.issuperset(tracked):
+            for key in objects:
+                owner_of.setdefault(key, project)
+    return owner_of

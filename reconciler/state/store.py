@@ -1,7 +1,6 @@
 """The store: one scope's state in a database, to read, or to write under the lease.
 
-In: a URL and a scope. Out: `State`, or a `Journal`. Forbidden: writing anything when opened without `create`. What a plan does not read
-or write is imported where it is used: history, documents of a state, the journal.
+In: a URL and a scope. Out: `State`, or a `Journal`. Forbidden: writing anything when opened without `create`.
 """
 
 from __future__ import annotations
@@ -9,36 +8,54 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import uuid4
-
-from sqlalchemy import Connection, update
 
 from reconciler.errors import Refused, StateError
 from reconciler.model import JournalEntry, RecordedRun, State, StateChange
 from reconciler.model.state import StateScope
 from reconciler.report.schemas.state import StateDocument
+from reconciler.state.connection import Connection
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
-from reconciler.state.health import Condition, file_holder, row_holder, writable
 from reconciler.state.history import read_entries, read_ids, read_runs, read_undos, read_users
 from reconciler.state.journal import Journal
-from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
-from reconciler.state.reading import find, former, has_seen, read_others, read_projects, read_state, read_tracking
-from reconciler.state.tables.rows import inserting, plain
-from reconciler.state.tables.schema import leases, runs, states
+from reconciler.state.lease import (
+    LEASE_SECONDS,
+    Condition,
+    Holder,
+    Lease,
+    Uninterrupted,
+    file_holder,
+    lock_file,
+    row_holder,
+    writable,
+)
+from reconciler.state.reading import (
+    find,
+    former,
+    has_seen,
+    projects_of,
+    read_addresses,
+    read_commands,
+    read_others,
+    read_state,
+    read_tracking,
+)
+from reconciler.state.sqlite import SqliteFile
 from reconciler.state.tables.turns import read_later, read_turns
-from reconciler.state.transfer.pull import pulled
-from reconciler.state.transfer.push import Document, checked
-from reconciler.state.uninterrupted import unbroken
+from reconciler.state.tables.values import plain
+from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare
 
 DIGEST_KEY_BYTES: Final = 32
+
+T = TypeVar("T")
 
 __all__ = ["StateScope", "Store"]
 
@@ -55,6 +72,7 @@ class Store:
         create: bool,
         beside: Path | None = None,
         lag: float = 0.0,
+        uninterrupted: Uninterrupted = nullcontext,
     ) -> None:
         self._database = database
         self._scope = scope
@@ -62,19 +80,29 @@ class Store:
         self._create = create
         self._beside = beside
         self._lag = timedelta(seconds=lag)
+        self._uninterrupted = uninterrupted
         self._spare_key = secrets.token_bytes(DIGEST_KEY_BYTES)
 
     @classmethod
     def open(
-        cls, url: str, scope: StateScope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None, lag: float = 0.0
+        cls,
+        url: str,
+        scope: StateScope,
+        *,
+        clock: Callable[[], datetime],
+        create: bool,
+        beside: Path | None = None,
+        lag: float = 0.0,
+        uninterrupted: Uninterrupted = nullcontext,
     ) -> Store:
         """Open the state at `url`; without `create`, a missing state reads as empty, and nothing is written, created or migrated.
 
         `beside`: the folder for outcomes that the database cannot store; None: they are not kept. `lag`: seconds for which a list of the
-        service may not show what was written. Raises StateError, with a hint, where it cannot be opened.
+        service may not show what was written. `uninterrupted`: a block in which signals wait, for taking and giving back a lease: a person
+        waits for it, so it is short. Raises StateError, with a hint, where it cannot be opened.
         """
         database = connect(url, create=create)
-        store = cls(database, scope, clock=clock, create=create, beside=beside, lag=lag)
+        store = cls(database, scope, clock=clock, create=create, beside=beside, lag=lag, uninterrupted=uninterrupted)
         if create:
             try:
                 store._make_state()
@@ -82,6 +110,15 @@ class Store:
                 database.close()
                 raise
         return store
+
+    def _of_state(self, work: Callable[[Connection, int], T]) -> T | None:
+        """The result of `work` on this scope's row; None where there is no row, or no database."""
+
+        def on_row(connection: Connection) -> T | None:
+            row = find(connection, self._scope)
+            return None if row is None else work(connection, row.id)
+
+        return self._database.read(on_row)
 
     def read(self) -> State:
         """The state as it is, without a lock, also while another run writes it; lineage "" and serial 0 where there is none."""
@@ -91,19 +128,14 @@ class Store:
             if row is not None:
                 return read_state(connection, row.id, self._lag, self._clock())
             others = read_others(connection, self._scope)
-            projects = read_projects(connection, self._scope)
-            return State("", 0, foreign=frozenset(others), former=former(self._scope, others, ()), projects=projects)
+            foreign, projects = frozenset((row.kind, row.id) for row in others), projects_of(others, self._scope)
+            return State("", 0, foreign=foreign, former=former(others, self._scope, ()), projects=projects)
 
         return self._database.read(work) or State("", 0)
 
     def seen(self) -> bool:
         """Whether this state was ever used for the project: whether any run tracked, sent or recorded anything in it."""
-
-        def work(connection: Connection) -> bool:
-            row = find(connection, self._scope)
-            return row is not None and has_seen(connection, row.id)
-
-        return self._database.read(work) or False
+        return self._of_state(has_seen) or False
 
     def tracking(self) -> tuple[tuple[StateScope, int], ...]:
         """The states in the same database that track resources, and how many; those on the same service first."""
@@ -111,81 +143,41 @@ class Store:
 
     def runs(self) -> tuple[RecordedRun, ...]:
         """Every run of this state, newest first. One without an end is `running` where it holds the state, and was killed where not."""
-
-        def work(connection: Connection) -> tuple[RecordedRun, ...]:
-            row = find(connection, self._scope)
-            return () if row is None else read_runs(connection, row.id)
-
-        listed = self._database.read(work) or ()
-        if all(run.exit_code is not None for run in listed):
-            return listed
+        runs = self._of_state(read_runs) or ()
+        if all(run.exit_code is not None for run in runs):
+            return runs
         condition = self.condition()
         holder = condition.holder.run if condition.held and condition.holder is not None else None
-        listed = self._database.read(work) or ()  # read again: a run may have ended before the holder was read
-        return tuple(replace(run, running=run.exit_code is None and run.id == holder) for run in listed)
+        runs = self._of_state(read_runs) or ()  # read again: a run may have ended before the holder was read
+        return tuple(replace(run, running=run.exit_code is None and run.id == holder) for run in runs)
 
     def users(self, plan: str) -> tuple[RecordedRun, ...]:
         """The runs that carried out the saved plan with this digest, newest first."""
-
-        def work(connection: Connection) -> tuple[RecordedRun, ...]:
-            row = find(connection, self._scope)
-            return () if row is None else read_users(connection, row.id, plan)
-
-        return self._database.read(work) or ()
+        return self._of_state(lambda connection, state: read_users(connection, state, plan)) or ()
 
     def undos(self) -> tuple[str, ...]:
         """The runs of `undo` that did something after the last effective `apply`, newest first."""
-
-        def work(connection: Connection) -> tuple[str, ...]:
-            row = find(connection, self._scope)
-            return () if row is None else read_undos(connection, row.id)
-
-        return self._database.read(work) or ()
+        return self._of_state(read_undos) or ()
 
     def entries(self, run: str) -> tuple[JournalEntry, ...]:
         """The journal of the run with this id, in the order in which it was sent."""
-
-        def work(connection: Connection) -> tuple[JournalEntry, ...]:
-            row = find(connection, self._scope)
-            return () if row is None else read_entries(connection, row.id, run)
-
-        return self._database.read(work) or ()
+        return self._of_state(lambda connection, state: read_entries(connection, state, run)) or ()
 
     def turns(self, run: str) -> tuple[StateChange, ...]:
         """The changes of bindings without a request by the run with this id."""
-
-        def work(connection: Connection) -> tuple[StateChange, ...]:
-            row = find(connection, self._scope)
-            return () if row is None else read_turns(connection, row.id, run)
-
-        return self._database.read(work) or ()
+        return self._of_state(lambda connection, state: read_turns(connection, state, run)) or ()
 
     def later_turns(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
         """The same of each run that began after it, in the order in which they ran; first its own after its last request."""
-
-        def work(connection: Connection) -> tuple[tuple[StateChange, ...], ...]:
-            row = find(connection, self._scope)
-            return () if row is None else read_later(connection, row.id, run)
-
-        return self._database.read(work) or ()
+        return self._of_state(lambda connection, state: read_later(connection, state, run)) or ()
 
     def ids(self) -> frozenset[str]:
         """The ids of every object that any run acted on, created, tracked or stopped tracking."""
-
-        def work(connection: Connection) -> frozenset[str]:
-            row = find(connection, self._scope)
-            return frozenset() if row is None else read_ids(connection, row.id)
-
-        return self._database.read(work) or frozenset()
+        return self._of_state(read_ids) or frozenset()
 
     def pull(self) -> StateDocument | None:
         """All of it as one document; None where there is no state yet."""
-
-        def work(connection: Connection) -> StateDocument | None:
-            row = find(connection, self._scope)
-            return None if row is None else pulled(connection, row.id)
-
-        return self._database.read(work)
+        return self._of_state(pulled)
 
     def check(self, document: Any) -> Document:
         """The document that was read from a file. Raises `UsageError` where it is not a state of this scope."""
@@ -197,8 +189,8 @@ class Store:
         if path is not None:
             held, holder = file_holder(path)
             return Condition(self._database.where, current, writable(path), held, holder, path=path)
-        found = self._database.read(lambda connection: row_holder(connection, self._scope)) or (None, None)
-        return Condition(self._database.where, current, True, found[0] is not None, *found)
+        holder, seconds = self._database.read(lambda connection: row_holder(connection, self._scope)) or (None, None)
+        return Condition(self._database.where, current, True, holder is not None, holder, seconds)
 
     def digest_key(self) -> bytes:
         """The key of this state's digests, 32 random bytes; where there is no state yet a random one that this store forgets."""
@@ -215,16 +207,12 @@ class Store:
             raise StateError(
                 "the state was opened for reading only", id="RC-state-read-only", hint="This is a defect of Reconciler, please report it."
             )
-        path = self._database.path
-        pid = os.getpid() if path else None
-        holder = Holder(run_id or str(uuid4()), plain(who), plain(command), self._clock().isoformat(), pid)
+        holder = self._holder(who, command, run_id)
         with ExitStack() as held:
-            if path:
-                held.enter_context(lock_file(path, holder))
+            self._lock(held, holder)
             state = self._make_state()
-            with unbroken():  # a lease that is taken is given back
-                lease = Lease(self._database, state, holder, seconds=None if path else LEASE_SECONDS, instead_of=instead_of)
-                held.enter_context(lease.keep_alive())
+            with self._uninterrupted():  # a lease that is taken is given back
+                lease = self._take(held, state, holder, instead_of=instead_of)
             yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare(), lag=self._lag)
 
     @contextmanager
@@ -233,31 +221,40 @@ class Store:
 
         The journal is that of `former`; `Journal.rename` gives it this scope's names. Raises Locked where another run has either of them.
         """
-        path = self._database.path
-        pid = os.getpid() if path else None
-        since, seconds = self._clock().isoformat(), None if path else LEASE_SECONDS
-        holder, other = (Holder(str(uuid4()), plain(who), plain(command), since, pid) for _ in range(2))
+        holder, other = (self._holder(who, command) for _ in range(2))
         with ExitStack() as held:
-            if path:
-                held.enter_context(lock_file(path, holder))
+            self._lock(held, holder)
             row = self._database.read(lambda connection: find(connection, former))
             if row is None:
                 wrong = f"the state was moved in the meantime: nothing is tracked as {former.named} any more"
                 raise StateError(wrong, id="RC-state-moved", hint="reconciler state list shows it.")
             mine = self._make_state()
-            with unbroken():
-                lease = Lease(self._database, row.id, holder, seconds=seconds)
-                held.enter_context(lease.keep_alive())
-                second = Lease(self._database, mine, other, seconds=seconds)
-                held.enter_context(second.keep_alive())
+            with self._uninterrupted():
+                lease, second = self._take(held, row.id, holder), self._take(held, mine, other)
             held.callback(self._end_unfinished, other.run)
             yield Journal(self._database, row.id, lease, clock=self._clock, spare=None, lag=self._lag, renames=second)
 
+    def _holder(self, who: str, command: str, run_id: str | None = None) -> Holder:
+        # A process is named only where it must be on this machine: another machine's number would mislead.
+        pid = os.getpid() if self._database.path else None
+        return Holder(run_id or str(uuid4()), plain(who), plain(command), self._clock().isoformat(), pid)
+
+    def _lock(self, held: ExitStack, holder: Holder) -> None:
+        if self._database.path:
+            held.enter_context(lock_file(self._database.path, holder))
+
+    def _take(self, held: ExitStack, state: int, holder: Holder, *, instead_of: str | None = None) -> Lease:
+        # The kernel's lock lasts as long as its process. A row of a server or a bucket must expire, because nobody notices a death there.
+        seconds = None if self._database.path else LEASE_SECONDS
+        lease = Lease(self._database, state, holder, seconds=seconds, instead_of=instead_of)
+        held.enter_context(lease.keep_alive(self._uninterrupted))
+        return lease
+
     def _end_unfinished(self, run: str) -> None:
         """Record that a run ended where nothing else does: its state was not moved."""
+        ended = "UPDATE runs SET ended = :ended, exit_code = :code WHERE id = :run AND ended IS NULL"
         with suppress(StateError), self._database.write() as connection:
-            unended = (runs.c.id == run) & runs.c.ended.is_(None)
-            connection.execute(update(runs).where(unended).values(ended=self._clock().isoformat(), exit_code=Refused.exit_code))
+            connection.run(ended, ended=self._clock().isoformat(), code=Refused.exit_code, run=run)
 
     def _spare(self) -> Spare | None:
         """Where outcomes are kept; created before the first request, because the database may be unreachable when it is needed."""
@@ -276,14 +273,27 @@ class Store:
 
     def _make_state(self) -> int:
         """The id of this scope's row, which is created where it is missing, perhaps by another run at the same time."""
-        return again(self._made_state)
+        names = {**self._scope.columns, "lineage": str(uuid4()), "digest_key": secrets.token_bytes(DIGEST_KEY_BYTES)}
 
-    def _made_state(self) -> int:
-        with self._database.write() as connection:
-            row = find(connection, self._scope)
-            if row is None:
-                new = {**self._scope.columns, "lineage": str(uuid4()), "serial": 0, "digest_key": secrets.token_bytes(DIGEST_KEY_BYTES)}
-                connection.execute(inserting(connection)(states).values(**new).on_conflict_do_nothing())
-                row = find(connection, self._scope)
-                connection.execute(inserting(connection)(leases).values(state=row.id, epoch=0).on_conflict_do_nothing())
-            return int(row.id)
+        def create() -> int:
+            with self._database.write() as connection:
+                if (row := find(connection, self._scope)) is None:
+                    # Two runs may be here at once on a server: the second waits for the row of the first, and then adds none.
+                    columns = "project, environment, service, lineage, serial, digest_key"
+                    values = ":project, :environment, :service, :lineage, 0, :digest_key"
+                    connection.run(f"INSERT INTO states ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING", **names)
+                    row = find(connection, self._scope)
+                    connection.run("INSERT INTO leases (state, epoch) VALUES (:state, 0) ON CONFLICT DO NOTHING", state=row.id)
+                return int(row.id)
+
+        return again(create)
+
+
+def tracked_addresses(file: Path, project: str, environment: str) -> list[str]:
+    """The addresses that the states of a project in a file track, on whichever service; for completion, which asks no service."""
+    return SqliteFile(file, create=False).read(lambda connection: read_addresses(connection, project, environment)) or []
+
+
+def recorded_runs(file: Path, project: str, environment: str) -> list[tuple[str, str, str]]:
+    """The id, the command and the begin of each run of the states of a project in a file, newest first."""
+    return SqliteFile(file, create=False).read(lambda connection: read_commands(connection, project, environment)) or []

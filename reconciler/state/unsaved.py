@@ -9,17 +9,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Origin
-from reconciler.state.ending import IntentEnding
-from reconciler.state.errors import calm
+from reconciler.model.state import IntentEnding
+from reconciler.state.errors import explaining
+from reconciler.writing import sync_folder, write_whole
 
 PREFIX: Final = "unsaved-"
 SIZE_MAX: Final = 16 * 1024 * 1024  # bytes read of one file
@@ -40,44 +39,27 @@ class Spare:
         path = self._folder / f"{PREFIX}{run}.json"
         body = {"version": 1, "lineage": self._lineage, "run": run, "endings": [_data(ending) for ending in self._endings]}
         text = json.dumps({**body, "signature": self._sign(body)}, indent=1).encode()
-        new = path.with_suffix(".new")
-        with calm(f"the file {path}"):
+        with explaining(f"the file {path}"):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-                try:
-                    with os.fdopen(handle, "wb", closefd=False) as file:
-                        file.write(text)
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
-                os.replace(new, path)
-            except OSError:
-                with suppress(OSError):  # keeping it was only an attempt
-                    os.unlink(new)
-                raise
-            folder = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            write_whole(path, text)
+            sync_folder(self._folder)
         return path
 
     def unsaved_endings(self) -> tuple[tuple[str, IntentEnding], ...]:
         """The endings that earlier runs on this state kept, each with the run's id. Files of other states are skipped and not removed."""
-        found: list[tuple[str, IntentEnding]] = []
-        with calm(f"the folder {self._folder}"):
+        endings: list[tuple[str, IntentEnding]] = []
+        with explaining(f"the folder {self._folder}"):
             paths = sorted(self._folder.glob(f"{PREFIX}*.json")) if self._folder.is_dir() else []
         for path in paths:
             body = self._read(path)
             if body is not None:
-                found += [(str(body["run"]), _ending(one)) for one in body["endings"]]
+                endings += [(str(body["run"]), _ending(ending)) for ending in body["endings"]]
                 self._taken.append(path)
-        return tuple(found)
+        return tuple(endings)
 
     def discard(self) -> None:
         """Remove the files that were read."""
-        with calm(f"the folder {self._folder}"):
+        with explaining(f"the folder {self._folder}"):
             for path in self._taken:
                 path.unlink(missing_ok=True)
         self._taken = []
@@ -86,7 +68,7 @@ class Spare:
         return hmac.new(self._key, json.dumps(body, sort_keys=True).encode(), hashlib.sha256).hexdigest()
 
     def _read(self, path: Path) -> Any:
-        with calm(f"the file {path}"), open(path, "rb") as file:
+        with explaining(f"the file {path}"), open(path, "rb") as file:
             text = file.read(SIZE_MAX)
         try:
             body = json.loads(text)
@@ -113,8 +95,8 @@ def _data(ending: IntentEnding) -> dict[str, Any]:
 
 def _ending(data: Any) -> IntentEnding:
     bound = tuple(
-        Binding(Address.parse(one["address"]), one["kind"], one["id"], Origin(one["origin"]), protected=one["protected"])
-        for one in data["bound"]
+        Binding(Address.parse(row["address"]), row["kind"], row["id"], Origin(row["origin"]), protected=row["protected"])
+        for row in data["bound"]
     )
     failed = data["status"] == "failed"
     return IntentEnding(

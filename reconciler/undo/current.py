@@ -82,10 +82,8 @@ def _remembered_parent(tracked: ObservedObject, known: Collection[Address], name
         held = seen.get(inside.name)
         if isinstance(held, str) and held in names:
             return names[held]
-        if tracked.observed is None and binding is not None and binding.place is not None and binding.place.parent:
-            parent = Address.parse(binding.place.parent)
-            if parent in known:
-                return parent
+        if tracked.observed is None and binding is not None and binding.place is not None and binding.place.parent in known:
+            return binding.place.parent
     return tracked.address.container
 
 

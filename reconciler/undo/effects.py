@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Desired, JournalEntry, SiblingPosition, StateChange, What
+from reconciler.model import Desired, JournalEntry, Position, StateChange, What
 from reconciler.resource import Kind, Kinds
 
 SEEN: Final = ("create", "transfer")
@@ -44,7 +44,7 @@ class RunEffect:
     # Values that were seen after it.
     after: dict[str, Any] = field(default_factory=dict)
     # The position among its siblings before the run; None where it was not moved.
-    position: SiblingPosition | None = None
+    position: Position | None = None
     # Those of `fields` that were not managed before.
     unmanaged: set[str] = field(default_factory=set)
     # Verbs whose outcome is unknown.

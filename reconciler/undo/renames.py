@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from reconciler.address import Address
-from reconciler.model import JournalEntry, SiblingPosition, StateChange, What
+from reconciler.model import JournalEntry, Position, StateChange, What
 
 Later = Iterable[Iterable[StateChange]]
 """The changes of state of each run since, in the order in which they ran."""
@@ -50,7 +50,9 @@ def _entry(entry: JournalEntry, now: _Calling, ids: Mapping[tuple[Address | None
     intent = entry.intent
     position = intent.before.position
     if position is not None:
-        position = SiblingPosition(now(position.parent), position.index, None if position.previous is None else now(position.previous))
+        position = Position(
+            position.parent and now(position.parent), position.index, None if position.previous is None else now(position.previous)
+        )
     carried = {old: now(new, entry.bound.get(new, ids.get((old, new)))) for old, new in intent.before.renames.items()}
     about = now(intent.address, entry.bound.get(intent.address, None if intent.verb == "create" else intent.target))
 

@@ -26,7 +26,7 @@ from datetime import timedelta
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Desired, Removed, SiblingPosition, State, StateChange
+from reconciler.model import Actual, Desired, Position, Removed, State, StateChange
 from reconciler.model.choices import choices
 from reconciler.model.codec import ids_in
 from reconciler.plan.names import Names
@@ -35,7 +35,7 @@ from reconciler.text.suggest import a
 from reconciler.undo.current import arranged
 from reconciler.undo.effects import Cannot, Inverse, RunEffect
 from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects, used_by
-from reconciler.undo.rows import put_back, remove_cycles, sibling_rows, unmanaged_siblings
+from reconciler.undo.rows import parent_of_position, put_back, remove_cycles, sibling_rows, unmanaged_siblings
 from reconciler.undo.tracking import reverted_turns, tracked_again
 from reconciler.undo.transfers import append_to_roots, transferred_back, under_former_addresses
 
@@ -66,7 +66,7 @@ class _Undoing:
     ever: Collection[str]
     back: Mapping[Address, Address] = field(default_factory=dict)
     values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
-    places: dict[Address, SiblingPosition] = field(default_factory=dict)
+    places: dict[Address, Position] = field(default_factory=dict)
     cannot: list[Cannot] = field(default_factory=list)
     unmanaged: dict[Address, frozenset[str]] = field(default_factory=dict)
 
@@ -330,14 +330,15 @@ class _Undoing:
         self, known: Mapping[Address, ObservedObject], restored: Mapping[Address, ObservedObject], again: Collection[Address]
     ) -> Inverse:
         staying = {address: tracked for address, tracked in {**known, **restored}.items() if address not in self.removed}
-        among = unmanaged_siblings(self.kinds, self.actual, known, {position.parent for position in self.places.values()})
+        among = unmanaged_siblings(self.kinds, self.actual, known, {parent_of_position(position) for position in self.places.values()})
         rows = sibling_rows(known, among)
         moved = {*self.removed, *self.places}
         rows = {parent: [address for address in row if address not in moved] for parent, row in rows.items() if parent not in self.removed}
         for address, position in self.places.items():
             inside = self.done[address].kind.inside
             if inside is not None:
-                self.values[address][inside.name] = position.parent if self.kinds.of(position.parent).name == inside.to else None
+                parent = parent_of_position(position)
+                self.values[address][inside.name] = parent if self.kinds.of(parent).name == inside.to else None
         put_back(rows, self.places, {address: change.position for address, change in self.done.items() if change.position is not None})
         append_to_roots(rows, self.back)
         desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
@@ -345,7 +346,7 @@ class _Undoing:
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].participle} by the run that is undone")
             for address in self.removed
         }
-        parents = {position.parent for position in self.places.values()}
+        parents = {parent_of_position(position) for position in self.places.values()}
         siblings = {sibling for parent in parents for sibling in rows[parent] if sibling not in among}
         about = {*siblings, *restored, *again, *self.back, *(address for address, some in self.values.items() if some)}
         about = {self.back.get(address, address) for address in about}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from reconciler.address import Address
-from reconciler.model import Actual, SiblingPosition
+from reconciler.model import Actual, Position
 from reconciler.plan.siblings import positions
 from reconciler.plan.siblings.positions import Siblings, by_parent, parent_of, with_unmanaged
 from reconciler.resource import Kinds
@@ -31,13 +31,11 @@ def unmanaged_siblings(
     }
 
 
-def put_back(
-    rows: dict[Address, list[Address]], places: Mapping[Address, SiblingPosition], positions_before: Mapping[Address, SiblingPosition]
-) -> None:
+def put_back(rows: dict[Address, list[Address]], places: Mapping[Address, Position], positions_before: Mapping[Address, Position]) -> None:
     """Insert each after its former predecessor, or after the nearest sibling before that which still exists."""
-    changing = {place.parent: _ChangingRow(rows.get(place.parent, ())) for place in places.values()}
-    for address, place in sorted(places.items(), key=lambda pair: (pair[1].parent, pair[1].index)):
-        row = changing[place.parent]
+    changing = {parent: _ChangingRow(rows.get(parent, ())) for parent in map(parent_of_position, places.values())}
+    for address, place in sorted(places.items(), key=lambda pair: (parent_of_position(pair[1]), pair[1].index)):
+        row = changing[parent_of_position(place)]
         previous, seen = place.previous, {address}
         while previous is not None and previous not in row.siblings:
             if previous in seen or previous not in positions_before or positions_before[previous].parent != place.parent:
@@ -49,6 +47,12 @@ def put_back(
         else:
             row.put_at(place.index, address)
     rows |= {parent: list(row.siblings) for parent, row in changing.items()}
+
+
+def parent_of_position(position: Position) -> Address:
+    """The parent of a position that a run recorded: only what is in something can be moved, so there is one."""
+    assert position.parent is not None
+    return position.parent
 
 
 class _ChangingRow:
@@ -76,16 +80,16 @@ class _ChangingRow:
         self.siblings.insert(address, self._at, after=True)
 
 
-def remove_cycles(places: dict[Address, SiblingPosition], rows: Mapping[Address, Collection[Address]]) -> Iterator[tuple[Address, Address]]:
+def remove_cycles(places: dict[Address, Position], rows: Mapping[Address, Collection[Address]]) -> Iterator[tuple[Address, Address]]:
     """Remove from `places` what would end up inside itself; yields (address, the parent it would have had). `rows`: the current order."""
     now = {address: parent for parent, row in rows.items() for address in row}
-    parents = now | {moved: position.parent for moved, position in places.items()}
+    parents = now | {moved: parent_of_position(position) for moved, position in places.items()}
     for address in sorted(places):
         above, seen = parents[address], {address}
         while above in parents and above not in seen:
             seen.add(above)
             above = parents[above]
         if above == address:
-            yield address, places.pop(address).parent
+            yield address, parent_of_position(places.pop(address))
             parents.pop(address)
             parents |= {address: now[address]} if address in now else {}

@@ -13,7 +13,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import Engine, event
 
 from reconciler.address import Address
 from reconciler.apply import ApplyOptions, apply
@@ -26,6 +25,7 @@ from reconciler.plan import plan
 from reconciler.state import LEASE_SECONDS, IntentEnding, Journal
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, small
+from tests.state.watched import watched
 
 LIST = f"/orgs/{ORGANIZATION}/teams"
 
@@ -273,14 +273,8 @@ def read_states() -> Iterator[list[str]]:
     """The statements of this block that read all fields of a state."""
     readings: list[str] = []
 
-    def statement(connection: Any, cursor: Any, text: str, *given: Any) -> None:
-        readings.extend([text] if "FROM fields" in text else [])
-
-    event.listen(Engine, "before_cursor_execute", statement)
-    try:
+    with watched(lambda _, text, __: readings.extend([text] if "FROM fields" in text else [])):
         yield readings
-    finally:
-        event.remove(Engine, "before_cursor_execute", statement)
 
 
 def test_the_state_is_read_once_however_many_requests_are_in_doubt(made: Org) -> None:

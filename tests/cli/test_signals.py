@@ -116,17 +116,15 @@ with signals.ending() as ending:
         raise
 """
 AMID_WHAT_MUST_NOT_BE_BROKEN_OFF = """
-from reconciler.state.uninterrupted import unbroken
-with signals.ending():
-    with unbroken():
-        with unbroken():
+with signals.ending() as ending:
+    with ending.uninterrupted():
+        with ending.uninterrupted():
             told("{first}")
         print("done")
     print("went on")
 """
 TWICE_AMID_IT = """
-from reconciler.state.uninterrupted import unbroken
-with signals.ending(), unbroken():
+with signals.ending() as ending, ending.uninterrupted():
     told("{first}")
     told("{second}")
     print("went on")

@@ -1,18 +1,11 @@
-"""`state list` and `history`: of the YAML only the settings, and the same as what the store says."""
+"""`state list` and `history`: of the YAML only the settings."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
-from collections.abc import Callable
-from contextlib import closing
-from datetime import UTC, datetime
 
 import pytest
 
-from reconciler.state import StateScope, Store
-from reconciler.state.tables.direct import VERSION, read_runs, read_tracking, tracking_of
-from reconciler.state.tables.migrations import MIGRATIONS
 from tests.cli.conftest import Cli, retitled
 
 
@@ -20,61 +13,6 @@ from tests.cli.conftest import Cli, retitled
 def applied(cli: Cli) -> Cli:
     """A project of two runs."""
     return retitled(cli)
-
-
-def scope_of(cli: Cli) -> StateScope:
-    with closing(sqlite3.connect(cli.root / "p/.reconciler/state.db")) as database:
-        project, environment, service = database.execute("SELECT project, environment, service FROM states").fetchone()
-    return StateScope(project, environment or None, service)
-
-
-def test_the_statements_are_of_the_tables_of_today() -> None:
-    assert 1 + len(MIGRATIONS) == VERSION
-
-
-def test_what_is_read_directly_is_what_the_store_reads(applied: Cli) -> None:
-    path, scope = applied.root / "p/.reconciler/state.db", scope_of(applied)
-    words = (scope.project, scope.environment or "", scope.service)
-    with Store.open(f"sqlite:///{path}", scope, clock=lambda: datetime.now(UTC), create=False) as store:
-        tracking, runs = read_tracking(path, words), read_runs(path, words)
-        assert tracking == tracking_of(store.read())
-        assert tracking is not None
-        assert len(tracking.objects) > 5
-        assert runs == store.runs()
-        assert len(store.runs()) == 2
-
-
-def unended(database: sqlite3.Connection) -> None:
-    database.execute("UPDATE runs SET ended = NULL, exit_code = NULL")
-
-
-def older(database: sqlite3.Connection) -> None:
-    database.execute("UPDATE reconciler_schema SET version = version - 1")
-
-
-def empty(database: sqlite3.Connection) -> None:
-    for table in ("fields", "bindings", "outcomes", "journal", "turns"):
-        database.execute(f"DELETE FROM {table}")
-
-
-@pytest.mark.parametrize(("edit", "tracks"), [(unended, True), (older, False), (empty, False)])
-def test_what_is_out_of_the_ordinary_is_left_to_the_store(applied: Cli, edit: Callable[[sqlite3.Connection], None], tracks: bool) -> None:
-    path, scope = applied.root / "p/.reconciler/state.db", scope_of(applied)
-    words = (scope.project, scope.environment or "", scope.service)
-    with closing(sqlite3.connect(path)) as database, database:
-        edit(database)
-    assert (read_tracking(path, words) is not None) == tracks
-    assert read_runs(path, words) is None
-    assert read_tracking(path, ("another", "", scope.service)) is None
-    assert read_tracking(path.with_name("none.db"), words) is None
-
-
-def test_a_state_that_is_being_written_is_left_to_the_store(applied: Cli) -> None:
-    path, scope = applied.root / "p/.reconciler/state.db", scope_of(applied)
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("CREATE TABLE more (id INTEGER)")
-        assert read_tracking(path, (scope.project, "", scope.service)) is None
 
 
 def test_another_project_name_is_noticed_at_once(applied: Cli) -> None:

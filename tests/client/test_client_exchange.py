@@ -42,24 +42,21 @@ def send(script: Script, method: str = "POST", body: Any = None, **options: Any)
     return asyncio.run(main())
 
 
-def test_what_is_sent_is_the_token_the_version_and_json_to_the_path_below_v1() -> None:
-    async def main() -> None:
-        async with FakeService([answer(201, {"id": "n"})]) as service, Writer(service.settings()) as writer:
-            await writer.send("POST", "/orgs/o/teams", {"title": "Ä\ud800", "none": None}, retry=RetryClass.CREATE)
-            await writer.send("DELETE", "/orgs/o/teams/t", None, retry=RetryClass.IDEMPOTENT)
-            await writer.get("/orgs/o", {"shareKey": "a b&c"})
-            post, delete, get = service.seen
-        assert (post.method, post.target) == ("POST", "/v1/orgs/o/teams")
-        assert post.headers["authorization"] == f"Bearer {TOKEN}"
-        assert post.headers["user-agent"] == f"reconciler/{__version__}"
-        assert post.headers["content-type"] == "application/json"
-        assert json.loads(post.body) == {"title": "Ä\ud800", "none": None}
-        assert (delete.method, delete.body) == ("DELETE", b"")
-        assert "content-type" not in delete.headers
-        assert get.target == "/v1/orgs/o?shareKey=a+b%26c"
-        assert "transfer-encoding" not in {**post.headers, **delete.headers, **get.headers}
-
-    asyncio.run(main())
+async def test_what_is_sent_is_the_token_the_version_and_json_to_the_path_below_v1() -> None:
+    async with FakeService([answer(201, {"id": "n"})]) as service, Writer(service.settings()) as writer:
+        await writer.send("POST", "/orgs/o/teams", {"title": "Ä\ud800", "none": None}, retry=RetryClass.CREATE)
+        await writer.send("DELETE", "/orgs/o/teams/t", None, retry=RetryClass.IDEMPOTENT)
+        await writer.get("/orgs/o", {"shareKey": "a b&c"})
+        post, delete, get = service.seen
+    assert (post.method, post.target) == ("POST", "/v1/orgs/o/teams")
+    assert post.headers["authorization"] == f"Bearer {TOKEN}"
+    assert post.headers["user-agent"] == f"reconciler/{__version__}"
+    assert post.headers["content-type"] == "application/json"
+    assert json.loads(post.body) == {"title": "Ä\ud800", "none": None}
+    assert (delete.method, delete.body) == ("DELETE", b"")
+    assert "content-type" not in delete.headers
+    assert get.target == "/v1/orgs/o?shareKey=a+b%26c"
+    assert "transfer-encoding" not in {**post.headers, **delete.headers, **get.headers}
 
 
 def test_the_answer_carries_the_service_s_date_in_utc() -> None:
@@ -173,17 +170,14 @@ def test_an_encoding_that_was_not_asked_for_or_does_not_hold_is_unreadable(encod
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed_and_the_token_reaches_no_other_host(status: int) -> None:
-    async def main() -> None:
-        async with FakeService([answer(200, {})]) as other:
-            target = answer(status, None, {"Location": f"{other.base_url}/steal?shareKey=s3cret"})
-            async with FakeService([target]) as service, Reader(service.settings()) as reader:
-                with pytest.raises(ServiceError, match="never followed") as caught:
-                    await reader.get("/x")
-                assert "s3cret" not in str(caught.value)
-            assert other.connections == 0
-
-    asyncio.run(main())
+async def test_a_redirect_is_not_followed_and_the_token_reaches_no_other_host(status: int) -> None:
+    async with FakeService([answer(200, {})]) as other:
+        target = answer(status, None, {"Location": f"{other.base_url}/steal?shareKey=s3cret"})
+        async with FakeService([target]) as service, Reader(service.settings()) as reader:
+            with pytest.raises(ServiceError, match="never followed") as caught:
+                await reader.get("/x")
+            assert "s3cret" not in str(caught.value)
+        assert other.connections == 0
 
 
 @pytest.mark.parametrize(
@@ -251,46 +245,42 @@ def everything(error: BaseException) -> str:
         pytest.param(raw(SLOW[:100]), id="a timeout"),
     ],
 )
-def test_the_token_and_queries_are_in_no_error_log_or_notice(script: Script, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_token_and_queries_are_in_no_error_log_or_notice(script: Script, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     notes = Notes()
 
-    async def main() -> None:
-        async with FakeService([script]) as service, Writer(service.settings(timeout=0.1), clock=Leap(), listener=notes) as writer:
-            assert TOKEN not in repr(writer)
-            for attempt in (
-                writer.get("/x", {"shareKey": "canary-key"}),
-                writer.send("POST", "/x", {"secret": "canary-body"}, retry=RetryClass.CREATE),
-            ):
-                with pytest.raises(ServiceError) as caught:
-                    await attempt
-                shown = everything(caught.value)
-                for canary in (TOKEN, "canary-key", "canary-body"):
-                    assert canary not in shown
-                assert caught.value.__context__ is None
+    async with FakeService([script]) as service, Writer(service.settings(timeout=0.1), clock=Leap(), listener=notes) as writer:
+        assert TOKEN not in repr(writer)
+        for attempt in (
+            writer.get("/x", {"shareKey": "canary-key"}),
+            writer.send("POST", "/x", {"secret": "canary-body"}, retry=RetryClass.CREATE),
+        ):
+            with pytest.raises(ServiceError) as caught:
+                await attempt
+            shown = everything(caught.value)
+            for canary in (TOKEN, "canary-key", "canary-body"):
+                assert canary not in shown
+            assert caught.value.__context__ is None
 
-    asyncio.run(main())
     for record in caplog.records:
         assert "canary" not in record.getMessage()
         assert "/v1/" not in record.getMessage()
     assert "canary" not in repr(notes.lines)
 
 
-def test_the_listener_hears_every_request_answer_and_wait() -> None:
+async def test_the_listener_hears_every_request_answer_and_wait() -> None:
     notes = Notes()
 
-    async def main() -> None:
-        scripts = [answer(503, {}, {"Retry-After": "3"}), hang_up(), answer(200, {})]
-        async with FakeService(scripts) as service, Reader(service.settings(), clock=Leap(), listener=notes, jitter=lambda: 0.5) as reader:
-            await reader.get("/orgs/o", {"shareKey": "s"})
+    scripts = [answer(503, {}, {"Retry-After": "3"}), hang_up(), answer(200, {})]
+    async with FakeService(scripts) as service, Reader(service.settings(), clock=Leap(), listener=notes, jitter=lambda: 0.5) as reader:
+        await reader.get("/orgs/o", {"shareKey": "s"})
 
-    asyncio.run(main())
     sent, got = ("request", "GET", "/orgs/o"), ("answer", "GET", "/orgs/o")
     assert [line for line in notes.lines if line[0] != "waiting"] == [sent, (*got, 503), sent, (*got, None), sent, (*got, 200)]
     assert ("waiting", 3.0, "the service's rate limit") in notes.lines  # in place of a backoff
 
 
-def test_a_reader_has_no_method_that_writes_and_a_transport_that_refuses_to() -> None:
+async def test_a_reader_has_no_method_that_writes_and_a_transport_that_refuses_to() -> None:
     public = {name for name in dir(Reader) if not name.startswith("_")}
     assert public == {
         "allowance", "count_objects", "get", "giving", "keeping", "list", "monotonic", "requests", "skew", "speed",
@@ -301,22 +291,20 @@ def test_a_reader_has_no_method_that_writes_and_a_transport_that_refuses_to() ->
         sent.append(request.method)
         return httpx2.Response(200, json={})
 
-    async def main() -> None:
-        transport = OnlyGet(mock(handler))
-        for method in ("POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"):
-            with pytest.raises(WriteRefused, match="refused to send") as caught:
-                await transport.send(Request(method, "https://x.test", {}, None, 1.0, 1000))
-            assert isinstance(caught.value, ReconcilerError)
-        async with Reader(SETTINGS, transport=mock(handler), clock=Leap()) as reader:
-            with pytest.raises(WriteRefused):  # even from within
-                await reader._conversation.ask("DELETE", "/x", retry=RetryClass.IDEMPOTENT)
-            await reader.get("/x")
+    transport = OnlyGet(mock(handler))
+    for method in ("POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"):
+        with pytest.raises(WriteRefused, match="refused to send") as caught:
+            await transport.send(Request(method, "https://x.test", {}, None, 1.0, 1000))
+        assert isinstance(caught.value, ReconcilerError)
+    async with Reader(SETTINGS, transport=mock(handler), clock=Leap()) as reader:
+        with pytest.raises(WriteRefused):  # even from within
+            await reader._conversation.ask("DELETE", "/x", retry=RetryClass.IDEMPOTENT)
+        await reader.get("/x")
 
-    asyncio.run(main())
     assert sent == ["GET"]
 
 
-def test_no_more_requests_are_under_way_than_allowed() -> None:
+async def test_no_more_requests_are_under_way_than_allowed() -> None:
     under_way = most = 0
 
     async def handler(_: httpx2.Request) -> httpx2.Response:
@@ -327,36 +315,28 @@ def test_no_more_requests_are_under_way_than_allowed() -> None:
         under_way -= 1
         return httpx2.Response(200, json={})
 
-    async def main() -> None:
-        settings = type(SETTINGS)(SETTINGS.base_url, TOKEN, max_concurrency=12)
-        async with Reader(settings, transport=mock(handler)) as reader:
-            await asyncio.gather(*(reader.get("/x") for _ in range(100)))
-            assert reader.requests == 100
+    settings = type(SETTINGS)(SETTINGS.base_url, TOKEN, max_concurrency=12)
+    async with Reader(settings, transport=mock(handler)) as reader:
+        await asyncio.gather(*(reader.get("/x") for _ in range(100)))
+        assert reader.requests == 100
 
-    asyncio.run(main())
     assert most == 12
 
 
-def test_a_request_that_is_cancelled_gives_its_place_back() -> None:
-    async def main() -> None:
-        async with FakeService([raw(SLOW[:200]), answer(200, {})]) as service, Reader(service.settings(max_concurrency=1)) as reader:
-            task = asyncio.create_task(reader.get("/x"))
-            while not service.seen:
-                await asyncio.sleep(0.001)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert (await reader.get("/x")).status == 200
-
-    asyncio.run(main())
+async def test_a_request_that_is_cancelled_gives_its_place_back() -> None:
+    async with FakeService([raw(SLOW[:200]), answer(200, {})]) as service, Reader(service.settings(max_concurrency=1)) as reader:
+        task = asyncio.create_task(reader.get("/x"))
+        while not service.seen:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await reader.get("/x")).status == 200
 
 
-def test_a_service_nobody_can_reach_is_unavailable_and_says_which() -> None:
-    async def main() -> None:
-        async with FakeService([answer(200, {})]) as service:
-            pass
-        async with Reader(service.settings(), clock=Leap()) as reader:
-            with pytest.raises(Unavailable, match="GET /x: the service cannot be reached: the connection was refused"):
-                await reader.get("/x")
-
-    asyncio.run(main())
+async def test_a_service_nobody_can_reach_is_unavailable_and_says_which() -> None:
+    async with FakeService([answer(200, {})]) as service:
+        pass
+    async with Reader(service.settings(), clock=Leap()) as reader:
+        with pytest.raises(Unavailable, match="GET /x: the service cannot be reached: the connection was refused"):
+            await reader.get("/x")

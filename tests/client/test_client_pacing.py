@@ -175,17 +175,15 @@ def test_max_rps_is_never_exceeded() -> None:
         ("Sun, 17 Mar 2999 17:46:10 GMT", HOLD_MAX),
     ],
 )
-def test_retry_after_is_read_as_seconds_and_as_a_date_and_clamped(value: str, waits: float) -> None:
+async def test_retry_after_is_read_as_seconds_and_as_a_date_and_clamped(value: str, waits: float) -> None:
     clock = Leap()
     answers = iter(
         [httpx2.Response(429, headers={"Retry-After": value, "Date": "Sun, 17 Mar 2030 17:46:40 GMT"}), httpx2.Response(200, json={})]
     )
 
-    async def main() -> None:
-        async with Writer(SETTINGS, transport=mock(lambda _: next(answers)), clock=clock) as writer:
-            await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
+    async with Writer(SETTINGS, transport=mock(lambda _: next(answers)), clock=clock) as writer:
+        await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
 
-    asyncio.run(main())
     assert sum(clock.slept) == pytest.approx(waits)
 
 
@@ -255,30 +253,26 @@ def test_families_with_limits_of_their_own_do_not_wait_for_each_other() -> None:
     run_virtually(main())
 
 
-def test_a_write_whose_deadline_ends_before_the_reset_fails_at_once_and_was_not_sent() -> None:
+async def test_a_write_whose_deadline_ends_before_the_reset_fails_at_once_and_was_not_sent() -> None:
     notes = Notes()
     clock = Leap()
 
-    async def main() -> None:
-        refuse = httpx2.Response(429, headers={"Retry-After": "60"})
-        async with Writer(SETTINGS, transport=mock(lambda _: refuse), clock=clock, listener=notes) as writer:
-            with pytest.raises(Unavailable, match="deadline passed"):
-                await writer.send("POST", "/x", {}, retry=RetryClass.CREATE, deadline=30)
-            assert writer.requests == 1
+    refuse = httpx2.Response(429, headers={"Retry-After": "60"})
+    async with Writer(SETTINGS, transport=mock(lambda _: refuse), clock=clock, listener=notes) as writer:
+        with pytest.raises(Unavailable, match="deadline passed"):
+            await writer.send("POST", "/x", {}, retry=RetryClass.CREATE, deadline=30)
+        assert writer.requests == 1
 
-    asyncio.run(main())
     assert clock.slept == []
 
 
-def test_a_long_wait_is_reported() -> None:
+async def test_a_long_wait_is_reported() -> None:
     notes = Notes()
     answers = iter([httpx2.Response(429, headers={"Retry-After": "60"}), httpx2.Response(200, json={})])
 
-    async def main() -> None:
-        async with Reader(SETTINGS, transport=mock(lambda _: next(answers)), clock=Leap(), listener=notes) as reader:
-            await reader.get("/x")
+    async with Reader(SETTINGS, transport=mock(lambda _: next(answers)), clock=Leap(), listener=notes) as reader:
+        await reader.get("/x")
 
-    asyncio.run(main())
     assert ("waiting", 60.0, "the service's rate limit") in notes.lines
 
 

@@ -115,14 +115,11 @@ def test_a_process_paused_at_any_moment_sends_at_most_the_request_that_it_was_wr
     assert sum(run.late for run in runs) <= REQUESTS * (WRITING / step + 2)
 
 
-def test_a_request_that_waited_while_the_machine_was_suspended_is_not_sent() -> None:
+async def test_a_request_that_waited_while_the_machine_was_suspended_is_not_sent() -> None:
     clock = Leap()
 
-    async def main() -> None:
-        refused = answer(429, {}, {"Retry-After": "1"})
-        async with FakeService([refused, answer(201, {})]) as service, Writer(service.settings(), clock=clock) as writer:
-            with pytest.raises(Unavailable, match="its deadline passed before it could be sent"):
-                await writer.send("POST", "/x", {}, retry=RetryClass.CREATE, deadline=DEADLINE, in_time=lambda: not clock.slept)
-            assert len(service.seen) == 1
-
-    asyncio.run(main())
+    refused = answer(429, {}, {"Retry-After": "1"})
+    async with FakeService([refused, answer(201, {})]) as service, Writer(service.settings(), clock=clock) as writer:
+        with pytest.raises(Unavailable, match="its deadline passed before it could be sent"):
+            await writer.send("POST", "/x", {}, retry=RetryClass.CREATE, deadline=DEADLINE, in_time=lambda: not clock.slept)
+        assert len(service.seen) == 1

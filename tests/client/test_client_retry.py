@@ -85,44 +85,37 @@ async def ask(service: FakeService, retry: RetryClass, **options: Any) -> tuple[
 
 
 @pytest.mark.parametrize(("script", "retry", "requests", "error"), CASES)
-def test_each_class_answers_each_failure_as_the_table_says(
+async def test_each_class_answers_each_failure_as_the_table_says(
     script: Callable[[], Script], retry: RetryClass, requests: int, error: type
 ) -> None:
-    async def main() -> None:
-        async with FakeService([script()]) as service:
-            writer, caught = await ask(service, retry)
-            assert type(caught) is error
-            assert len(service.seen) == writer.requests == requests
-            assert " /orgs/o: " in str(caught)
-
-    asyncio.run(main())
+    async with FakeService([script()]) as service:
+        writer, caught = await ask(service, retry)
+        assert type(caught) is error
+        assert len(service.seen) == writer.requests == requests
+        assert " /orgs/o: " in str(caught)
 
 
 @pytest.mark.parametrize(("script", "retry", "requests", "error"), [case for case in CASES if case.values[2] == 4])
-def test_what_is_retried_may_go_well_the_second_time(script: Callable[[], Script], retry: RetryClass, requests: int, error: type) -> None:
-    async def main() -> None:
-        async with FakeService([script(), answer(200, OK)]) as service:
-            writer, caught = await ask(service, retry)
-            assert caught is None
-            assert len(service.seen) == writer.requests == 2
-
-    asyncio.run(main())
+async def test_what_is_retried_may_go_well_the_second_time(
+    script: Callable[[], Script], retry: RetryClass, requests: int, error: type
+) -> None:
+    async with FakeService([script(), answer(200, OK)]) as service:
+        writer, caught = await ask(service, retry)
+        assert caught is None
+        assert len(service.seen) == writer.requests == 2
 
 
 @pytest.mark.parametrize("retry", RetryClass)
-def test_what_was_never_sent_is_tried_again_and_then_provably_not_done(retry: RetryClass) -> None:
-    async def main() -> None:
-        async with FakeService([answer(200, OK)]) as service:
-            pass  # now nobody listens there
-        writer, caught = await ask(service, retry)
-        assert type(caught) is Unavailable
-        assert "cannot be reached" in str(caught)
-        assert writer.requests == 4
-
-    asyncio.run(main())
+async def test_what_was_never_sent_is_tried_again_and_then_provably_not_done(retry: RetryClass) -> None:
+    async with FakeService([answer(200, OK)]) as service:
+        pass  # now nobody listens there
+    writer, caught = await ask(service, retry)
+    assert type(caught) is Unavailable
+    assert "cannot be reached" in str(caught)
+    assert writer.requests == 4
 
 
-def test_a_create_is_sent_again_after_a_connection_that_never_was() -> None:
+async def test_a_create_is_sent_again_after_a_connection_that_never_was() -> None:
     sent: list[str] = []
 
     def handler(request: httpx2.Request) -> httpx2.Response:
@@ -131,11 +124,9 @@ def test_a_create_is_sent_again_after_a_connection_that_never_was() -> None:
             raise httpx2.ConnectError("refused")
         return httpx2.Response(201, json=OK)
 
-    async def main() -> None:
-        async with Writer(SETTINGS, transport=mock(handler), clock=Leap()) as writer:
-            assert (await writer.send("POST", "/orgs/o/teams", {}, retry=CREATE)).status == 201
+    async with Writer(SETTINGS, transport=mock(handler), clock=Leap()) as writer:
+        assert (await writer.send("POST", "/orgs/o/teams", {}, retry=CREATE)).status == 201
 
-    asyncio.run(main())
     assert sent == ["POST", "POST"]
 
 
@@ -149,24 +140,18 @@ def test_a_create_is_sent_again_after_a_connection_that_never_was() -> None:
         pytest.param("DELETE", [hang_up(), answer(403, {})], Ambiguous, id="a delete refused the second time"),
     ],
 )
-def test_a_write_stays_in_doubt_whatever_later_attempts_are_answered(method: str, scripts: list[Script], error: type) -> None:
-    async def main() -> None:
-        async with FakeService(scripts) as service, Writer(service.settings(), clock=Leap()) as writer:
-            with pytest.raises(ServiceError) as caught:
-                await writer.send(method, "/x", None, retry=IDEMPOTENT)
-            assert type(caught.value) is error
-
-    asyncio.run(main())
+async def test_a_write_stays_in_doubt_whatever_later_attempts_are_answered(method: str, scripts: list[Script], error: type) -> None:
+    async with FakeService(scripts) as service, Writer(service.settings(), clock=Leap()) as writer:
+        with pytest.raises(ServiceError) as caught:
+            await writer.send(method, "/x", None, retry=IDEMPOTENT)
+        assert type(caught.value) is error
 
 
-def test_a_create_stays_undone_when_a_429_comes_before_its_doubt_and_not_after() -> None:
-    async def main() -> None:
-        async with FakeService([answer(429), hang_up()]) as service, Writer(service.settings(), clock=Leap()) as writer:
-            with pytest.raises(Ambiguous, match="outcome is unknown"):
-                await writer.send("POST", "/x", {}, retry=CREATE)
-            assert len(service.seen) == 2
-
-    asyncio.run(main())
+async def test_a_create_stays_undone_when_a_429_comes_before_its_doubt_and_not_after() -> None:
+    async with FakeService([answer(429), hang_up()]) as service, Writer(service.settings(), clock=Leap()) as writer:
+        with pytest.raises(Ambiguous, match="outcome is unknown"):
+            await writer.send("POST", "/x", {}, retry=CREATE)
+        assert len(service.seen) == 2
 
 
 RESULTS: list[Result] = [*AttemptFault, *range(100, 1000)]
@@ -205,15 +190,13 @@ def test_backoff_is_full_jitter_doubled_and_capped() -> None:
     assert backoff(3, 0.25) == 1.0
 
 
-def test_backoff_sleeps_and_says_why() -> None:
+async def test_backoff_sleeps_and_says_why() -> None:
     clock = Leap()
 
-    async def main() -> None:
-        async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=clock, jitter=lambda: 0.5) as writer:
-            with pytest.raises(Unavailable):
-                await writer.get("/x")
+    async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=clock, jitter=lambda: 0.5) as writer:
+        with pytest.raises(Unavailable):
+            await writer.get("/x")
 
-    asyncio.run(main())
     assert clock.slept == [0.5, 1.0, 2.0]
 
 
@@ -309,16 +292,14 @@ def test_an_idempotent_write_that_was_sent_before_the_breaker_opened_is_ambiguou
     assert kinds == {Ambiguous, Unavailable}
 
 
-def test_the_deadline_of_a_write_covers_its_retries() -> None:
+async def test_the_deadline_of_a_write_covers_its_retries() -> None:
     clock = Leap()
 
-    async def main() -> None:
-        async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=clock, jitter=lambda: 1.0) as writer:
-            with pytest.raises(Ambiguous):
-                await writer.send("PATCH", "/x", {}, retry=IDEMPOTENT, deadline=2.5)
-            assert writer.requests == 2
+    async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=clock, jitter=lambda: 1.0) as writer:
+        with pytest.raises(Ambiguous):
+            await writer.send("PATCH", "/x", {}, retry=IDEMPOTENT, deadline=2.5)
+        assert writer.requests == 2
 
-    asyncio.run(main())
     assert sum(clock.slept) < 2.5
 
 
@@ -340,15 +321,13 @@ def test_a_write_whose_deadline_passes_while_it_waits_its_turn_was_provably_not_
     run_virtually(main())
 
 
-def test_nobody_backs_off_before_a_service_that_is_not_asked_any_more() -> None:
+async def test_nobody_backs_off_before_a_service_that_is_not_asked_any_more() -> None:
     clock = Leap()
 
-    async def main() -> None:
-        async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=clock, jitter=lambda: 0.5) as writer:
-            for _ in range(3):  # 4 + 4 + 2 failures
-                with pytest.raises(Unavailable):
-                    await writer.get("/x")
-            assert writer.requests == BREAKER_FAILURES
+    async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=clock, jitter=lambda: 0.5) as writer:
+        for _ in range(3):  # 4 + 4 + 2 failures
+            with pytest.raises(Unavailable):
+                await writer.get("/x")
+        assert writer.requests == BREAKER_FAILURES
 
-    asyncio.run(main())
     assert clock.slept == [0.5, 1.0, 2.0, 0.5, 1.0, 2.0, 0.5]

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from client_fakes import TOKEN, FakeService, Leap, Seen, answer, hang_up, raw
 
-from reconciler.client import Broken, ClientSettings, NotSent, Reader, Request, RetryClass, Writer, encode
+from reconciler.client import Broken, ClientSettings, NeverSent, Reader, Request, RetryClass, Writer, encode
 from reconciler.client.wire import Wire, default_transport
 from reconciler.errors import Ambiguous, Unavailable
 
@@ -35,34 +35,28 @@ def request(method: str, url: str) -> Request:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST", "PATCH"])
-def test_a_request_on_a_kept_connection_that_was_closed_is_sent_once_and_not_called_unsent(method: str) -> None:
-    async def main() -> None:
-        async with FakeService([answer(200, {}), hang_up(), answer(200, {})]) as service:
-            async with open_until_the_end(default_transport(service.base_url, 4)) as transport:
-                await transport.send(request("GET", f"{service.base_url}/warm"))
-                with pytest.raises(Broken):
-                    await transport.send(request(method, f"{service.base_url}/x"))
-            assert [seen.target for seen in service.seen] == ["/warm", "/x"]
-            assert service.connections == 1
-
-    asyncio.run(main())
+async def test_a_request_on_a_kept_connection_that_was_closed_is_sent_once_and_not_called_unsent(method: str) -> None:
+    async with FakeService([answer(200, {}), hang_up(), answer(200, {})]) as service:
+        async with open_until_the_end(default_transport(service.base_url, 4)) as transport:
+            await transport.send(request("GET", f"{service.base_url}/warm"))
+            with pytest.raises(Broken):
+                await transport.send(request(method, f"{service.base_url}/x"))
+        assert [seen.target for seen in service.seen] == ["/warm", "/x"]
+        assert service.connections == 1
 
 
-def test_a_service_that_closes_as_we_send_never_makes_us_believe_that_nothing_was_sent() -> None:
-    async def main() -> None:
-        done = json_then_close(b'{"id":"n"}')
-        async with FakeService([done]) as service, Writer(service.settings(), clock=Leap()) as writer:
-            answered = doubted = 0
-            for _ in range(200):
-                try:
-                    await writer.send("PUT", "/orgs/o/teams", {"title": "T"}, retry=RetryClass.CREATE)
-                    answered += 1
-                except Ambiguous:
-                    doubted += 1
-            assert answered + doubted == writer.requests == 200
-            assert answered <= len(service.seen) <= answered + doubted
-
-    asyncio.run(main())
+async def test_a_service_that_closes_as_we_send_never_makes_us_believe_that_nothing_was_sent() -> None:
+    done = json_then_close(b'{"id":"n"}')
+    async with FakeService([done]) as service, Writer(service.settings(), clock=Leap()) as writer:
+        answered = doubted = 0
+        for _ in range(200):
+            try:
+                await writer.send("PUT", "/orgs/o/teams", {"title": "T"}, retry=RetryClass.CREATE)
+                answered += 1
+            except Ambiguous:
+                doubted += 1
+        assert answered + doubted == writer.requests == 200
+        assert answered <= len(service.seen) <= answered + doubted
 
 
 def json_then_close(body: bytes) -> Callable[[Seen, asyncio.StreamWriter], Awaitable[None]]:
@@ -70,86 +64,65 @@ def json_then_close(body: bytes) -> Callable[[Seen, asyncio.StreamWriter], Await
 
 
 @pytest.mark.parametrize("value", ["..", ".", "a/b", "é", "a%2Fb", "?", "#", "a;b=c", "+", "~"])
-def test_a_path_arrives_as_it_was_encoded(value: str) -> None:
-    async def main() -> None:
-        path = encode("/orgs/{org}/spaces", {"org": value})
-        async with FakeService([answer(200, {})]) as service, Reader(service.settings()) as reader:
-            await reader.get(path, {"page": "a+/=%2E é"})
-            assert service.seen[0].target == f"/v1{path}?page=a%2B%2F%3D%252E+%C3%A9"
-
-    asyncio.run(main())
+async def test_a_path_arrives_as_it_was_encoded(value: str) -> None:
+    path = encode("/orgs/{org}/spaces", {"org": value})
+    async with FakeService([answer(200, {})]) as service, Reader(service.settings()) as reader:
+        await reader.get(path, {"page": "a+/=%2E é"})
+        assert service.seen[0].target == f"/v1{path}?page=a%2B%2F%3D%252E+%C3%A9"
 
 
-def test_connections_are_kept_and_no_more_than_the_requests_under_way() -> None:
-    async def main() -> None:
-        async with FakeService([answer(200, {})]) as service, Reader(service.settings(max_concurrency=3)) as reader:
-            await asyncio.gather(*(reader.get("/x") for _ in range(60)))
-            assert service.connections <= 3
-            assert len(service.seen) == 60
-
-    asyncio.run(main())
+async def test_connections_are_kept_and_no_more_than_the_requests_under_way() -> None:
+    async with FakeService([answer(200, {})]) as service, Reader(service.settings(max_concurrency=3)) as reader:
+        await asyncio.gather(*(reader.get("/x") for _ in range(60)))
+        assert service.connections <= 3
+        assert len(service.seen) == 60
 
 
-def test_cookies_are_not_kept() -> None:
-    async def main() -> None:
-        async with FakeService([answer(200, {}, {"Set-Cookie": "a=b; Path=/"})]) as service:
-            named = service.base_url.replace("127.0.0.1", "localhost")  # jars keep no cookies of addresses
-            async with Reader(ClientSettings(named, TOKEN)) as reader:
-                await reader.get("/x")
-                await reader.get("/x")
-            assert "cookie" not in service.seen[1].headers
-
-    asyncio.run(main())
+async def test_cookies_are_not_kept() -> None:
+    async with FakeService([answer(200, {}, {"Set-Cookie": "a=b; Path=/"})]) as service:
+        named = service.base_url.replace("127.0.0.1", "localhost")  # jars keep no cookies of addresses
+        async with Reader(ClientSettings(named, TOKEN)) as reader:
+            await reader.get("/x")
+            await reader.get("/x")
+        assert "cookie" not in service.seen[1].headers
 
 
-def test_a_netrc_does_not_replace_the_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_netrc_does_not_replace_the_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("default login someone password else\n")
     monkeypatch.setenv("NETRC", str(netrc))
 
-    async def main() -> None:
-        async with FakeService([answer(200, {})]) as service, Reader(service.settings()) as reader:
-            await reader.get("/x")
-            assert service.seen[0].headers["authorization"] == f"Bearer {TOKEN}"
-
-    asyncio.run(main())
+    async with FakeService([answer(200, {})]) as service, Reader(service.settings()) as reader:
+        await reader.get("/x")
+        assert service.seen[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
-def test_a_name_that_does_not_exist_was_provably_not_sent() -> None:
-    async def main() -> None:
-        async with Writer(ClientSettings("https://nobody.invalid", TOKEN), clock=Leap()) as writer:
-            with pytest.raises(Unavailable, match="its host name cannot be resolved"):
-                await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
-
-    asyncio.run(main())
+async def test_a_name_that_does_not_exist_was_provably_not_sent() -> None:
+    async with Writer(ClientSettings("https://nobody.invalid", TOKEN), clock=Leap()) as writer:
+        with pytest.raises(Unavailable, match="its host name cannot be resolved"):
+            await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
 
 
-def test_a_connection_that_is_never_ready_was_provably_not_sent_once_half_the_deadline_is_over() -> None:
-    async def main() -> None:
-        server = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)  # it accepts, and never shakes hands
-        port = server.sockets[0].getsockname()[1]
-        async with Writer(ClientSettings(f"https://127.0.0.1:{port}", TOKEN, timeout=0.2), clock=Leap()) as writer:
-            with pytest.raises(Unavailable, match="connecting took too long"):
-                await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
-            assert writer.requests == 4
-        server.close()
-        await server.wait_closed()
-
-    asyncio.run(main())
+async def test_a_connection_that_is_never_ready_was_provably_not_sent_once_half_the_deadline_is_over() -> None:
+    server = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)  # it accepts, and never shakes hands
+    port = server.sockets[0].getsockname()[1]
+    async with Writer(ClientSettings(f"https://127.0.0.1:{port}", TOKEN, timeout=0.2), clock=Leap()) as writer:
+        with pytest.raises(Unavailable, match="connecting took too long"):
+            await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
+        assert writer.requests == 4
+    server.close()
+    await server.wait_closed()
 
 
-def test_a_proxy_that_refuses_has_sent_nothing_and_sees_no_token() -> None:
-    async def main() -> None:
-        async with FakeService([answer(403, {})]) as proxy:
-            environ = {"HTTPS_PROXY": proxy.base_url.replace("://", "://user:p%40ss@")}
-            async with open_until_the_end(default_transport("https://api.example.test", 2, environ)) as transport:
-                with pytest.raises(NotSent, match="the proxy refused"):
-                    await transport.send(request("POST", "https://api.example.test/v1/x"))
-            assert proxy.seen[0].method == "CONNECT"
-            assert proxy.seen[0].headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
-            assert TOKEN not in repr(proxy.seen)
-
-    asyncio.run(main())
+async def test_a_proxy_that_refuses_has_sent_nothing_and_sees_no_token() -> None:
+    async with FakeService([answer(403, {})]) as proxy:
+        environ = {"HTTPS_PROXY": proxy.base_url.replace("://", "://user:p%40ss@")}
+        async with open_until_the_end(default_transport("https://api.example.test", 2, environ)) as transport:
+            with pytest.raises(NeverSent, match="the proxy refused"):
+                await transport.send(request("POST", "https://api.example.test/v1/x"))
+        assert proxy.seen[0].method == "CONNECT"
+        assert proxy.seen[0].headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
+        assert TOKEN not in repr(proxy.seen)
 
 
 @pytest.mark.parametrize(

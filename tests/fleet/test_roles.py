@@ -22,7 +22,7 @@ from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import FleetDatabase, approvals, audit, connected, projects, runs
 from reconciler.fleet.store.access import roles, rows
 from reconciler.fleet.worker import ready
-from reconciler.state.tables.schema import METADATA
+from reconciler.state.database import connect
 from tests.fleet.running import Running, running
 from tests.fleet.test_store import admit, begin, declare, project, register
 
@@ -33,9 +33,8 @@ COLUMNS = "(state, address, kind, id, origin, protected)"
 @pytest.fixture
 def urls(database: FleetDatabase) -> Iterator[dict[str, str]]:
     """The URLs of the roles, on a server that has the states of two tenants."""
+    connect(database.address.url, create=True).close()
     with database.transaction() as connection:
-        connection.execute(text("CREATE SCHEMA reconciler"))
-        METADATA.create_all(connection.execution_options(schema_translate_map={None: "reconciler"}))
         for number, (name, environment) in enumerate([("blue-docs", ""), ("green", ""), ("blue-docs", "prod"), ("blu", "")], 1):
             connection.execute(
                 text("INSERT INTO reconciler.states VALUES (:id, :name, :environment, 'https://api.example.com', :lineage, 1, NULL, 'k')"),

@@ -19,14 +19,14 @@ def test_a_token_of_github_actions_writes_comments_and_does_not_learn_who_it_is(
     with GitHub(limit=200) as github, client(github.api, authorization=f"Bearer {github.token()}") as http:
         pull = github.pull()
         comments = "/repos/acme/handbook/issues/7/comments"
-        made = [http.post(comments, json={"body": f"comment {number}"}) for number in range(3)]
-        assert [answer.status_code for answer in made] == [201, 201, 201]
-        assert made[0].json()["user"]["login"] == "github-actions[bot]"
+        created = [http.post(comments, json={"body": f"comment {number}"}) for number in range(3)]
+        assert [answer.status_code for answer in created] == [201, 201, 201]
+        assert created[0].json()["user"]["login"] == "github-actions[bot]"
         first = http.get(comments, params={"per_page": 2})
-        assert [one["body"] for one in first.json()] == ["comment 0", "comment 1"]
-        assert [one["body"] for one in http.get(first.links["next"]["url"]).json()] == ["comment 2"]
-        assert http.patch(f"/repos/acme/handbook/issues/comments/{made[0].json()['id']}", json={"body": "new"}).status_code == 200
-        assert http.delete(f"/repos/acme/handbook/issues/comments/{made[1].json()['id']}").status_code == 204
+        assert [comment["body"] for comment in first.json()] == ["comment 0", "comment 1"]
+        assert [comment["body"] for comment in http.get(first.links["next"]["url"]).json()] == ["comment 2"]
+        assert http.patch(f"/repos/acme/handbook/issues/comments/{created[0].json()['id']}", json={"body": "new"}).status_code == 200
+        assert http.delete(f"/repos/acme/handbook/issues/comments/{created[1].json()['id']}").status_code == 204
         assert github.bodies(pull) == ["new", "comment 2"]
         assert http.get("/user").status_code == 403
         assert http.post(comments, json={"body": "x" * 65_537}).json()["errors"][0]["message"].startswith("Body is too long")
@@ -78,10 +78,10 @@ def test_bitbucket_keeps_deleted_comments_in_its_pages_and_tells_a_repository_to
     with Bitbucket() as bitbucket, client(bitbucket.api, authorization=f"Bearer {bitbucket.token()}") as http:
         bitbucket.pull()
         comments = "/repositories/acme/handbook/pullrequests/7/comments"
-        made: list[Any] = [http.post(comments, json={"content": {"raw": text}}).json() for text in ("one", "two", "three")]
-        assert http.delete(f"{comments}/{made[0]['id']}").status_code == 204
+        created: list[Any] = [http.post(comments, json={"content": {"raw": text}}).json() for text in ("one", "two", "three")]
+        assert http.delete(f"{comments}/{created[0]['id']}").status_code == 204
         first = http.get(comments, params={"pagelen": 2}).json()
-        assert [(one["content"]["raw"], one["deleted"]) for one in first["values"]] == [("", True), ("two", False)]
-        assert [one["content"]["raw"] for one in http.get(first["next"]).json()["values"]] == ["three"]
+        assert [(comment["content"]["raw"], comment["deleted"]) for comment in first["values"]] == [("", True), ("two", False)]
+        assert [comment["content"]["raw"] for comment in http.get(first["next"]).json()["values"]] == ["three"]
         assert http.get("/user").status_code == 403
         assert http.post(comments, json={"content": {"raw": "x" * 32_769}}).text == "<h1>Bad Request (400)</h1>"

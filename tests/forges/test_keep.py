@@ -22,8 +22,8 @@ def loud(random: Random, name: str, run: int = 1) -> CommentPart:
 
 
 def parts_of(memory: Memory) -> dict[tuple[str, str], CommentPart]:
-    found = [comment_of(known.body) for known in memory.bodies.values()]
-    return {part.key: part for comment in found if comment is not None for part in comment.parts}
+    comments = [comment_of(known.body) for known in memory.bodies.values()]
+    return {part.key: part for comment in comments if comment is not None for part in comment.parts}
 
 
 def check(memory: Memory, expected: list[CommentPart], results: list[UpkeepResult | BaseException], *, comments: int = 1) -> None:

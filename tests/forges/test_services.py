@@ -93,14 +93,13 @@ class Service:
 def service(name: str) -> Iterator[Service]:
     fakes: dict[str, type[Forge]] = {"github": GitHub, "gitlab": GitLab, "bitbucket": Bitbucket}
     with fakes[name]() as fake:
-        made: Any = fake
-        yield Service(made, made.pull(), name)
+        yield Service(fake, fake.pull(), name)
 
 
 @pytest.fixture(params=["github", "gitlab", "bitbucket"])
 def served(request: pytest.FixtureRequest) -> Iterator[Service]:
-    with service(request.param) as made:
-        yield made
+    with service(request.param) as running:
+        yield running
 
 
 def part(name: str, run: int = 1, seed: int = 1) -> CommentPart:
@@ -125,8 +124,8 @@ def test_a_comment_is_created_once_and_updated_in_place_and_a_strangers_copy_of_
     assert len(ours) == 1
     written = comment_of(ours[0])
     assert written is not None
-    assert {made.key: made.run for made in written.parts} == {("acme/prod", "plan"): (2, 1), ("acme/staging", "plan"): (1, 1)}
-    assert before == {made.key: made.raw for made in written.parts if made.name == "acme/staging"}
+    assert {shown.key: shown.run for shown in written.parts} == {("acme/prod", "plan"): (2, 1), ("acme/staging", "plan"): (1, 1)}
+    assert before == {shown.key: shown.raw for shown in written.parts if shown.name == "acme/staging"}
     assert served.bodies().count(forged) == 18
     assert getattr(served.pull, "actions", []) == []
     assert getattr(served.pull, "reactions", getattr(served.pull, "awards", [])) == []
@@ -182,7 +181,7 @@ def test_a_later_run_that_the_forge_knows_is_left_alone_and_one_that_it_does_not
     later = job("acme/prod", LATER, seed=2)
     served.keep(later)
     ending = served.keep(job("acme/prod", RUN))
-    assert [made.run for made in ending.superseded] == [LATER]
+    assert [superseded.run for superseded in ending.superseded] == [LATER]
     assert (ending.writes, dict(ending.refused)) == (0, {})
     assert served.shown()["acme/prod", "plan"].version == later.version
     served.fake.shows_runs = False
@@ -204,12 +203,12 @@ FAULTS = {
 
 def written(served: Service, *parts: CommentPart) -> None:
     """Keep the parts one after the other."""
-    for made in parts:
-        served.keep(made)
+    for kept in parts:
+        served.keep(kept)
 
 
-def quiet(made: CommentPart) -> CommentPart:
-    return replace(made, quiet=True, digest="quiet")
+def quiet(loud: CommentPart) -> CommentPart:
+    return replace(loud, quiet=True, digest="quiet")
 
 
 SCENARIOS: dict[str, tuple[list[CommentPart], CommentPart]] = {
@@ -243,8 +242,8 @@ def test_a_comment_appears_once_whichever_request_fails(served: Service, scenari
             other.keep(now)
             assert not waiting, (number, name)
             assert len(other.bodies() if served.name != "github" else other.pull.comments) == 1, (number, name)
-            shown = {made.key: made.version for made in other.shown(hidden=True).values()}
-            assert shown == {made.key: made.version for made in (*before, now)}, (number, name)
+            versions = {kept.key: kept.version for kept in other.shown(hidden=True).values()}
+            assert versions == {kept.key: kept.version for kept in (*before, now)}, (number, name)
             if served.name == "github":
                 assert [comment.minimized for comment in other.pull.comments] == ["outdated" if now.quiet else None], (number, name)
 
@@ -255,13 +254,13 @@ def test_jobs_in_threads_do_not_lose_each_others_parts(name: str) -> None:
         random = Random(7)
         served.fake.fault = lambda sent: Fault(before=random.random() * 0.01, after=random.random() * 0.01)
         parts = [part(f"project-{number}", seed=number) for number in range(8)]
-        threads = [threading.Thread(target=served.keep, args=(made,), kwargs={"clock": Fast()}) for made in parts]
+        threads = [threading.Thread(target=served.keep, args=(kept,), kwargs={"clock": Fast()}) for kept in parts]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         assert len(served.bodies()) == 1
-        assert {key: made.version for key, made in served.shown().items()} == {made.key: made.version for made in parts}
+        assert {key: shown.version for key, shown in served.shown().items()} == {kept.key: kept.version for kept in parts}
 
 
 def test_a_turn_that_a_killed_job_left_is_taken_over() -> None:

@@ -50,4 +50,4 @@ def test_no_variable_of_a_ci_is_named_in_two_modules() -> None:
         for name in re.findall(r'"((?:GITHUB|GITLAB|CI|BITBUCKET)_[A-Z0-9_]+)"', module.read_text(encoding="utf-8")):
             places[name].add(module.name)
     assert len(places) > 30
-    assert {name: found for name, found in places.items() if len(found) > 1 and not name.endswith("_TOKEN")} == {}
+    assert {name: files for name, files in places.items() if len(files) > 1 and not name.endswith("_TOKEN")} == {}

@@ -17,7 +17,7 @@ from reconciler.importer.gather import Gathered
 from reconciler.importer.matched import MatchedProject
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
-from reconciler.model import SiblingPosition
+from reconciler.model import Position
 from reconciler.plan import plan
 from reconciler.plan.drift import drift
 from reconciler.plan.matching.identity import identify
@@ -105,7 +105,7 @@ NAMES = [ROOT.child("space", name) for name in "abcdefghij"]
 
 
 def spelled_out(
-    rows: dict[Address, list[Address]], places: dict[Address, SiblingPosition], positions_before: dict[Address, SiblingPosition]
+    rows: dict[Address, list[Address]], places: dict[Address, Position], positions_before: dict[Address, Position]
 ) -> dict[Address, list[Address]]:
     """What `put_back` does, looking everything up in the lists."""
     rows = {parent: list(row) for parent, row in rows.items()}
@@ -123,7 +123,7 @@ def spelled_out(
 def test_everything_is_put_back_behind_what_was_before_it_or_at_its_index(data: st.DataObject) -> None:
     order = data.draw(st.permutations(NAMES))
     there = data.draw(st.integers(0, len(order)))
-    before = st.builds(SiblingPosition, st.just(ROOT), st.integers(0, 12), st.none() | st.sampled_from(NAMES))
+    before = st.builds(Position, st.just(ROOT), st.integers(0, 12), st.none() | st.sampled_from(NAMES))
     places = {address: data.draw(before) for address in order[there:]}
     known = {address: position for address, position in places.items() if data.draw(st.booleans())}
     rows = {ROOT: list(order[: data.draw(st.integers(0, there))])}

@@ -14,7 +14,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Actual
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
 from reconciler.state import StateScope
-from reconciler.state.transfer.push import checked
+from reconciler.state.transfer import checked
 from tests.harness import Org
 from tests.hostile.texts import edited
 from tests.hostile.worlds import ODD, bent, room, world

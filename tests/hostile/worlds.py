@@ -26,7 +26,7 @@ from reconciler.plan.prove import prove
 from reconciler.report.documents import plan_document
 from reconciler.report.text import plan_text
 from reconciler.state import StateScope, Store
-from reconciler.state.tables.schema import METADATA
+from reconciler.state.tables import schema
 from tests.client.client_fakes import Leap
 from tests.config.corpus import GOOD, options
 from tests.harness import BASE, TOKEN, Org
@@ -35,7 +35,7 @@ from tests.small import small
 from tests.transports import Through
 
 TOUR = next(project for project in GOOD if project.name == "tour")
-TABLES = tuple(table.name for table in METADATA.sorted_tables)
+TABLES = tuple(schema.TABLES)
 BY_ADDRESS = ("bindings", "fields")  # whose rows have no number
 ODD: tuple[Any, ...] = (None, True, 0, -1, 1e300, "", "x" * 5_000, "\u202e\x1b[31m", [], {}, [[]], {"id": "x"}, "../..", "org_acme", 10**30)
 

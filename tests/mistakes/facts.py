@@ -105,7 +105,7 @@ class Difference:
     """Between two moments: ids that are gone or new, by name; those that have another name; what somebody reads since; and new twins."""
 
     gone: tuple[str, ...]
-    born: tuple[str, ...]
+    created: tuple[str, ...]
     becomes: dict[str, str]
     opens: tuple[str, ...]
     twins: tuple[str, ...]
@@ -116,7 +116,7 @@ def difference(before: Facts, after: Facts) -> Difference:
     known = {id for _, id in before.rows}
     return Difference(
         gone=tuple(sorted(old[at] for at in old.keys() - new.keys())),
-        born=tuple(sorted(new[at] for at in new.keys() - old.keys())),
+        created=tuple(sorted(new[at] for at in new.keys() - old.keys())),
         becomes={old[at]: new[at] for at in sorted(old.keys() & new.keys()) if old[at] != new[at] and at[0] != "site-space"},
         opens=tuple(sorted(_named(line, old) for line in after.readers - before.readers if _known(line, known))),
         twins=tuple(sorted(after.twins - before.twins)),

@@ -34,7 +34,7 @@ def apply(code: int = 0, *says: str, options: str = "", first: Edit = lambda fol
 
 @dataclass(frozen=True)
 class Mistake:
-    """`claim`: what the tool does about it. What is not listed in `gone`, `born`, `becomes`, `opens` and `twins` is as it was before
+    """`claim`: what the tool does about it. What is not listed in `gone`, `created`, `becomes`, `opens` and `twins` is as it was before
     the mistake.
 
     `opens` holds beginnings of lines of `facts.readers`. `scene`: what happened before, which is not a mistake.

@@ -145,7 +145,7 @@ ROWS = (
         append("people.yaml", "  no:\n    title: Norway\n  yes:\n    title: Agreement\n"),
         apply(),
         Run("state list", 0, ("acme/team/no ", "acme/team/yes ")),
-        born=("team Agreement", "team Norway"),
+        created=("team Agreement", "team Norway"),
     ),
     mistake(
         "a space moves to another collection and gets another title in one commit",
@@ -272,7 +272,7 @@ ROWS = (
         append("people.yaml", "  authors:\n    title: Writers\n"),
         apply(0, "acme/team/authors (people.yaml:14)", "the same title as acme/team/writers (people.yaml:7)", "adopt: never"),
         Run("plan --detailed-exitcode"),
-        born=("team Writers",),
+        created=("team Writers",),
         twins=("team Writers in org_acme",),
     ),
     mistake(
@@ -297,6 +297,6 @@ ROWS = (
         apply(options="--allow-exposure **"),
         Run("plan --detailed-exitcode"),
         gone=("site-space Changelog",),
-        born=("site-space Changelog",),
+        created=("site-space Changelog",),
     ),
 )

@@ -195,6 +195,6 @@ ROWS = (
         "a share link that is made inactive opens nothing",
         edit("sites/intra.yaml", "    shareLinks:\n", "    shareLinks:\n      audit: {name: Audit, active: false}\n"),
         apply(),
-        born=("share-link Audit",),
+        created=("share-link Audit",),
     ),
 )

@@ -312,7 +312,7 @@ ROWS = (
         ),
         apply(PARTLY, "state mv --project handbook"),
         apply(REFUSED, "state mv --project handbook", first=edit("people.yaml", "title: Writers", "title: Authors")),
-        born=("team Press office",),
+        created=("team Press office",),
     ),
     mistake(
         "a project that is renamed together with the key and the title of a team creates no second team",

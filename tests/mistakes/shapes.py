@@ -129,7 +129,7 @@ ROWS = (
         ),
         apply(),
         Run("plan --detailed-exitcode"),
-        born=("group People",),
+        created=("group People",),
     ),
     mistake(
         "the moved line of last month does no harm",
@@ -197,7 +197,7 @@ ROWS = (
         apply(options="--allow-exposure **"),
         Run("plan --detailed-exitcode"),
         gone=("section Guides", "section Reference", "section Staff", "site-space API", "site-space Handbook"),
-        born=("site-space API",),
+        created=("site-space API",),
     ),
     mistake(
         "what is excluded is not made, and what needs it waits",
@@ -225,7 +225,7 @@ ROWS = (
             "waits for acme/site/docs/site-space/new, which is not part of this run",
             options="--exclude acme/site/docs/site-space/*",
         ),
-        born=("space New",),
+        created=("space New",),
     ),
     mistake(
         "a section that is targeted brings its first variant, and what that opens waits for consent",

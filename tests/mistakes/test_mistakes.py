@@ -47,6 +47,6 @@ def check(folder: Folder, row: Mistake) -> None:
         if run.code in WITHOUT_EFFECT:
             assert facts(folder.service).rows == before.rows, message
     changes = difference(begun, facts(folder.service))
-    assert (changes.gone, changes.born, changes.becomes) == (row.gone, row.born, row.becomes)
+    assert (changes.gone, changes.created, changes.becomes) == (row.gone, row.created, row.becomes)
     assert [line for line in changes.opens if not line.startswith(row.opens or ("-",))] == []
     assert changes.twins == row.twins

@@ -16,7 +16,7 @@ from typing import Any, Final
 from reconciler.address import Address, bare
 from reconciler.client import ClientSettings, Reader
 from reconciler.kinds import load as kinds
-from reconciler.model import Actual, Binding, Desired, Origin, SiblingPlace, State
+from reconciler.model import Actual, Binding, Desired, Origin, Position, State
 from reconciler.observe import observe
 from tests.harness import BASE, TOKEN, Org, Still
 from tests.outside import everything
@@ -93,7 +93,9 @@ class World:
     def remembered(self) -> State:
         bindings = {}
         for text, binding in self.bindings.items():
-            place = SiblingPlace(**binding["place"]) if binding["place"] is not None else None
+            place = binding["place"] and Position(
+                Address.parse(binding["place"]["parent"]) if binding["place"]["parent"] else None, binding["place"]["index"]
+            )
             address = Address.parse(text)
             bindings[address] = Binding(address, **{**binding, "origin": Origin(binding["origin"]), "place": place})
         return State("lineage", 7, bindings, **self.state)
@@ -130,7 +132,8 @@ def recorded_again(root: Path) -> str:
     bindings = {
         str(address): {
             "kind": entry.kind, "id": entry.id, "origin": str(entry.origin), "sent": dict(entry.sent), "seen": dict(entry.seen),
-            "protected": entry.protected, "place": {"parent": entry.place.parent, "index": entry.place.index} if entry.place else None,
+            "protected": entry.protected,
+            "place": {"parent": str(entry.place.parent or ""), "index": entry.place.index} if entry.place else None,
         }
         for address, entry in sorted(kept.state.bindings.items())
     }  # fmt: skip

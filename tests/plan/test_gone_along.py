@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.kinds import load as kinds
-from reconciler.model import Actual, Binding, Declared, Desired, Observed, Origin, SiblingPlace, Source, State
+from reconciler.model import Actual, Binding, Declared, Desired, Observed, Origin, Position, Source, State
 from reconciler.plan.matching.match import match
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -21,7 +21,7 @@ LINE = Source("reconciler.yaml", 1, 1)
 def test_a_new_site_space_is_deleted_with_its_section(recent: set[Address], gone: set[Address]) -> None:
     declared = {at: Declared(at, at.kind or "organization", {}, LINE, at.container, "sites", 0) for at in (SITE.root, SITE)}
     bindings = {
-        at: Binding(at, at.kind or "organization", f"id-{at.key}", Origin.CREATED, place=SiblingPlace(str(parent), 0) if parent else None)
+        at: Binding(at, at.kind or "organization", f"id-{at.key}", Origin.CREATED, place=Position(parent, 0) if parent else None)
         for at, parent in ((SITE.root, None), (SITE, None), (SECTION, SITE), (SPACE, SECTION))
     }
     objects = {

@@ -7,15 +7,17 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
-from sqlalchemy import create_engine, delete, insert, make_url, select, text, update
+import psycopg
+from psycopg.rows import dict_row
 
 from reconciler.state.bucket.database import Bucket
 from reconciler.state.bucket.folder import Folder
 from reconciler.state.bucket.objects import Objects
-from reconciler.state.health import file_holder
-from reconciler.state.postgres import SCHEMA
-from reconciler.state.tables.schema import METADATA, leases
+from reconciler.state.connection import SCHEMA
+from reconciler.state.lease import file_holder
+from reconciler.state.tables.schema import TABLES
 from tests.state import azure, s3
 
 
@@ -79,54 +81,50 @@ class Postgres:
     name, sort = "PostgreSQL", "postgres"
 
     def __init__(self, server: str, name: str) -> None:
-        parsed = make_url(server).set(drivername="postgresql+psycopg")
-        self._server = create_engine(parsed, isolation_level="AUTOCOMMIT")
-        self._name = name
-        with self._server.connect() as connection:
-            connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
-            connection.execute(text(f"CREATE DATABASE {name}"))
-        self.url = parsed.set(drivername="postgresql", database=name).render_as_string(hide_password=False)
-        self._engine = create_engine(parsed.set(database=name), execution_options={"schema_translate_map": {None: SCHEMA}})
+        self._server, self._name = server, name
+        self.close()
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        self.url = urlsplit(server)._replace(path=f"/{name}").geturl()
+        self._connection = psycopg.connect(self.url, autocommit=True, row_factory=dict_row)
 
     def take(self) -> dict[str, list[dict[str, Any]]] | None:
-        with self._engine.connect() as connection:
-            if not connection.dialect.has_table(connection, "states", schema=SCHEMA):
-                return None
-            return {
-                table.name: [dict(row) for row in connection.execute(select(table)).mappings()]
-                for table in METADATA.sorted_tables
-                if table.name != "reconciler_schema"
-            }
+        if not self._exists():
+            return None
+        tables = {}
+        with self._connection.transaction():
+            for table in TABLES:
+                if table != "reconciler_schema":
+                    tables[table] = self._connection.execute(f"SELECT * FROM {SCHEMA}.{table}").fetchall()
+        return tables
 
     def put(self, image: dict[str, list[dict[str, Any]]] | None) -> None:
-        with self._engine.begin() as connection:
-            if not connection.dialect.has_table(connection, "states", schema=SCHEMA):
-                return
-            tables = [table for table in METADATA.sorted_tables if table.name != "reconciler_schema"]
-            for table in reversed(tables):
-                connection.execute(delete(table))
+        if not self._exists():
+            return
+        tables = [table for table in TABLES if table != "reconciler_schema"]
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {', '.join(f'{SCHEMA}.{table}' for table in tables)}")
             for table in tables:
-                rows = (image or {}).get(table.name)
+                rows = (image or {}).get(table)
                 if rows:
-                    connection.execute(insert(table), rows)
+                    values = ", ".join(f"%({column})s" for column in rows[0])
+                    cursor.executemany(f"INSERT INTO {SCHEMA}.{table} ({', '.join(rows[0])}) VALUES ({values})", rows)
         self.expire()
 
+    def _exists(self) -> bool:
+        found = self._connection.execute("SELECT to_regclass(%s) AS found", (f"{SCHEMA}.states",)).fetchone()
+        return found is not None and found["found"] is not None
+
     def held(self) -> bool:
-        with self._engine.connect() as connection:
-            now = "extract(epoch FROM clock_timestamp())"
-            return bool(
-                connection.execute(text(f"SELECT count(*) FROM {SCHEMA}.leases WHERE run IS NOT NULL AND expires > {now}")).scalar()
-            )
+        now = "extract(epoch FROM clock_timestamp())"
+        return bool(self._connection.execute(f"SELECT 1 FROM {SCHEMA}.leases WHERE run IS NOT NULL AND expires > {now}").fetchone())
 
     def expire(self) -> None:
-        with self._engine.begin() as connection:
-            connection.execute(text(f"UPDATE {SCHEMA}.leases SET expires = 0 WHERE expires IS NOT NULL"))
+        self._connection.execute(f"UPDATE {SCHEMA}.leases SET expires = 0 WHERE expires IS NOT NULL")
 
     def close(self) -> None:
-        self._engine.dispose()
-        with self._server.connect() as connection:
-            connection.execute(text(f"DROP DATABASE IF EXISTS {self._name} WITH (FORCE)"))
-        self._server.dispose()
+        with psycopg.connect(self._server, autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {self._name} WITH (FORCE)")
 
 
 class Objected:
@@ -137,9 +135,8 @@ class Objected:
     def held(self) -> bool:
         database = self._opened(create=False)
         try:
-            now = "CAST(strftime('%s', clock_timestamp()) AS INTEGER)"
-            asked = text(f"SELECT count(*) FROM leases WHERE run IS NOT NULL AND expires > {now}")
-            return bool(database.read(lambda connection: connection.execute(asked).scalar()))
+            asked = "SELECT count(*) FROM leases WHERE run IS NOT NULL AND expires > clock_seconds()"
+            return bool(database.read(lambda connection: connection.value(asked)))
         finally:
             database.close()
 
@@ -148,14 +145,14 @@ class Objected:
             return
         database = self._opened(create=True)
         with database.write() as connection:
-            connection.execute(update(leases).where(leases.c.expires.is_not(None)).values(expires=0))
+            connection.run("UPDATE leases SET expires = 0 WHERE expires IS NOT NULL")
         database.close()
 
     def intended(self, query: str, given: tuple[str, str]) -> bool:
         """What a query of SQLite finds, as another program sees it."""
         database = self._opened(create=False)
         try:
-            return bool(database.read(lambda connection: connection.exec_driver_sql(query, given).scalar()))
+            return bool(database.read(lambda connection: connection.raw.execute(query, given).fetchone()[0]))
         finally:
             database.close()
 

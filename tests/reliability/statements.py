@@ -14,10 +14,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-from sqlalchemy import Engine, event
-from sqlalchemy.engine.default import DefaultDialect
-from sqlalchemy.exc import OperationalError
-
 from reconciler.errors import StateError
 from tests.reliability.clock import Hang
 from tests.reliability.databases import Database
@@ -25,6 +21,7 @@ from tests.reliability.faults import ready
 from tests.reliability.result import Result, Violation
 from tests.reliability.seen import plain
 from tests.reliability.world import World
+from tests.state.watched import watched
 
 WAYS = ("a statement", "a commit", "a commit that was done", "all from a statement on")
 
@@ -59,30 +56,15 @@ class Failing:
         self.failed += 1
         cause = sqlite3.OperationalError("disk I/O error")
         cause.sqlite_errorcode = sqlite3.SQLITE_IOERR
-        raise OperationalError("", None, cause)
+        raise cause
 
 
 @contextmanager
 def failing() -> Iterator[Failing]:
-    """Every statement and commit of SQLAlchemy passes here during this block."""
+    """Every statement and commit of the state passes here during this block."""
     found = Failing()
-    commit = DefaultDialect.do_commit
-
-    def noticed(*given: Any) -> None:
-        found.statement()
-
-    def do_commit(self: Any, connection: Any) -> None:
-        found.commit(done=False)
-        commit(self, connection)
-        found.commit(done=True)
-
-    event.listen(Engine, "before_cursor_execute", noticed)
-    DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]
-    try:
+    with watched(lambda *_: found.statement(), commit=lambda _: found.commit(done=False), committed=lambda _: found.commit(done=True)):
         yield found
-    finally:
-        DefaultDialect.do_commit = commit  # type: ignore[method-assign]
-        event.remove(Engine, "before_cursor_execute", noticed)
 
 
 def run(name: str, database: Database, *, seed: int = 0, runs: int | None = None, only: str | None = None, first: bool = False) -> Result:

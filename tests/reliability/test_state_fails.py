@@ -14,12 +14,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import Engine, event
 
 from reconciler.errors import StateError
 from reconciler.model import StepStatus
+from reconciler.state.sqlite import WRITE
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import sampled, stride
+from tests.state.watched import watched
 
 TREE: dict[str, Any] = {
     "teams": {"writers": {"title": "Writers"}},
@@ -83,12 +84,9 @@ class Trouble:
 
 @contextmanager
 def failing(what: str, trouble: Trouble) -> Iterator[Trouble]:
-    """Every engine of this process has that trouble at its statements (`before_cursor_execute`) or commits (`commit`)."""
-    event.listen(Engine, what, trouble)
-    try:
+    """Every state of this process has that trouble at its statements (`statement`) or commits (`commit`)."""
+    with watched(**{what: trouble}):
         yield trouble
-    finally:
-        event.remove(Engine, what, trouble)
 
 
 def titles(org: Org) -> list[str]:
@@ -124,7 +122,7 @@ def copied(start: Path, root: Path) -> Watched:
 
 @sampled
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from-then-on"])
-@pytest.mark.parametrize("what", ["before_cursor_execute", "commit"])
+@pytest.mark.parametrize("what", ["statement", "commit"])
 def test_at_every_statement_and_commit_of_an_apply(tmp_path: Path, start: Path, what: str, lasting: bool) -> None:
     with failing(what, Trouble(0, False)) as calm:
         copied(start, tmp_path / "calm").apply()
@@ -172,11 +170,11 @@ def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: 
     doubt.write({**LATER, "content": [*LATER["content"], {"space": "two", "title": "Two"}]})
     doubt.mute = True
     assert [one.status for one in doubt.apply().results].count(StepStatus.IN_DOUBT) == 2
-    with failing("before_cursor_execute", Trouble(0, False)) as calm:
+    with failing("statement", Trouble(0, False)) as calm:
         copied(doubt.root, tmp_path / "calm").apply()
     for nth in range(1, calm.count + 1, stride(37)):
         org = copied(doubt.root, tmp_path / str(nth))
-        with failing("before_cursor_execute", Trouble(nth, lasting)), suppress(StateError):
+        with failing("statement", Trouble(nth, lasting)), suppress(StateError):
             org.apply()
         org.apply()
         assert org.strangers() == [], nth
@@ -189,16 +187,12 @@ def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: 
 def fail_from_the_first_outcome(org: Org) -> StateError:
     """Let every outcome fail, and nothing before it."""
 
-    def trouble(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
+    def trouble(_: Any, statement: str, __: int) -> None:
         if statement.startswith("INSERT INTO outcomes"):
             raise sqlite3.OperationalError("disk I/O error")
 
-    event.listen(Engine, "before_cursor_execute", trouble)
-    try:
-        with pytest.raises(StateError) as raised:
-            org.apply()
-    finally:
-        event.remove(Engine, "before_cursor_execute", trouble)
+    with watched(trouble), pytest.raises(StateError) as raised:
+        org.apply()
     return raised.value
 
 
@@ -281,17 +275,16 @@ def test_a_database_that_cannot_grow(tmp_path: Path) -> None:
         with closing(sqlite3.connect(org.root / "state.db")) as database:
             (pages,) = database.execute("pragma page_count").fetchone()
 
-        def small(connection: Any, _record: Any, most: int = pages + more) -> None:
-            connection.execute(f"pragma max_page_count = {most}")
+        def small(connection: Any, statement: str, _: int, most: int = pages + more) -> None:
+            if statement == WRITE:
+                connection.raw.execute(f"pragma max_page_count = {most}")
 
-        event.listen(Engine, "connect", small)
         try:
-            org.apply()
+            with watched(small):
+                org.apply()
             ended.add("done")
         except StateError as error:
             ended.add("full" if "the disk is full" in error.message else error.message)
-        finally:
-            event.remove(Engine, "connect", small)
         org.apply()
         assert org.strangers() == []
         assert titles(org) == sorted([*(team["title"] for team in many.values()), "Blank", "First"])

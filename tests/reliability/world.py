@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from sqlalchemy import Engine, event
-from sqlalchemy.engine.default import DefaultDialect
 
 from reconciler.client import ClientSettings, Reader, Writer
 from reconciler.config import Project
@@ -33,6 +31,7 @@ from tests.harness import BASE, ORGANIZATION, TOKEN, WHOLE, Org
 from tests.reliability.clock import Time, everywhere
 from tests.reliability.databases import Database
 from tests.reliability.seen import as_lists_show, difference, seen, shortened
+from tests.state.watched import watched
 from tests.transports import Through
 
 TIMEOUT = 30.0  # seconds one request may take: what the harness gives to apply
@@ -230,22 +229,20 @@ class Wire(httpx2.AsyncBaseTransport):
 def commits(world: World) -> Iterator[None]:
     """Tell the world before and after each commit that changes something."""
     wrote: set[int] = set()
-    real = DefaultDialect.do_commit
 
-    def noticed(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
-        if statement.lstrip().upper().startswith(WRITING):
-            wrote.add(id(connection.connection.dbapi_connection))
+    def noticed(connection: Any, statement: str, _: int) -> None:
+        if statement.startswith(WRITING):
+            wrote.add(id(connection))
 
-    def do_commit(self: Any, connection: Any) -> None:
-        key = id(connection.dbapi_connection)
-        if key not in wrote:
-            real(self, connection)
-            return
-        wrote.discard(key)
-        world.at("before a commit")
-        real(self, connection)
-        world.commits += 1
-        world.at("after a commit")
+    def before(connection: Any) -> None:
+        if id(connection) in wrote:
+            world.at("before a commit")
+
+    def after(connection: Any) -> None:
+        if id(connection) in wrote:
+            wrote.discard(id(connection))
+            world.commits += 1
+            world.at("after a commit")
 
     def object_written(write: Any) -> Any:
         def put(self: Any, name: str, content: bytes) -> Any:
@@ -257,16 +254,13 @@ def commits(world: World) -> Iterator[None]:
 
         return put
 
-    event.listen(Engine, "before_cursor_execute", noticed)
-    DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]
     create, put = Folder.create, Folder.put
     Folder.create, Folder.put = object_written(create), object_written(put)  # type: ignore[method-assign]
     try:
-        yield
+        with watched(noticed, commit=before, committed=after):
+            yield
     finally:
-        DefaultDialect.do_commit = real  # type: ignore[method-assign]
         Folder.create, Folder.put = create, put  # type: ignore[method-assign]
-        event.remove(Engine, "before_cursor_execute", noticed)
 
 
 def folder(name: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Action, Cause, Change, Delta, Outcome, Plan, SiblingSpot, Source, Step, StepResult, StepStatus, Unmanaged
+from reconciler.model import Action, Cause, Change, Delta, Outcome, Plan, Position, Source, Step, StepResult, StepStatus, Unmanaged
 
 SITE = Address.parse("acme/site/docs")
 
@@ -52,8 +52,8 @@ def the_example() -> Plan:
             Action.UPDATE,
             Action.MOVE,
             fields=(delta("title", "Guide", "Guides"),),
-            before=SiblingSpot(SITE, None),
-            after=SiblingSpot(SITE, at("acme/site/docs/section/start")),
+            before=Position(SITE, previous=None),
+            after=Position(SITE, previous=at("acme/site/docs/section/start")),
             source=Source("sites/docs.yaml", 12),
             id="sec_1",
         ),

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reconciler.model import Action, Blocked, Cause, Change, Plan, SiblingSpot, Source, Unknown
+from reconciler.model import Action, Blocked, Cause, Change, Plan, Position, Source, Unknown
 from reconciler.report.layout import Style, cells, plain
 from reconciler.report.text import FOLD, plan_text, summary
 from reconciler.resource import UNSET
@@ -120,8 +120,8 @@ acme/team/x
         change(
             "acme/space/x",
             Action.MOVE,
-            before=SiblingSpot(at("acme/collection/a"), None),
-            after=SiblingSpot(at("acme"), at("acme/space/y")),
+            before=Position(at("acme/collection/a"), previous=None),
+            after=Position(at("acme"), previous=at("acme/space/y")),
         ),
         """\
 acme/space/x
@@ -134,8 +134,8 @@ acme/space/x
             "acme/space/x",
             Action.MOVE,
             fields=(delta("parent", "acme/collection/a", None, Cause.DRIFT),),
-            before=SiblingSpot(at("acme/collection/a"), None),
-            after=SiblingSpot(at("acme"), None),
+            before=Position(at("acme/collection/a"), previous=None),
+            after=Position(at("acme"), previous=None),
         ),
         """\
 acme/space/x
@@ -144,7 +144,10 @@ acme/space/x
     ),
     (
         change(
-            "acme/site/docs/section/a", Action.MOVE, before=SiblingSpot(SITE, at("acme/site/docs/section/b")), after=SiblingSpot(SITE, None)
+            "acme/site/docs/section/a",
+            Action.MOVE,
+            before=Position(SITE, previous=at("acme/site/docs/section/b")),
+            after=Position(SITE, previous=None),
         ),
         """\
 acme/site/docs/section/a
@@ -155,8 +158,8 @@ acme/site/docs/section/a
         change(
             "acme/site/docs/section/b",
             Action.MOVE,
-            before=SiblingSpot(SITE, at("acme/site/docs/section/a")),
-            after=SiblingSpot(SITE, at("acme/site/docs/section/a")),
+            before=Position(SITE, previous=at("acme/site/docs/section/a")),
+            after=Position(SITE, previous=at("acme/site/docs/section/a")),
         ),
         """\
 acme/site/docs/section/b

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from reconciler.address import Address
-from reconciler.model import Binding, Intent, Origin, SiblingPlace
+from reconciler.model import Binding, Intent, Origin, Position
 
 # Half characters cannot be UTF-8; JSON can spell them, plain columns cannot.
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -22,7 +22,7 @@ field_maps = st.dictionaries(texts, values, max_size=4)
 keys = st.from_regex(r"[A-Za-z0-9._@+-]{1,8}", fullmatch=True)
 kinds = st.sampled_from(["space", "site", "share-link"])
 addresses = st.builds(lambda root, kind, key: Address((root, kind, key)), keys, kinds, keys)
-places = st.builds(SiblingPlace, texts, st.integers(0, 2**31 - 1))
+places = st.builds(Position, st.none() | addresses, st.integers(0, 2**31 - 1))
 moments = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))]))
 
 

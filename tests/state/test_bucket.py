@@ -20,7 +20,7 @@ from reconciler.state.bucket.database import COMPACTED, Bucket
 from reconciler.state.bucket.folder import Folder
 from reconciler.state.bucket.objects import Objects, Unreachable
 from reconciler.state.journal import Journal
-from reconciler.state.tables.schema import METADATA
+from reconciler.state.tables.schema import TABLES
 from tests.state.examples import CLOCK, GUIDES, SERVICE, START, WHO, binding, intent
 
 FIRST, OTHER = StateScope("handbook", None, SERVICE), StateScope("manual", None, SERVICE)
@@ -93,10 +93,7 @@ def rows(database: Bucket) -> dict[str, list[Any]]:
     """All that a database contains."""
 
     def work(connection: Any) -> dict[str, list[Any]]:
-        return {
-            table.name: sorted(map(tuple, connection.exec_driver_sql(f"SELECT * FROM {table.name}")), key=repr)
-            for table in METADATA.sorted_tables
-        }
+        return {table: sorted(map(tuple, connection.rows(f"SELECT * FROM {table}")), key=repr) for table in TABLES}
 
     return database.read(work) or {}
 

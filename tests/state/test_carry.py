@@ -15,14 +15,14 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from reconciler.errors import Locked, Refused, UsageError
-from reconciler.model import Binding, Guards, Intent, Rules, SiblingPlace
+from reconciler.model import Binding, Guards, Intent, Position, Rules
 from reconciler.state import IntentEnding, StateScope, Store
 from reconciler.text.escape import as_json
 from tests.documents import valid
 from tests.proofs import sampled, tries
 from tests.state import strategies
 from tests.state.conftest import OpenStore
-from tests.state.examples import CLOCK, GUIDES, LEGACY, START, WHO, binding, intent
+from tests.state.examples import CLOCK, GUIDES, LEGACY, START, WHO, at, binding, intent
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def elsewhere(open_at: OpenStore, tmp_path: Path) -> Store:
 def fill(store: Store) -> Store:
     """One of everything: bindings with places, rules, turns, requests that are done, failed, in doubt and open."""
     with store.lease(**WHO) as journal:
-        journal.remember(bind=[binding(), binding(START, place=SiblingPlace("acme", 1), protected=True)])
+        journal.remember(bind=[binding(), binding(START, place=Position(at("acme"), 1), protected=True)])
         journal.remember_rules(Rules(Guards(20.0, 3, 1), {"team": "all"}, frozenset({"site"})))
         done, failed, doubtful, _ = journal.intend([intent(), intent(), intent(LEGACY), intent(LEGACY, writes={"a": None})])
         journal.settle([IntentEnding(done.id, "done", bind=(binding(sent={"title": None}),), after={GUIDES: {"title": "b"}})])

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
 
 from reconciler.errors import StateError
 from reconciler.state import StateScope
-from reconciler.state.database import SqliteFile
+from reconciler.state.sqlite import SqliteFile
 from tests.state import crash
 from tests.state.conftest import OpenStore
 from tests.state.examples import GUIDES, WHO, binding, intent
@@ -37,11 +36,11 @@ with store.lease(**WHO) as journal:
 def test_a_transaction_cut_by_death_never_was(url: str, scope: StateScope, open_store: OpenStore) -> None:
     died = crash.run(
         """
-from sqlalchemy import Engine, event
+from tests.state.watched import watched
 with store.lease(**WHO) as journal:
     journal.intend([intent()])
-    event.listen(Engine, "commit", lambda connection: os._exit(9))
-    journal.settle([IntentEnding(1, "done", bind=(binding(),))])
+    with watched(commit=lambda connection: os._exit(9)):
+        journal.settle([IntentEnding(1, "done", bind=(binding(),))])
 """,
         url,
         scope,
@@ -56,16 +55,15 @@ def test_a_failing_commit_is_an_error_before_anything_is_sent_and_leaves_nothing
 ) -> None:
     died = crash.run(
         """
-from sqlalchemy import Engine, event
+from tests.state.watched import watched
 def fail(connection):
     raise OSError(5, "Input/output error")
 with store.lease(**WHO) as journal:
-    event.listen(Engine, "commit", fail)
-    try:
-        journal.intend([intent()])
-    except Exception as error:
-        print(type(error).__name__, error.hint)
-    event.remove(Engine, "commit", fail)
+    with watched(commit=fail):
+        try:
+            journal.intend([intent()])
+        except Exception as error:
+            print(type(error).__name__, error.hint)
     try:
         journal.intend([intent()])
     except Exception as error:
@@ -90,8 +88,8 @@ def test_a_full_disk_is_said_and_what_was_there_stays(tmp_path: Path, open_at: O
         journal.remember(bind=[binding()])
         database = store._database
         assert isinstance(database, SqliteFile)
-        limit = lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1")  # noqa: E731
-        event.listen(database._engine, "begin", limit)
+        with database._pool.connection() as connection:  # the one that the journal gets next
+            connection.raw.execute("PRAGMA max_page_count = 1")
         with pytest.raises(StateError) as caught:
             journal.intend([intent(writes={"text": "x" * 1_000_000})])
         assert str(caught.value) == f"the state {tmp_path}/own.db cannot grow: the disk is full"

@@ -10,12 +10,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
-from sqlalchemy import create_engine, event, text
 
 from reconciler.errors import StateError
 from reconciler.state import IntentEnding, StateScope, Store
-from reconciler.state.database import SqliteFile
+from reconciler.state.sqlite import SqliteFile
 from reconciler.text.install import installing
 from tests.state import crash
 from tests.state.conftest import OpenStore
@@ -185,13 +185,12 @@ def test_a_value_the_server_cannot_hold(postgres_url: str, open_at: OpenStore) -
 
 def test_a_lock_on_the_server_that_stays(postgres_url: str, open_at: OpenStore) -> None:
     store: Any = open_at(postgres_url)
-    engine = create_engine(postgres_url.replace("postgresql", "postgresql+psycopg"))
-    event.listen(store._database._engine, "begin", lambda connection: connection.exec_driver_sql("SET LOCAL lock_timeout = '50ms'"))
-    with store.lease(**WHO) as journal, engine.begin() as other:
-        other.execute(text("LOCK TABLE reconciler.bindings"))
+    with store.lease(**WHO) as journal, psycopg.connect(postgres_url) as other:
+        other.execute("LOCK TABLE reconciler.bindings")
+        with store._database._pool.connection() as connection:  # the one that the journal gets next
+            connection.raw.execute("SET lock_timeout = '50ms'")
         with pytest.raises(StateError, match="was locked by another program for too long"):
             journal.remember(bind=[binding()])
-    engine.dispose()
 
 
 @pytest.mark.parametrize("value", ["null", "[]", "7", "{"])

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from reconciler.errors import StateError
 from reconciler.state import IntentEnding, Journal, Store, grouped
 from tests.growth.test_apply import mixed
 from tests.harness import Org
 from tests.state.examples import GUIDES, WHO, binding, intent
+from tests.state.watched import watched
 
 MANY = 50
 
@@ -27,19 +27,10 @@ def counted() -> Iterator[dict[str, int]]:
     """Statements and commits of every database in this block."""
     counts = {"statements": 0, "commits": 0}
 
-    def statement(*given: Any) -> None:
-        counts["statements"] += 1
-
-    def commit(connection: Any) -> None:
-        counts["commits"] += 1
-
-    event.listen(Engine, "before_cursor_execute", statement)
-    event.listen(Engine, "commit", commit)
-    try:
+    with watched(
+        lambda *_: counts.update(statements=counts["statements"] + 1), commit=lambda _: counts.update(commits=counts["commits"] + 1)
+    ):
         yield counts
-    finally:
-        event.remove(Engine, "before_cursor_execute", statement)
-        event.remove(Engine, "commit", commit)
 
 
 def test_what_is_ready_together_is_one_transaction(store: Store) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from reconciler.model import Before, SiblingPosition
+from reconciler.model import Before, Position
 from reconciler.resource import UNSET
 from reconciler.state import IntentEnding, Store
 from tests.state.conftest import OpenStore
 from tests.state.examples import GUIDES, LEGACY, START, WHO, at, binding, intent
 
-MET = Before({"title": None, "emoji": UNSET, "rules": {"a": [1]}}, SiblingPosition(at("acme"), 2, START), "spc_old")
+MET = Before({"title": None, "emoji": UNSET, "rules": {"a": [1]}}, Position(at("acme"), 2, START), "spc_old")
 
 
 def test_an_entry_says_what_was_met_and_seen(store: Store) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.errors import StateError
-from reconciler.model import Origin, SiblingPlace
+from reconciler.model import Origin, Position
 from reconciler.resource import UNSET
 from reconciler.state import IntentEnding, Journal, Store
 from tests.state.examples import GUIDES, LEGACY, START, WHO, at, binding, fields_of, intent
@@ -82,7 +82,7 @@ def test_what_fails_in_a_transaction_takes_all_of_it_back(journal: Journal) -> N
 
 
 def test_tracking_another_object_at_an_address_leaves_no_field_of_the_old(journal: Journal) -> None:
-    journal.remember(bind=[binding(sent={"old": 1}, seen={"old": 1}, place=SiblingPlace("acme", 1), protected=True)])
+    journal.remember(bind=[binding(sent={"old": 1}, seen={"old": 1}, place=Position(at("acme"), 1), protected=True)])
     journal.remember(bind=[binding(id="other", sent={"new": 1}, seen={})])
     assert journal.state().bindings == {GUIDES: binding(id="other", sent={"new": 1}, seen={})}
 
@@ -128,19 +128,19 @@ def test_a_note_of_an_unbound_address_is_refused(journal: Journal) -> None:
 
 def test_places_and_protection_change_alone(journal: Journal) -> None:
     journal.remember(bind=[binding()])
-    journal.remember(places={GUIDES: SiblingPlace("acme", 3), START: SiblingPlace("acme", 4)}, protect={GUIDES: True, START: True})
-    assert journal.state().bindings == {GUIDES: binding(place=SiblingPlace("acme", 3), protected=True)}
+    journal.remember(places={GUIDES: Position(at("acme"), 3), START: Position(at("acme"), 4)}, protect={GUIDES: True, START: True})
+    assert journal.state().bindings == {GUIDES: binding(place=Position(at("acme"), 3), protected=True)}
     journal.remember(protect={GUIDES: False})
-    assert journal.state().bindings == {GUIDES: binding(place=SiblingPlace("acme", 3))}
+    assert journal.state().bindings == {GUIDES: binding(place=Position(at("acme"), 3))}
 
 
 def test_renaming_keeps_fields_and_moves_the_places_below(journal: Journal) -> None:
     old, new = at("acme/collection/old"), at("acme/collection/new")
-    journal.remember(bind=[binding(old, place=SiblingPlace("acme", 0)), binding(GUIDES, place=SiblingPlace(str(old), 2))])
+    journal.remember(bind=[binding(old, place=Position(at("acme"), 0)), binding(GUIDES, place=Position(old, 2))])
     journal.remember(rename={old: new})
     assert journal.state().bindings == {
-        new: binding(new, id="id-old", place=SiblingPlace("acme", 0)),
-        GUIDES: binding(place=SiblingPlace(str(new), 2)),
+        new: binding(new, id="id-old", place=Position(at("acme"), 0)),
+        GUIDES: binding(place=Position(new, 2)),
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reconciler.errors import Refused, StateError
-from reconciler.model import SiblingPlace, StateChange, What
+from reconciler.model import Position, StateChange, What
 from reconciler.state import IntentEnding, Journal, StateScope, Store
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, LEGACY, NOW, SERVICE, START, WHO, at, binding, intent
@@ -30,7 +30,7 @@ def journal(store: Store) -> Iterator[Journal]:
     ({"forget": [GUIDES]}, StateChange(What.FORGET, GUIDES, "space", "id-guides")),
     ({"rename": {GUIDES: START}}, StateChange(What.RENAME, START, "space", "id-guides", GUIDES)),
     ({"protect": {GUIDES: True}}, StateChange(What.PROTECT, GUIDES, "space", "id-guides")),
-    ({"places": {GUIDES: SiblingPlace("acme", 0)}}, None),
+    ({"places": {GUIDES: Position(at("acme"), 0)}}, None),
     ({"bind": [binding(sent={"title": "other"})]}, None),
     ({}, None),
 ])  # fmt: skip
@@ -98,8 +98,8 @@ def test_without_an_intent_or_ending_there_is_never_a_transaction(store: Store) 
 def test_renames_take_everything_below_along_and_touch_nothing_else(journal: Journal) -> None:
     old, new, other = at("acme/collection/old"), at("acme/collection/new"), at("acme/collection/other")
     journal.remember(bind=[
-        binding(old, sent={"a": 1}, place=SiblingPlace("acme", 0)), binding(other, place=SiblingPlace("acme", 1)),
-        binding(GUIDES, place=SiblingPlace(str(old), 0)), binding(START, place=SiblingPlace(str(other), 0)),
+        binding(old, sent={"a": 1}, place=Position(at("acme"), 0)), binding(other, place=Position(at("acme"), 1)),
+        binding(GUIDES, place=Position(old, 0)), binding(START, place=Position(other, 0)),
     ])  # fmt: skip
     before = journal.state().bindings
     journal.remember(rename={other: other})
@@ -107,20 +107,20 @@ def test_renames_take_everything_below_along_and_touch_nothing_else(journal: Jou
     journal.remember(rename={old: other, other: old})
     after = journal.state().bindings
     assert {one.id: (address, one.place, one.sent) for address, one in after.items()} == {
-        "id-old": (other, SiblingPlace("acme", 0), {"a": 1}), "id-other": (old, SiblingPlace("acme", 1), {"title": "a"}),
-        "id-guides": (GUIDES, SiblingPlace(str(other), 0), {"title": "a"}), "id-start": (START, SiblingPlace(str(old), 0), {"title": "a"}),
+        "id-old": (other, Position(at("acme"), 0), {"a": 1}), "id-other": (old, Position(at("acme"), 1), {"title": "a"}),
+        "id-guides": (GUIDES, Position(other, 0), {"title": "a"}), "id-start": (START, Position(old, 0), {"title": "a"}),
     }  # fmt: skip
     journal.remember(rename={other: new})
-    assert journal.state().bindings[GUIDES].place == SiblingPlace(str(new), 0)
+    assert journal.state().bindings[GUIDES].place == Position(new, 0)
 
 
 def test_forgetting_comes_before_renaming_and_that_before_binding_and_placing(journal: Journal) -> None:
     journal.remember(bind=[binding(id="g"), binding(START, id="s")])
     journal.remember(
-        forget=[START], rename={GUIDES: START}, bind=[binding(id="new")], places={START: SiblingPlace("acme", 1)}, protect={GUIDES: True}
+        forget=[START], rename={GUIDES: START}, bind=[binding(id="new")], places={START: Position(at("acme"), 1)}, protect={GUIDES: True}
     )
     found = journal.state().bindings
-    assert (found[START].id, found[START].place, found[GUIDES].id, found[GUIDES].protected) == ("g", SiblingPlace("acme", 1), "new", True)
+    assert (found[START].id, found[START].place, found[GUIDES].id, found[GUIDES].protected) == ("g", Position(at("acme"), 1), "new", True)
 
 
 def test_a_note_of_nothing_needs_no_binding_and_of_something_does(journal: Journal) -> None:

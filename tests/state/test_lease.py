@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import signal
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import event, text, update
-from sqlalchemy.pool import Pool
 
 from reconciler.cli.terminal import signals
 from reconciler.errors import Locked, StateError
@@ -19,18 +18,18 @@ from reconciler.state import LEASE_SECONDS, StateScope, Store
 from reconciler.state.database import Database, connect
 from reconciler.state.lease import Holder, Lease
 from reconciler.state.reading import find
-from reconciler.state.tables.schema import leases
 from reconciler.text.times import HERE, clock_time_of
 from tests.state import crash
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent
+from tests.state.watched import watched
 
 
 def expire(url: str) -> None:
     """Let every lease on that server, or in that bucket, be over."""
     database = connect(url, create=True)
     with database.write() as connection:
-        connection.execute(update(leases).where(leases.c.expires.is_not(None)).values(expires=0))
+        connection.run("UPDATE leases SET expires = 0 WHERE expires IS NOT NULL")
     database.close()
 
 
@@ -56,7 +55,7 @@ def test_a_second_lease_in_the_same_process_is_locked_out(store: Store, open_sto
         assert set(journal.state().bindings) == {GUIDES}
 
 
-def test_a_signal_while_a_lease_is_taken_or_given_back_leaves_none_behind(url: str, open_store: OpenStore) -> None:
+def test_a_signal_while_a_lease_is_taken_or_given_back_leaves_none_behind(url: str, scope: StateScope, open_store: OpenStore) -> None:
     taken, given_back = 2, 3  # transactions; the first makes the state, and SQLite's lease is given back by the kernel
     for signalled in (taken,) if url.startswith("sqlite") else (taken, given_back):
         done = 0
@@ -67,13 +66,14 @@ def test_a_signal_while_a_lease_is_taken_or_given_back_leaves_none_behind(url: s
             if done == at:
                 signal.raise_signal(signal.SIGTERM)
 
-        store = open_store()
-        event.listen(Pool, "checkin", told)
-        try:
-            with pytest.raises(signals.Terminated), signals.ending(), store.lease(**WHO):
-                assert signalled == given_back
-        finally:
-            event.remove(Pool, "checkin", told)
+        with (
+            pytest.raises(signals.Terminated),
+            signals.ending() as ending,
+            Store.open(url, scope, clock=CLOCK, create=True, uninterrupted=ending.uninterrupted) as store,
+            watched(ended=told),
+            store.lease(**WHO),
+        ):
+            assert signalled == given_back
         with open_store().lease(**WHO):
             pass
 
@@ -168,18 +168,17 @@ def short_lease(server: Database, url: str, seconds: float) -> Lease:
 
 
 def remaining(server: Database, lease: Lease) -> float:
-    ask = text("SELECT expires - extract(epoch FROM clock_timestamp()) FROM reconciler.leases WHERE state = :state")
-    return float(server.read(lambda connection: connection.execute(ask, {"state": lease.state}).scalar_one()) or 0)
+    ask = "SELECT expires - clock_seconds() FROM leases WHERE state = :state"
+    return float(server.read(lambda connection: connection.value(ask, state=lease.state)) or 0)
 
 
 def test_a_lease_on_a_server_is_renewed_while_its_run_is_silent(server: Database, postgres_url: str) -> None:
     lease = short_lease(server, postgres_url, seconds=0.3)
-    with lease.keep_alive():
+    with lease.keep_alive(nullcontext):
         for _ in range(30):  # longer than the lease lasts, each round a round trip and a wait for the next renewal
             threading.Event().wait(0.02)
             assert remaining(server, lease) > 0
-    ask = text("SELECT run FROM reconciler.leases WHERE state = :state")
-    assert server.read(lambda connection: connection.execute(ask, {"state": lease.state}).scalar_one()) is None
+    assert server.read(lambda connection: connection.value("SELECT run FROM leases WHERE state = :state", state=lease.state)) is None
 
 
 def test_a_transaction_of_the_journal_renews_the_lease(server: Database, postgres_url: str) -> None:

@@ -10,13 +10,12 @@ import threading
 from contextlib import ExitStack
 from typing import Any
 
+import psycopg
 import pytest
-from sqlalchemy import create_engine, select, text
 
 from reconciler.errors import Locked
 from reconciler.state import StateScope
 from reconciler.state.database import connect
-from reconciler.state.tables.schema import leases, states
 from tests import processes
 from tests.state.conftest import OpenStore
 from tests.state.examples import GUIDES, START, WHO, binding, intent
@@ -71,16 +70,14 @@ def start(script: str, url: str, scope: StateScope, *more: str) -> subprocess.Po
 
 def end_what_idles(url: str) -> None:
     """What the server does by itself after a minute: it ends transactions whose program says nothing more."""
-    engine = create_engine(url.replace("postgresql", "postgresql+psycopg"))
-    with engine.connect() as connection:
-        connection.execute(text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"))
-    engine.dispose()
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'")
 
 
 def epoch(url: str, scope: StateScope) -> int:
     database = connect(url, create=False)
-    ask = select(leases.c.epoch).join(states, states.c.id == leases.c.state).where(states.c.project == scope.project)
-    number = database.read(lambda connection: int(connection.execute(ask).scalar_one()))
+    ask = "SELECT epoch FROM leases JOIN states ON states.id = leases.state WHERE project = :project"
+    number = database.read(lambda connection: int(connection.value(ask, project=scope.project)))
     database.close()
     assert number is not None
     return number

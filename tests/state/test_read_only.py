@@ -78,7 +78,7 @@ def test_a_server_keeps_a_reading_from_writing_whatever_its_role_may_do(roles: t
     applies, _ = roles
     track(applies)
     with opened(applies) as store, pytest.raises(StateError, match="read-only"):
-        store._database.read(lambda connection: connection.exec_driver_sql("DELETE FROM reconciler.bindings"))
+        store._database.read(lambda connection: connection.run("DELETE FROM bindings"))
     assert_readable(applies)
 
 

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
+import psycopg
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, inspect, text
 
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Consent, Guards, Rules, State
 from reconciler.state import StateScope, Store
+from reconciler.state.connection import Connection, SqliteConnection
 from reconciler.state.tables import migrations
 from tests.proofs import spread
+from tests.state import server
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent
 
@@ -75,31 +76,24 @@ LATER: tuple[tuple[str, ...], ...] = (("befores", "afters"), ("rules",), ("turns
 @pytest.fixture
 def own_server(postgres_url: str) -> Iterator[str]:
     """A database of the test's own on the server."""
-    name, engine = f"d{uuid4().hex}", create_engine(on_psycopg(postgres_url), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    yield postgres_url.replace("/postgres", f"/{name}")
-    with engine.connect() as connection:
-        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    engine.dispose()
+    with server.database(postgres_url) as url:
+        yield url
 
 
-def on_psycopg(url: str) -> str:
-    return url.replace("postgresql:", "postgresql+psycopg:")
-
-
-def shape(engine: Engine) -> dict[str, Any]:
+def shape(url: str) -> list[Any]:
     """Columns, keys and indexes of every table on the server."""
-    seen = inspect(engine)
-    return {
-        name: (
-            [(one["name"], str(one["type"]), one["nullable"]) for one in seen.get_columns(name, schema="reconciler")],
-            seen.get_pk_constraint(name, schema="reconciler")["constrained_columns"],
-            sorted(str(one["constrained_columns"]) for one in seen.get_foreign_keys(name, schema="reconciler")),
-            sorted(str(one["name"]) for one in seen.get_indexes(name, schema="reconciler")),
-        )
-        for name in seen.get_table_names(schema="reconciler")
-    }
+    with psycopg.connect(url) as connection:
+        return [
+            *connection.execute(
+                "SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns"
+                " WHERE table_schema = 'reconciler' ORDER BY table_name, ordinal_position"
+            ),
+            *connection.execute(
+                "SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint"
+                " WHERE connamespace = 'reconciler'::regnamespace ORDER BY 1, 2"
+            ),
+            *connection.execute("SELECT indexdef FROM pg_indexes WHERE schemaname = 'reconciler' ORDER BY 1"),
+        ]
 
 
 @pytest.mark.parametrize("released", spread(range(1, len(migrations.MIGRATIONS) + 2), 3), ids=lambda number: f"version {number}")
@@ -108,21 +102,19 @@ def test_a_server_of_every_released_version_is_read_as_it_was_and_brought_to_tod
     with Store.open(own_server, REMEMBERED, clock=CLOCK, create=True) as store, store.lease(**WHO) as journal:
         journal.remember(bind=[binding()])
         journal.intend([intent()])
-    engine = create_engine(on_psycopg(own_server))
-    new = shape(engine)
-    with engine.begin() as connection:
+    new = shape(own_server)
+    with psycopg.connect(own_server) as connection:
         for table in (name for names in LATER[released - 1 :] for name in names):
-            connection.execute(text(f"DROP TABLE reconciler.{table}"))
-        connection.execute(text("UPDATE reconciler.reconciler_schema SET version = :version"), {"version": released})
-    old = shape(engine)
+            connection.execute(f"DROP TABLE reconciler.{table}")
+        connection.execute("UPDATE reconciler.reconciler_schema SET version = %s", (released,))
+    old = shape(own_server)
     with Store.open(own_server, REMEMBERED, clock=CLOCK, create=False) as reader:
         before = reader.read()
     assert (before.bindings, len(before.intents)) == ({GUIDES: binding()}, 1)
-    assert shape(engine) == old  # a reading migrates nothing
+    assert shape(own_server) == old  # a reading migrates nothing
     with Store.open(own_server, REMEMBERED, clock=CLOCK, create=True) as store:
         assert store.read() == before
-    assert shape(engine) == new
-    engine.dispose()
+    assert shape(own_server) == new
 
 
 MEMBERS = """
@@ -153,17 +145,12 @@ def test_the_ids_of_members_come_to_say_whose_members_they_are(tmp_path: Path) -
 
 
 def migrate(path: Path, *steps: migrations.Migration) -> None:
-    engine = create_engine(f"sqlite:///{path}")
-    try:
-        with engine.begin() as connection:
-            connection.exec_driver_sql("BEGIN")
-            migrations.prepare(connection, "the state", steps)
-    finally:
-        engine.dispose()
+    with closing(sqlite3.connect(path, isolation_level=None)) as raw, SqliteConnection(raw).transaction("BEGIN") as connection:
+        migrations.prepare(connection, "the state", steps)
 
 
 def add_a_column(connection: Connection) -> None:
-    connection.execute(text("ALTER TABLE runs ADD COLUMN note TEXT"))
+    connection.run("ALTER TABLE runs ADD COLUMN note TEXT")
 
 
 def fail(connection: Connection) -> None:
@@ -216,8 +203,7 @@ def test_reading_an_older_state_migrates_only_what_it_reads(
     url = f"sqlite:///{tmp_path}/state.db" if sort == "sqlite" else request.getfixturevalue("postgres_url")
     with open_at(url) as store, store.lease(**WHO) as journal:
         journal.remember(bind=[binding()])
-    title = "UPDATE {}fields SET sent = '\"migrated\"'".format("" if sort == "sqlite" else "reconciler.")
-    tomorrow = (*migrations.MIGRATIONS, lambda connection: connection.execute(text(title)))
+    tomorrow = (*migrations.MIGRATIONS, lambda connection: connection.run("UPDATE fields SET sent = '\"migrated\"'"))
     with monkeypatch.context() as later:
         later.setattr(migrations.is_current, "__defaults__", (tomorrow,))
         later.setattr(migrations.prepare, "__defaults__", (tomorrow,))

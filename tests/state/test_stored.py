@@ -12,14 +12,14 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine, event
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, SiblingPlace
+from reconciler.model import Binding, Position
 from reconciler.state import IntentEnding, Journal, StateScope, Store
 from tests.proofs import sampled, tries
-from tests.state.examples import CLOCK, GUIDES, LEGACY, SERVICE, START, WHO, binding, intent
+from tests.state.examples import CLOCK, GUIDES, LEGACY, SERVICE, START, WHO, at, binding, intent
+from tests.state.watched import watched
 
 ADDRESSES = (GUIDES, START, LEGACY)
 VALUES: tuple[Any, ...] = (1, True, None, [1])
@@ -31,17 +31,13 @@ def written() -> Iterator[dict[str, int]]:
     """How many rows each table got, by its name."""
     counts: dict[str, int] = {}
 
-    def statement(connection: Any, cursor: Any, text: str, parameters: Any, context: Any, executemany: bool) -> None:
+    def statement(_: Any, text: str, number: int) -> None:
         command, _, table, *_ = (*text.split(), "", "")
         if command in ("INSERT", "DELETE"):
-            name = table.rpartition(".")[-1]
-            counts[name] = counts.get(name, 0) + (len(parameters) if executemany else 1)
+            counts[table] = counts.get(table, 0) + number
 
-    event.listen(Engine, "before_cursor_execute", statement)
-    try:
+    with watched(statement):
         yield counts
-    finally:
-        event.remove(Engine, "before_cursor_execute", statement)
 
 
 def settle(journal: Journal, **ending: Any) -> None:
@@ -113,7 +109,7 @@ def changes(random: Random) -> dict[str, Any]:
     def fields() -> dict[str, Any]:
         return {name: random.choice(VALUES) for name in "abc" if random.random() < 0.7}
 
-    all_changes = {"sent": fields(), "seen": fields(), "protected": random.random() < 0.5, "place": SiblingPlace("acme", 1)}
+    all_changes = {"sent": fields(), "seen": fields(), "protected": random.random() < 0.5, "place": Position(at("acme"), 1)}
     return {name: change for name, change in all_changes.items() if random.random() < (0.5 if name in ("sent", "seen") else 0.1)}
 
 
@@ -170,6 +166,6 @@ def test_a_binding_is_what_the_last_outcome_says(store: Store, between: list[dic
 def test_after_anything_but_outcomes_a_binding_is_written_whole(store: Store) -> None:
     with store.lease(**WHO) as journal:
         settle(journal, bind=(binding(),))
-        journal.remember(places={GUIDES: SiblingPlace("acme", 3)})
+        journal.remember(places={GUIDES: Position(at("acme"), 3)})
         settle(journal, bind=(binding(),))
         assert journal.state().bindings == {GUIDES: binding()}

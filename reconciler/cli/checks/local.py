@@ -20,6 +20,7 @@ from reconciler.model import State
 from reconciler.report.checks import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds
+from reconciler.text.state_urls import file_of
 from reconciler.text.times import HERE, clock_time_of
 
 WITHOUT_PROJECT = "not checked: the project is invalid"
@@ -94,7 +95,7 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     """The state, None if it cannot be read, and its checks."""
     settings = project.settings
     given = options.state or os.environ.get(STATE)
-    foreign = not given and settings.state_in_yaml and not settings.state.startswith("sqlite:")
+    foreign = not given and settings.state_in_yaml and not file_of(settings.state)
     if foreign and not trust.confirmed(settings.root, settings.state, whole=True):
         remedy = f"Pass --state URL or set {STATE}; or run plan on a terminal, which asks."
         return None, [

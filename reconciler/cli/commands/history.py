@@ -11,7 +11,7 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store, state_file
+from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store
 from reconciler.cli.wiring.find_run import find_run
 from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.kinds import load as load_kinds
@@ -21,7 +21,6 @@ from reconciler.report.history import history_document, history_text, run_docume
 from reconciler.report.layout import environment_header
 from reconciler.resource import Kinds
 from reconciler.state import Store
-from reconciler.state.tables.direct import read_runs
 from reconciler.text.times import HERE
 
 
@@ -86,10 +85,6 @@ def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
     if service is None:
         screen.warn(NO_SANDBOX, id="RC-no-sandbox")
         return ()
-    file = state_file(options, project)
-    runs = read_runs(file, (project.settings.project, options.env or "", service.identity)) if file is not None else None
-    if runs is not None:
-        return runs
     with open_store(screen, options, project, service, create=False) as store:
         warn_unseen(screen, options, project, service, store)
         return store.runs()

@@ -12,7 +12,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store, state_file
+from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store
 from reconciler.cli.wiring.state_only import journal_for, not_tracked
 from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.errors import UsageError
@@ -23,7 +23,6 @@ from reconciler.report.state import binding_document, bindings_document
 from reconciler.report.values import HIDDEN, shown
 from reconciler.resource import UNSET, Kinds
 from reconciler.state import IntentEnding
-from reconciler.state.tables.direct import Tracking, read_tracking, tracking_of
 
 command = LazyGroup(
     name="state",
@@ -68,11 +67,11 @@ def list_command(screen: Screen, /, **words: Any) -> None:
       reconciler state list examples/acme --sandbox .reconciler/acme.db
     """
     options = Options.of(screen, words)
-    tracking = _tracking(screen, options)
+    state = _tracked(screen, options)
     if options.format == "json":
-        screen.document(bindings_document(*tracking))
-    elif tracking.objects:
-        rows = ((tracked.address, tracked.kind, bare(tracked.id)) for tracked in tracking.objects)
+        screen.document(bindings_document(state))
+    elif state.bindings:
+        rows = ((str(address), binding.kind, bare(binding.id)) for address, binding in sorted(state.bindings.items()))
         screen.out(table([("address", "kind", "id"), *rows]))
     else:
         screen.say("Nothing is tracked yet. reconciler apply tracks what it creates and adopts.")
@@ -165,17 +164,13 @@ def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
         return store.read(), kinds
 
 
-def _tracking(screen: Screen, options: Options) -> Tracking:
-    """What the state tracks."""
+def _tracked(screen: Screen, options: Options) -> State:
+    """The state, for what it tracks: nothing of the project but its settings is read for that."""
     project = load_settings(screen, options)
     service = known_service(screen, options, project)
     if service is None:
         screen.warn(NO_SANDBOX, id="RC-no-sandbox")
-        return Tracking("", 0, ())
-    file = state_file(options, project)
-    tracking = read_tracking(file, (project.settings.project, options.env or "", service.identity)) if file is not None else None
-    if tracking is not None:
-        return tracking
+        return State("", 0)
     with open_store(screen, options, project, service, create=False) as store:
         warn_unseen(screen, options, project, service, store)
-        return tracking_of(store.read())
+        return store.read()

@@ -22,7 +22,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.report.schemas.state import BindingData, StateDocument
 from reconciler.report.words import count
 from reconciler.resource import Kinds
-from reconciler.state.transfer.push import PUSH
+from reconciler.state.transfer import PUSH
 from reconciler.text.credentials import has_credentials
 from reconciler.text.escape import as_json
 

@@ -14,8 +14,7 @@ from reconciler.cli.wiring.connect import current_user, known_service, load, ope
 from reconciler.cli.wiring.unseen import warn_unseen
 from reconciler.errors import Locked, Refused, UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.state.health import Condition
-from reconciler.state.lease import Holder
+from reconciler.state.lease import Condition, Holder
 from reconciler.text.escape import terminal
 from reconciler.text.times import HERE, clock_time_of
 

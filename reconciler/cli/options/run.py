@@ -9,6 +9,7 @@ import click
 
 from reconciler.cli import completion
 from reconciler.cli.options.declare import Decorator, globs, together
+from reconciler.text.state_urls import BUCKET, SQLITE
 
 PREFIX_MIN: Final = 7  # digits of a commit's id
 HEXADECIMAL: Final = frozenset("0123456789abcdef")
@@ -31,7 +32,7 @@ def service() -> Decorator:
 def state() -> Decorator:
     """The location of the state."""
     return click.option(
-        "--state", metavar="URL", help="The URL of the state, e.g. sqlite:///PATH or s3://BUCKET/PREFIX; also RECONCILER_STATE."
+        "--state", metavar="URL", help=f"The URL of the state, e.g. {SQLITE.form} or {BUCKET.yaml_form}; also RECONCILER_STATE."
     )
 
 

@@ -40,6 +40,8 @@ class StopSignals:
     def __init__(self) -> None:
         self.number: int | None = None
         self.stop: Callable[[], object] | None = None
+        self._blocks = 0  # uninterrupted ones, each inside the one before
+        self._waiting = False  # whether a signal came meanwhile
 
     def run(self, work: Callable[[], Any]) -> Any:
         """What `work` returns. Raises KeyboardInterrupt or `Terminated` if a signal ended it."""
@@ -64,11 +66,30 @@ class StopSignals:
 
     def hear(self, _: int, frame: FrameType | None) -> None:
         """Raise now, at the end of code that must not be interrupted, or a moment later if an exception would be lost."""
-        put_off = getattr(sys.modules.get("reconciler.state.uninterrupted"), "put_off", None)  # only who holds a lease has imported it
         if _within(frame, StopSignals.unraisable.__code__):
             self._again()
-        elif put_off is None or not put_off(self._leave):
+        elif self._blocks:
+            self._waiting = True
+        else:
             self._leave()
+
+    @contextmanager
+    def uninterrupted(self) -> Iterator[None]:
+        """Delay signals until the end of this block. Keep it short: a person waits. Other threads do not receive signals.
+
+        A mask of signals would not do: it holds for one thread, and Python raises in the main thread what another one received.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        self._blocks += 1
+        try:
+            yield
+        finally:
+            self._blocks -= 1
+            if self._waiting and not self._blocks:
+                self._waiting = False
+                self._leave()
 
     @contextmanager
     def stopping(self, stop: Callable[[], None]) -> Iterator[None]:

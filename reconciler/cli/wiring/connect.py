@@ -36,6 +36,7 @@ from reconciler.resource import Kinds
 from reconciler.state import SEND_SECONDS_MAX, Journal, Store
 from reconciler.state.postgres import require_verified
 from reconciler.text.redact import of_urls
+from reconciler.text.state_urls import backend_of, file_of
 
 LOADING: Final = "Loading the project"
 PART_MIN = 8  # characters of a --var, or a value of a --var-file, that a secret is made of; less may be an ordinary word
@@ -210,14 +211,15 @@ def _settings(screen: Screen, options: Options, project: Project | None, url: st
 def open_store(screen: Screen, options: Options, project: Project, service: ConnectedService, *, create: bool) -> Store:
     """The state of this project on that service; without `create` nothing is written."""
     url = state_url(screen, options, project)
-    if create and not url.startswith("sqlite:") and project.settings.timeout > SEND_SECONDS_MAX:
+    if create and not _is_file(url) and project.settings.timeout > SEND_SECONDS_MAX:
         raise UsageError(
             f"service.timeout is {project.settings.timeout:g} s, and a state on a server or in a bucket allows {SEND_SECONDS_MAX:g}",
             id="RC-timeout-too-long",
             hint="A request must end before the lease on the state can expire: set a smaller service.timeout.",
         )
     scope, lag = state_scope(options, project, service), service.effect_seconds(project) or 0.0
-    return Store.open(url, scope, clock=now, create=create, beside=project.settings.root / ".reconciler", lag=lag)
+    beside, uninterrupted = project.settings.root / ".reconciler", screen.signals.uninterrupted
+    return Store.open(url, scope, clock=now, create=create, beside=beside, lag=lag, uninterrupted=uninterrupted)
 
 
 def state_scope(options: Options, project: Project, service: ConnectedService) -> StateScope:
@@ -230,19 +232,23 @@ def state_url(screen: Screen, options: Options, project: Project) -> str:
     given = options.state or os.environ.get(STATE)
     url = given or project.settings.state
     screen.hide(of_urls([url]))
-    if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
+    if not given and project.settings.state_in_yaml and not _is_file(url):
         instead = f"--state {url}, or set {STATE}"
         trust.require(screen, project.settings.root, url, what="the state's server or bucket", instead=instead, whole=True)
-    if url.startswith("postgres"):
-        require_verified(url, given="--state" if options.state else STATE if given else "state in the YAML", written=bool(given))
+    require_verified(url, given="--state" if options.state else STATE if given else "state in the YAML", written=bool(given))
     return url
+
+
+def _is_file(url: str) -> bool:
+    """Whether the state is a file of this machine, which nobody else receives and whose lock the kernel keeps."""
+    backend = backend_of(url)
+    return backend is not None and backend.is_file
 
 
 def state_file(options: Options, project: Project) -> Path | None:
     """The file of the state; None if it is on a server."""
-    url = options.state or os.environ.get(STATE) or project.settings.state
-    path = url.removeprefix("sqlite:///")
-    return Path(path) if path != url and path and not set(path) & set("?%") else None
+    path = file_of(options.state or os.environ.get(STATE) or project.settings.state)
+    return Path(path) if path and not set(path) & set("?%") else None
 
 
 def known_service(screen: Screen, options: Options, project: Project) -> ConnectedService | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -20,7 +19,7 @@ import click
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import STATE, ConnectedService, is_outside, now, open_store, state_file, state_scope, state_url
+from reconciler.cli.wiring.connect import STATE, ConnectedService, is_outside, open_store, state_scope
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS
 from reconciler.errors import Refused
@@ -28,10 +27,9 @@ from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count, listed
 from reconciler.state import Store
-from reconciler.state.tables import quiet
+from reconciler.text.state_urls import file_of
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
-FILE: Final = "sqlite:///"
 FROM_ENV: Final = "--from-env"
 NAMED: Final = 3  # other projects that are named
 
@@ -84,7 +82,7 @@ def origin(options: Options, project: Project) -> str | None:
         return "--state"
     if STATE in os.environ:  # also where it is set and empty, as a secret is that a pipeline does not have
         return STATE if os.environ[STATE] else f"{STATE}, which is set and empty,"
-    file = project.settings.state.partition(FILE)[2]
+    file = file_of(project.settings.state)
     if file and not is_outside(project, Path(file)):
         return None
     return "state: in the YAML" if project.settings.state_in_yaml else f"the link {path_from_here(Path(file).parent)}"
@@ -129,14 +127,7 @@ class KnownState:
 
 
 def read_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KnownState:
-    """The state of this project on a service, read without SQLAlchemy if possible; nothing is written."""
-    state_url(screen, options, project)  # refuses what is not to be opened
-    file, scope = state_file(options, project), state_scope(options, project, service)
-    lag = timedelta(seconds=service.effect_seconds(project) or 0.0)
-    row = (scope.project, scope.environment or "", scope.service)
-    known = quiet.read_state(file, row, lag=lag, now=now()) if file is not None else None
-    if known is not None:
-        return KnownState(known.state, known.digest_key)
+    """The state of this project on a service; nothing is written."""
     with open_store(screen, options, project, service, create=False) as store:
         return KnownState(store.read(), store.digest_key(), unseen(options, project, service, store))
 

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from reconciler.config.source.problems import Mistake, shown
+from reconciler.text.state_urls import BUCKET, POSTGRES, backend_of, file_of, forms, url_of
 from reconciler.text.suggest import one_of
 
 # libpq reads a password from the query too, in either spelling, and in any case of its letters.
@@ -19,7 +20,6 @@ SECRETS: Final = ("password", "passwd", "sslpassword", "token", "secret")  # key
 # password that RECONCILER_STATE or a password file has for this one.
 KEYS: Final = ("sslmode", "sslrootcert", "application_name", "connect_timeout")
 ELSEWHERE: Final = "set the whole URL in RECONCILER_STATE, or pass it as --state"
-_SCHEMES: Final = re.compile(r"(sqlite|postgresql(\+psycopg)?|s3|gs|az|file)://.*", re.DOTALL)
 _HOST: Final = r"(?:[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
 # Nothing encoded (%40) and no list of hosts: a reviewer has to see where a password goes.
 _FORM: Final = re.compile(rf"postgresql(?:\+psycopg)?://(?:[\w.~-]+@)?{_HOST}(?:/[\w.~-]*)?(?:\?[\w.&=/:~-]*)?", re.ASCII)
@@ -27,12 +27,13 @@ _FORM: Final = re.compile(rf"postgresql(?:\+psycopg)?://(?:[\w.~-]+@)?{_HOST}(?:
 
 def mistake(url: str) -> Mistake | None:
     """What is wrong with the URL of a state; None if nothing is."""
-    if _SCHEMES.fullmatch(url) is None:
-        wrong = f"state is {without_secrets(url)}; it must be sqlite:///FILE, postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX"
+    backend = backend_of(url)
+    if backend is None or "://" not in url:
+        wrong = f"state is {without_secrets(url)}; it must be {forms(yaml=True)}"
         return Mistake("RC-state-url", wrong)
-    if url.startswith("sqlite:"):
-        path = url.removeprefix("sqlite:///")
-        if path and path != url and "?" not in path:
+    if backend.is_file:
+        path = file_of(url)
+        if path and url == url_of(path) and "?" not in path:
             return None
         return Mistake("RC-state-url", f"state is {shown(url)}; write sqlite:///FILE for a file, relative to the project")
     try:
@@ -40,11 +41,11 @@ def mistake(url: str) -> Mistake | None:
         keys = [key for key, _ in parse_qsl(parts.query, keep_blank_values=True)]
         password = parts.password is not None
     except ValueError:
-        return Mistake("RC-state-url", "state is not a valid URL; it must be postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX")
+        return Mistake("RC-state-url", f"state is not a valid URL; it must be {POSTGRES.yaml_form} or {BUCKET.yaml_form}")
     if password or any(key.lower() in SECRETS for key in keys):
         wrong = "state contains a password, which is not allowed in the YAML; set the whole URL in RECONCILER_STATE"
         return Mistake("RC-state-password", wrong)
-    return _of_postgres(url, keys) if url.startswith("postgresql") else None
+    return _of_postgres(url, keys) if backend is POSTGRES else None
 
 
 def without_secrets(url: str) -> str:

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, create_engine, event, insert, inspect, make_url, select, text, update
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError, UsageError
 from reconciler.fleet.store import chain, schema
 from reconciler.fleet.store.schema import METADATA, SCHEMA, version
-from reconciler.state.errors import calm
+from reconciler.state.errors import BUSY, explained
 from reconciler.state.postgres import require_verified
 
 CONNECT_SECONDS: Final = 5
@@ -113,8 +114,14 @@ class FleetDatabase:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """A transaction that commits when the block ends, and rolls back when it raises."""
-        with calm(self.where), self._engine.begin() as connection:
-            yield connection
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except PoolTimeout as error:
+            raise StateError(f"{self.where} was busy for too long", id="RC-state-busy", hint=BUSY) from error
+        except (SQLAlchemyError, OSError, UnicodeError) as error:
+            cause = error.orig if isinstance(error, DBAPIError) and isinstance(error.orig, Exception) else error
+            raise explained(cause, self.where) from error
 
     def is_prepared(self) -> bool:
         """Whether the tables exist. Raises `StateError` if they are newer than this program."""

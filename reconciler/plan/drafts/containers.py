@@ -53,7 +53,7 @@ class UndeclaredContainers:
 
     def was_forgotten(self, kind: Kind, observed: Observed | None, binding: Binding) -> Address | None:
         """The container that an earlier run stopped managing, by a `removed` that is still there, where the object is still in it."""
-        place = Address.parse(binding.place.parent) if binding.place is not None and binding.place.parent else None
+        place = binding.place.parent if binding.place is not None else None
         line = self.world.desired.removed.get(place) if place is not None else None
         if line is None or line.action != "forget" or place in self.world.state.bindings or place in self.world.desired.resources:
             return None
@@ -99,9 +99,9 @@ def _seen_in(kind: Kind, binding: Binding | None) -> Key | None:
 
 def _remembered(kind: Kind, observed: Observed | None, binding: Binding | None) -> Address | None:
     """The address of the node that an object without a reading was placed in last."""
-    if observed is not None or binding is None or binding.place is None or kind.inside is None or not binding.place.parent:
+    if observed is not None or binding is None or binding.place is None or kind.inside is None:
         return None
-    return Address.parse(binding.place.parent)
+    return binding.place.parent
 
 
 def kept_with_containers(

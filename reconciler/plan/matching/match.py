@@ -226,8 +226,8 @@ def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, ma
         missing = (unlisted or (kind.name, binding.id) in actual.absent) and not may_lag(state, address, actual)
         if missing or container in gone:
             gone.add(address)
-        elif kind.inside is not None and kind.inside.cascade and binding.place is not None:
-            inner[address] = Address.parse(binding.place.parent)
+        elif kind.inside is not None and kind.inside.cascade and binding.place is not None and binding.place.parent is not None:
+            inner[address] = binding.place.parent
     while contained := {address for address, parent in inner.items() if parent in gone} - gone:
         gone |= contained
     absent = {address: Match(gone=True) for address in gone if address not in desired.resources}

@@ -133,7 +133,7 @@ def containing(bindings: Mapping[Address, Binding], address: Address) -> list[Ad
     while at is not None and at not in above:
         binding = bindings.get(at)
         above.append(at)
-        at = Address.parse(binding.place.parent) if binding is not None and binding.place is not None and binding.place.parent else None
+        at = binding.place.parent if binding is not None and binding.place is not None else None
     return [*above[1:], *address.containers]
 
 
@@ -317,15 +317,14 @@ class _Following:
 
     def _renamed(self, moves: Mapping[Address, Address], fulfilled: Mapping[Address, Address]) -> State:
         state = self.state
-        names = {str(old): str(new) for old, new in moves.items()}
 
         def called(address: Address) -> Address:
             return self.final[address] if address in self.final else address_after_moves(address, self.final)
 
         def tracked(binding: Binding) -> Binding:
             place = binding.place
-            if place is not None and place.parent in names:
-                place = replace(place, parent=names[place.parent])
+            if place is not None and place.parent is not None:
+                place = replace(place, parent=moves.get(place.parent, place.parent))
             return replace(binding, address=called(binding.address), place=place)
 
         bindings = sorted((tracked(binding) for binding in state.bindings.values()), key=lambda binding: binding.address)
@@ -339,7 +338,7 @@ class _Following:
             recent={called(address): until for address, until in state.recent.items()},
             renamed={**state.renamed, **{new: state.renamed.get(old, old) for old, new in moves.items()}},
             fulfilled=dict(fulfilled),
-            rules=_rules(state.rules, names),
+            rules=_rules(state.rules, {str(old): str(new) for old, new in moves.items()}),
         )
 
 

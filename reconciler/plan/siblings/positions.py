@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Binding, Observed, SiblingPosition
+from reconciler.model import Actual, Binding, Observed, Position
 from reconciler.resource import Kind, Kinds
 
 
@@ -32,8 +32,8 @@ class Sibling(Protocol):
 S = TypeVar("S", bound=Sibling)
 
 
-def current_order(present: Sequence[S], parent: str) -> list[S]:
-    """The siblings below `parent` (an address, as in a `SiblingPlace`), in their current order."""
+def current_order(present: Sequence[S], parent: Address | None) -> list[S]:
+    """The siblings below `parent`, in their current order."""
     places = {sibling.address: index for sibling in present if (index := last_index(sibling, parent)) is not None}
     sorted_ones = iter(sorted((sibling for sibling in present if sibling.address in places), key=lambda sibling: places[sibling.address]))
     base = [next(sorted_ones) if sibling.address in places else sibling for sibling in present]
@@ -50,7 +50,7 @@ def current_order(present: Sequence[S], parent: str) -> list[S]:
     return base
 
 
-def last_index(sibling: Sibling, parent: str) -> int | None:
+def last_index(sibling: Sibling, parent: Address | None) -> int | None:
     """Its index below that parent when it was last placed there; None where it never was."""
     place = sibling.binding.place if sibling.binding is not None else None
     return place.index if place is not None and place.parent == parent else None
@@ -71,7 +71,7 @@ def by_parent(everyone: Iterable[S], names: Mapping[str, Address]) -> dict[Addre
             parent = parent_of(sibling, names)
             if parent is not None:
                 rows[parent].append(sibling)
-    return {parent: current_order(some, str(parent)) for parent, some in rows.items()}
+    return {parent: current_order(some, parent) for parent, some in rows.items()}
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,13 @@ def _rank(sibling: Sibling) -> int | None:
 
 def current_positions(
     everyone: Iterable[Sibling], unmanaged: Sequence[UnmanagedSibling], names: Mapping[str, Address]
-) -> dict[Address, SiblingPosition]:
+) -> dict[Address, Position]:
     """The current position of each sibling."""
     positions = {}
     for parent, some in with_unmanaged(by_parent(everyone, names), unmanaged, names).items():
         previous: Address | None = None
         for index, sibling in enumerate(some):
-            positions[sibling.address] = SiblingPosition(parent, index, previous)
+            positions[sibling.address] = Position(parent, index, previous)
             previous = sibling.address
     return positions
 

@@ -27,7 +27,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from reconciler.address import Address
-from reconciler.model import ORDER, Origin, SiblingPlace
+from reconciler.model import ORDER, Origin, Position
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.siblings.moves import SiblingMove, moves
 from reconciler.plan.siblings.positions import current_order, last_index
@@ -76,9 +76,9 @@ class SiblingRow:
         """The sibling before each of them in the wanted order; the first has none."""
         return {second: first for first, second in pairwise(self.wanted)}
 
-    def places(self) -> dict[Address, SiblingPlace]:
+    def places(self) -> dict[Address, Position]:
         """The position of each sibling when all is done."""
-        return {address: SiblingPlace(str(self.parent or ""), index) for index, address in enumerate(self.wanted)}
+        return {address: Position(self.parent, index) for index, address in enumerate(self.wanted)}
 
 
 def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[SiblingRow, ...]:
@@ -156,7 +156,7 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collecti
             previous = draft.address
         elif draft.address in movable and draft.active:
             behind[previous].append(draft)
-    fixed_order = current_order(fixed, str(parent or ""))
+    fixed_order = current_order(fixed, parent)
     order = [*behind[None], *(draft for sibling in fixed_order for draft in (sibling, *behind[sibling.address]))]
     # With the fewest moves, the one that moves may be a sibling that is not selected. Then every selected one is moved, which may be more
     # requests, but about the right objects.
@@ -165,7 +165,7 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collecti
         if {move.item for move in row.moving()} <= set(movable):
             return row
     shown = [draft for draft in siblings if draft.active or draft.address not in movable]
-    stay = current_order([draft for draft in shown if _exists_here(draft)], str(parent or ""))
+    stay = current_order([draft for draft in shown if _exists_here(draft)], parent)
     staying = {draft.address for draft in stay}
     return _row(
         parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in movable)], movable, sequence
@@ -202,7 +202,7 @@ def _row(
             must.append(draft)
         else:
             arriving.append(draft)
-    order_now = current_order(present, str(parent or ""))
+    order_now = current_order(present, parent)
     wanted = tuple(draft.address for draft in siblings if draft.active)
     kinds = {draft.address: draft.kind for draft in siblings if draft.active}
     narrow_names = narrow_kinds(kinds.values())
@@ -232,7 +232,7 @@ def _row(
         for index, address in enumerate(tail, start=split)
     )
     # Where nothing has to be moved, what people moved is as the YAML has it.
-    moved_outside = _moved_outside(order_now, str(parent or "")) if sibling_moves else ()
+    moved_outside = _moved_outside(order_now, parent) if sibling_moves else ()
     return SiblingRow(parent, wanted, current, appended, tuple(sibling_moves), last, moved_outside)
 
 
@@ -244,7 +244,7 @@ def _split(wanted: Sequence[Address], arriving: Collection[Address], placing: Co
     return split
 
 
-def _moved_outside(present: Sequence[Draft], parent: str) -> tuple[tuple[Address, Address | None, Address | None], ...]:
+def _moved_outside(present: Sequence[Draft], parent: Address | None) -> tuple[tuple[Address, Address | None, Address | None], ...]:
     """The fewest siblings by which the order that a listing shows differs from the order they were last placed in, kind by kind."""
     alike: dict[str, list[Draft]] = defaultdict(list)
     for draft in present:
@@ -273,7 +273,7 @@ def _never_placed(draft: Draft) -> bool:
     # An adopted object stands where people put it; one that a run created and did not place is wherever the service appended it.
     if place is None:
         return draft.binding.origin is not Origin.ADOPTED
-    return bool(place.parent) and place.parent.split("/", 1)[0] != str(draft.address.root)
+    return place.parent is not None and place.parent.root != draft.address.root
 
 
 def _exists_here(draft: Draft) -> bool:

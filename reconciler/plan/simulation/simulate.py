@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Observed, SiblingPlace, Step
+from reconciler.model import Actual, Observed, Position, Step
 from reconciler.model.choices import Objects, chooser
 from reconciler.model.codec import path_ids, substitute
 from reconciler.plan.containment import Contents, Key, content_kinds, deleted_with
@@ -37,7 +37,7 @@ class Simulation:
         *,
         ids: Mapping[Address, str] | None = None,
         guess: bool = True,
-        places: Mapping[Address, SiblingPlace] | None = None,
+        places: Mapping[Address, Position] | None = None,
     ) -> None:
         self.kinds, self.first, self.ids, self.guess = kinds, actual, dict(ids or {}), guess
         self.objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
@@ -299,7 +299,7 @@ class Simulation:
 
 
 def simulate(
-    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, SiblingPlace] | None = None
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, Position] | None = None
 ) -> Simulation:
     """The service after these requests. `ids`: of what exists, by address; created and recreated objects get their own. `places`: see
     `Order`."""
@@ -387,7 +387,7 @@ class Order:
     """`rows`: the siblings of each row. `places`: the final positions of siblings, which decide the position among its own kind of an
     object that is placed beside one of another kind."""
 
-    def __init__(self, places: Mapping[Address, SiblingPlace]) -> None:
+    def __init__(self, places: Mapping[Address, Position]) -> None:
         self.rows: dict[Row, Siblings[str]] = defaultdict(Siblings)
         self._row: dict[Key, Row] = {}
         self._previous = _previous(places)
@@ -464,10 +464,10 @@ def is_ranked(kind: Kind, observed: Observed) -> bool:
     return False
 
 
-def _previous(places: Mapping[Address, SiblingPlace]) -> dict[Address, Address | None]:
+def _previous(places: Mapping[Address, Position]) -> dict[Address, Address | None]:
     """The sibling of its kind that comes before each address; None for the first."""
     previous: dict[Address, Address | None] = {}
-    last: dict[tuple[str, str | None], Address] = {}
+    last: dict[tuple[Address | None, str | None], Address] = {}
     for address, place in sorted(places.items(), key=lambda item: item[1].index):
         previous[address] = last.get((place.parent, address.kind))
         last[place.parent, address.kind] = address

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Before, SiblingPosition, Step
+from reconciler.model import Before, Position, Step
 from reconciler.plan.containment import reached
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.derived import Derivation
@@ -33,7 +33,7 @@ class Requests:
         rows: Sequence[SiblingRow],
         removals: Mapping[Address, Removal],
         ids: Mapping[Address, str],
-        positions: Mapping[Address, SiblingPosition],
+        positions: Mapping[Address, Position],
         derived: Mapping[Address, Derivation],
     ) -> None:
         self.kinds, self.drafts, self.rows, self.removals, self.ids, self.positions = kinds, drafts, rows, removals, ids, positions

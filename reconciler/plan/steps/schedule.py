@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.errors import ReconcilerError
-from reconciler.model import SiblingPosition, Step
+from reconciler.model import Position, Step
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation
 from reconciler.plan.siblings.rows import SiblingRow
@@ -27,7 +27,7 @@ def scheduled(
     rows: Sequence[SiblingRow],
     removals: Mapping[Address, Removal],
     ids: Mapping[Address, str],
-    positions: Mapping[Address, SiblingPosition],
+    positions: Mapping[Address, Position],
     derived: Mapping[Address, Derivation] = {},
 ) -> tuple[Step, ...]:
     """All steps of a plan. `positions`: the positions of siblings before it. `derived`: the values that the service derives for created

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from reconciler.address import Address
-from reconciler.model import Actual, Blocked, SiblingPosition
+from reconciler.model import Actual, Blocked, Position
 from reconciler.plan.decisions import Batch, Draft, Transfer, TransferredTogether
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
@@ -98,7 +98,7 @@ def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -
     return frozenset(key for key in transferred if key[0] in sought and before.find(*key) is not None)
 
 
-def positions_before_transfer(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, SiblingPosition]:
+def positions_before_transfer(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, Position]:
     """Where the objects are that this run transfers, by their new addresses: among their siblings in the container that they leave."""
     drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.purpose, Transfer)]
     if not drafts:

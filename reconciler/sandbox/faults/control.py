@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from reconciler.sandbox.control import Controlled
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.faults import book, late, log
 from reconciler.sandbox.faults.rules import AnyRule, label
 from reconciler.sandbox.service import Fault, Service
@@ -44,10 +44,9 @@ async def set_faults(body: FaultsSet, running: Service = Controlled) -> Any:
 
 
 @router.delete("", status_code=204)
-async def clear_faults(running: Service = Controlled) -> Response:
+async def clear_faults(running: Service = Controlled) -> None:
     """Everything goes well from now on; the log stays, and so do writes that are late."""
     book.set_rules(running.store, [])
-    return Response(status_code=204)
 
 
 @router.get("/log")
@@ -57,6 +56,5 @@ async def show_log(running: Service = Controlled) -> Any:
 
 
 @router.delete("/log", status_code=204)
-async def clear_log(running: Service = Controlled) -> Response:
+async def clear_log(running: Service = Controlled) -> None:
     log.clear(running.store)
-    return Response(status_code=204)

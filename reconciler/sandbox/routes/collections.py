@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.sandbox.bodies import CollectionCreate, CollectionPatch, ContentMove, Transfer
 from reconciler.sandbox.content.tree import collection_container, container_of, delete_collection, give, move_content
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 
@@ -19,12 +19,11 @@ async def get_collection(collectionId: str, caller: Caller = Calling) -> Any:
 
 
 @router.delete("/collections/{collectionId}", status_code=204)
-async def remove_collection(collectionId: str, caller: Caller = Calling) -> Response:
+async def remove_collection(collectionId: str, caller: Caller = Calling) -> None:
     with caller.store.write():
         if caller.store.find("collection", collectionId) is not None:
             caller.creator(caller.get("collection", collectionId)["organization"])
             delete_collection(caller.store, collectionId)
-    return Response(status_code=204)
 
 
 @router.patch("/collections/{collectionId}")

@@ -12,7 +12,7 @@ from reconciler.sandbox.content.merging import flat
 from reconciler.sandbox.content.places import FAMILIES, Found, Place
 from reconciler.sandbox.content.revisions import COMMENT, REPLY, replies_to
 from reconciler.sandbox.content.views import CommentView
-from reconciler.sandbox.endpoints import Query, Response, Router
+from reconciler.sandbox.endpoints import Query, Router
 from reconciler.sandbox.service import Caller, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
@@ -181,7 +181,7 @@ def _family(base: str, here: Any) -> None:
         return view.comment(one)
 
     @router.delete(f"{base}/comments/{{commentId}}", status_code=204)
-    async def remove_comment(commentId: str, place: Place = here) -> Response:
+    async def remove_comment(commentId: str, place: Place = here) -> None:
         store = place.caller.store
         with store.write():
             found = place.find("comment")
@@ -192,7 +192,6 @@ def _family(base: str, here: Any) -> None:
                     store.remove(REPLY, reply["id"])
                 store.remove(COMMENT, commentId)
                 _recount(place, found)
-        return Response(status_code=204)
 
     @router.get(f"{base}/comments/{{commentId}}/replies")
     async def list_replies(commentId: str, format: Format = "markdown", place: Place = here, paging: Paging = Paged) -> Any:
@@ -231,7 +230,7 @@ def _family(base: str, here: Any) -> None:
         return view.reply(one)
 
     @router.delete(f"{base}/comments/{{commentId}}/replies/{{commentReplyId}}", status_code=204)
-    async def remove_reply(commentId: str, commentReplyId: str, place: Place = here) -> Response:
+    async def remove_reply(commentId: str, commentReplyId: str, place: Place = here) -> None:
         store = place.caller.store
         with store.write():
             found = place.find("comment")
@@ -239,7 +238,6 @@ def _family(base: str, here: Any) -> None:
             if one is not None and one["_comment"] == commentId and comment is not None and comment["_row"] == found.comments:
                 _may_remove(_view(place, found), one)
                 store.remove(REPLY, commentReplyId)
-        return Response(status_code=204)
 
     @router.get(f"{base}/commenters")
     async def list_commenters(place: Place = here, paging: Paging = Paged) -> Any:

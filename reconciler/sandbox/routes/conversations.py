@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.workflow import conversations
 from reconciler.sandbox.workflow.conversations import KIND
@@ -33,14 +33,13 @@ async def list_conversations(organizationId: str, source: str | None = None, pag
 
 
 @router.post("/conversations", status_code=204)
-async def ingest_conversations(organizationId: str, body: Ingested, caller: Caller = Calling) -> Response:
+async def ingest_conversations(organizationId: str, body: Ingested, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     given: Any = body
     with caller.store.write():
         for one in given:
             assert isinstance(one, Conversation)
             conversations.ingest(caller.store, organizationId, one)
-    return Response(status_code=204)
 
 
 @router.get("/conversations/{conversationId}")

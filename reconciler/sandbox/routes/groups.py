@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.sandbox.bodies import GroupCreate, GroupJoin, GroupMove, GroupPatch
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.store import Object, Store
@@ -50,13 +50,12 @@ async def create_group(organizationId: str, siteId: str, body: GroupCreate, call
 
 
 @router.delete("/{siteSectionGroupId}", status_code=204)
-async def remove_group(organizationId: str, siteId: str, siteSectionGroupId: str, caller: Caller = Calling) -> Response:
+async def remove_group(organizationId: str, siteId: str, siteSectionGroupId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     with caller.store.write():
         group = caller.store.find("group", siteSectionGroupId)
         if group is not None and group["organization"] == organizationId and group["site"] == siteId:
             structure.delete_group(caller.store, group)
-    return Response(status_code=204)
 
 
 @router.patch("/{siteSectionGroupId}")
@@ -81,7 +80,7 @@ async def join_group(organizationId: str, siteId: str, siteSectionGroupId: str, 
 
 
 @router.delete("/{siteSectionGroupId}/sections/{siteSectionId}", status_code=204)
-async def leave_group(organizationId: str, siteId: str, siteSectionGroupId: str, siteSectionId: str, caller: Caller = Calling) -> Response:
+async def leave_group(organizationId: str, siteId: str, siteSectionGroupId: str, siteSectionId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     store = caller.store
     with store.write():
@@ -91,7 +90,6 @@ async def leave_group(organizationId: str, siteId: str, siteSectionGroupId: str,
             section.pop("sectionGroup")
             store.save("section", section)
             store.place("section", siteSectionId, structure.level(siteId))
-    return Response(status_code=204)
 
 
 @router.post("/{siteSectionGroupId}/move")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from reconciler.sandbox.endpoints import Query, Response, Router
+from reconciler.sandbox.endpoints import Query, Router
 from reconciler.sandbox.integrations import installations, integrations
 from reconciler.sandbox.integrations.publishing import Install, Publish, Tunnel
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
@@ -51,10 +51,9 @@ async def publish_integration(integrationName: str, body: Publish, caller: Calle
 
 
 @router.delete("/{integrationName}", status_code=204)
-async def remove_integration(integrationName: str, caller: Caller = Calling) -> Response:
+async def remove_integration(integrationName: str, caller: Caller = Calling) -> None:
     with caller.store.write():
         integrations.remove(caller, integrationName)
-    return Response(status_code=204)
 
 
 @router.get("/{integrationName}/installations")
@@ -108,9 +107,8 @@ async def list_integration_sites(
 
 
 @router.put("/{integrationName}/dev", status_code=204)
-async def tunnel_integration(integrationName: str, body: Tunnel, caller: Caller = Calling) -> Response:
+async def tunnel_integration(integrationName: str, body: Tunnel, caller: Caller = Calling) -> None:
     with caller.store.write():
         found = integrations.own(caller, integrationName)
         found["_dev"] = {"tunnelUrl": body.tunnelUrl, "all": body.all}
         caller.store.save(integrations.KIND, found)
-    return Response(status_code=204)

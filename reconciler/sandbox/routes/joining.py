@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.organization import accounts
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites.visitors import OUTSIDER, is_member, visiting
@@ -16,22 +16,21 @@ PRIVATE = ("billing", "trial", "blocked", "internal_billingMigration")
 
 
 @router.delete("/orgs/{organizationId}/link-invites/{inviteId}", status_code=204)
-async def remove_link_invite(organizationId: str, inviteId: str, caller: Caller = Calling) -> Response:
+async def remove_link_invite(organizationId: str, inviteId: str, caller: Caller = Calling) -> None:
     caller.admin(organizationId)
     with caller.store.write():
         invite = caller.store.find("link-invite", inviteId)
         if invite is not None and invite["organization"] == organizationId:
             caller.store.remove("link-invite", inviteId)
-    return Response(status_code=204)
 
 
 @router.post("/orgs/{organizationId}/join", status_code=204)
-async def join_organization(organizationId: str, caller: Caller = Calling) -> Response:
+async def join_organization(organizationId: str, caller: Caller = Calling) -> None:
     store = caller.store
     with store.write():
         organization = store.find("organization", organizationId)
         if organization is not None and is_member(caller, organizationId):
-            return Response(status_code=204)
+            return
         person = accounts.account(store, caller.user)
         if organization is None or person is None or not accounts.lets_in(organization, accounts.domain(person["email"])):
             raise Fault(404, f"organization {organizationId} not found")
@@ -43,7 +42,6 @@ async def join_organization(organizationId: str, caller: Caller = Calling) -> Re
             "joinedAt": store.stamp(),
         }
         store.add("member", organizationId, f"members:{organizationId}", made)
-    return Response(status_code=204)
 
 
 @router.get("/email-domains/{emailDomain}/orgs")

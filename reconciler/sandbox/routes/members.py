@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from reconciler.sandbox.bodies import MemberPatch
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.organization import accounts
 from reconciler.sandbox.organization.levels import Levels
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
@@ -61,7 +61,7 @@ async def get_member(organizationId: str, userId: str, caller: Caller = Calling)
 
 
 @router.delete("/{userId}", status_code=204)
-async def remove_member(organizationId: str, userId: str, caller: Caller = Calling) -> Response:
+async def remove_member(organizationId: str, userId: str, caller: Caller = Calling) -> None:
     caller.admin(organizationId)
     with caller.store.write():
         member = caller.store.find("member", f"{organizationId}:{userId}")
@@ -72,7 +72,6 @@ async def remove_member(organizationId: str, userId: str, caller: Caller = Calli
             if userId in team["_members"]:
                 team["_members"].remove(userId)
                 caller.store.save("team", team)
-    return Response(status_code=204)
 
 
 @router.patch("/{userId}")

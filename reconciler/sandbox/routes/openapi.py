@@ -82,14 +82,13 @@ async def put_spec(organizationId: str, specSlug: str, body: SpecPut, response: 
 
 
 @router.delete("/{specSlug}", status_code=204)
-async def remove_spec(organizationId: str, specSlug: str, caller: Caller = Calling) -> Response:
+async def remove_spec(organizationId: str, specSlug: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     with caller.store.write():
         spec = _find(caller, organizationId, specSlug)
         if spec is not None:
             specs.keep_file(caller.store, spec)
             caller.store.remove("openapi", spec["id"])
-    return Response(status_code=204)
 
 
 @router.patch("/{specSlug}")

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from reconciler.sandbox.bodies import SectionCreate, SectionMove, SectionPatch
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.sites.visitors import reader, shown
@@ -52,13 +52,12 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
 
 
 @router.delete("/{siteSectionId}", status_code=204)
-async def remove_section(organizationId: str, siteId: str, siteSectionId: str, caller: Caller = Calling) -> Response:
+async def remove_section(organizationId: str, siteId: str, siteSectionId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     with caller.store.write():
         section = caller.store.find("section", siteSectionId)
         if section is not None and section["organization"] == organizationId and section["site"] == siteId:
             structure.delete_section(caller.store, section)
-    return Response(status_code=204)
 
 
 @router.patch("/{siteSectionId}")

@@ -6,7 +6,7 @@ import secrets
 from typing import Any
 
 from reconciler.sandbox.bodies import ShareLinkCreate, ShareLinkPatch
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.views import View
@@ -40,12 +40,11 @@ async def create_share_link(organizationId: str, siteId: str, body: ShareLinkCre
 
 
 @router.delete("/{shareLinkId}", status_code=204)
-async def remove_share_link(organizationId: str, siteId: str, shareLinkId: str, caller: Caller = Calling) -> Response:
+async def remove_share_link(organizationId: str, siteId: str, shareLinkId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     link = caller.store.find("share-link", shareLinkId)
     if link is not None and link["organization"] == organizationId and link["site"] == siteId:
         caller.store.remove("share-link", shareLinkId)
-    return Response(status_code=204)
 
 
 @router.patch("/{shareLinkId}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.sandbox.bodies import SiteSpaceCreate, SiteSpaceMove, SiteSpacePatch
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.sites.visitors import reader, shown
@@ -49,14 +49,13 @@ async def create_site_space(organizationId: str, siteId: str, body: SiteSpaceCre
 
 
 @router.delete("/{siteSpaceId}", status_code=204)
-async def remove_site_space(organizationId: str, siteId: str, siteSpaceId: str, caller: Caller = Calling) -> Response:
+async def remove_site_space(organizationId: str, siteId: str, siteSpaceId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     store = caller.store
     with store.write():
         site_space = store.find("site-space", siteSpaceId)
         if site_space is not None and site_space["organization"] == organizationId and site_space["site"] == siteId:
             structure.remove_site_space(store, site_space)
-    return Response(status_code=204)
 
 
 @router.patch("/{siteSpaceId}")

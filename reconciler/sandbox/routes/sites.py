@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from reconciler.sandbox.bodies import SiteCreate, SitePatch
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.sites.readers import Gate
@@ -84,13 +84,12 @@ async def get_site(organizationId: str, siteId: str, caller: Caller = Calling) -
 
 
 @router.delete("/{siteId}", status_code=204)
-async def remove_site(organizationId: str, siteId: str, caller: Caller = Calling) -> Response:
+async def remove_site(organizationId: str, siteId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     with caller.store.write():
         site = caller.store.find("site", siteId)
         if site is not None and site["organization"] == organizationId:
             structure.delete_site(caller.store, site)
-    return Response(status_code=204)
 
 
 @router.patch("/{siteId}")

@@ -10,7 +10,7 @@ from reconciler.sandbox.content.places import FAMILIES, SPACE, Place
 from reconciler.sandbox.content.searching import find_pages
 from reconciler.sandbox.content.templates import TemplateApply, applied
 from reconciler.sandbox.content.views import ContentView, Flags
-from reconciler.sandbox.endpoints import Needs, Query, Response, Router
+from reconciler.sandbox.endpoints import Needs, Query, Router
 from reconciler.sandbox.routes.change_requests import apply_to_request
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
@@ -134,7 +134,7 @@ async def search_space(
 
 
 @router.post(f"{SPACE}/content/template", status_code=201)
-async def apply_template(spaceId: str, body: TemplateApply, caller: Caller = Calling) -> Response:
+async def apply_template(spaceId: str, body: TemplateApply, caller: Caller = Calling) -> None:
     store = caller.store
     with store.write():
         space = revisions.space_of(caller, spaceId, "edit")
@@ -146,4 +146,3 @@ async def apply_template(spaceId: str, body: TemplateApply, caller: Caller = Cal
             if request is None:
                 raise Fault(400, f"changeRequestId: there is no change request {body.changeRequestId}")
             apply_to_request(caller, space, request, body)
-    return Response(status_code=201)

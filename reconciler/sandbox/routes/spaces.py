@@ -6,7 +6,7 @@ from typing import Any
 
 from reconciler.sandbox.bodies import ContentMove, SpacePatch, Transfer
 from reconciler.sandbox.content.tree import delete_space, duplicate, give, move_content, restore
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites.visitors import space_reader
 from reconciler.sandbox.store import Object
@@ -30,13 +30,12 @@ async def get_space(spaceId: str, shareKey: str | None = None, caller: Caller = 
 
 
 @router.delete("/spaces/{spaceId}", status_code=204)
-async def remove_space(spaceId: str, caller: Caller = Calling) -> Response:
+async def remove_space(spaceId: str, caller: Caller = Calling) -> None:
     with caller.store.write():
         if caller.store.find("space", spaceId) is not None:
             space = caller.get("space", spaceId)
             caller.creator(space["organization"])
             delete_space(caller.store, space)
-    return Response(status_code=204)
 
 
 @router.patch("/spaces/{spaceId}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.sandbox.bodies import SamlCreate, SamlPatch
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
@@ -55,12 +55,11 @@ async def get_saml(organizationId: str, samlProviderId: str, caller: Caller = Ca
 
 
 @router.delete("/saml/{samlProviderId}", status_code=204)
-async def remove_saml(organizationId: str, samlProviderId: str, caller: Caller = Calling) -> Response:
+async def remove_saml(organizationId: str, samlProviderId: str, caller: Caller = Calling) -> None:
     caller.admin(organizationId)
     provider = caller.store.find("saml", samlProviderId)
     if provider is not None and provider["organization"] == organizationId:
         caller.store.remove("saml", samlProviderId)
-    return Response(status_code=204)
 
 
 @router.patch("/saml/{samlProviderId}")

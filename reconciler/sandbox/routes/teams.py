@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reconciler.sandbox.bodies import TeamCreate, TeamPatch
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 
@@ -51,12 +51,11 @@ async def get_team(organizationId: str, teamId: str, caller: Caller = Calling) -
 
 
 @router.delete("/{teamId}", status_code=204)
-async def remove_team(organizationId: str, teamId: str, caller: Caller = Calling) -> Response:
+async def remove_team(organizationId: str, teamId: str, caller: Caller = Calling) -> None:
     caller.admin(organizationId)
     team = caller.store.find("team", teamId)
     if team is not None and team["organization"] == organizationId:
         caller.store.remove("team", teamId)
-    return Response(status_code=204)
 
 
 @router.patch("/{teamId}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.sandbox.endpoints import Response, Router
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 from reconciler.sandbox.workflow import translations
 from reconciler.sandbox.workflow.translations import KIND, TranslationCreate, TranslationPut
@@ -43,17 +43,15 @@ async def put_translation(organizationId: str, translationId: str, body: Transla
 
 
 @router.delete("/{translationId}", status_code=204)
-async def remove_translation(organizationId: str, translationId: str, caller: Caller = Calling) -> Response:
+async def remove_translation(organizationId: str, translationId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     translation = caller.store.find(KIND, translationId)
     if translation is not None and translation["organization"] == organizationId:
         caller.store.remove(KIND, translationId)
-    return Response(status_code=204)
 
 
 @router.post("/{translationId}/run", status_code=204)
-async def run_translation(organizationId: str, translationId: str, caller: Caller = Calling) -> Response:
+async def run_translation(organizationId: str, translationId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
     with caller.store.write():
         translations.run(caller.store, caller.get(KIND, translationId, organizationId))
-    return Response(status_code=204)

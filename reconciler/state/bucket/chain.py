@@ -12,13 +12,15 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from reconciler.errors import StateError
-from reconciler.state.bucket.changes import COLUMNS, Change
+from reconciler.state.bucket.changes import Change
 from reconciler.state.bucket.objects import Objects, Unreachable
+from reconciler.state.tables.schema import TABLES
 from reconciler.state.tables.values import RESTORE
 
 FORMAT: Final = "reconciler.journal/1"
@@ -101,7 +103,11 @@ class Chain:
                 reason = "another object had its number, and was deleted"
             except Unreachable as error:
                 reason = str(error)
-            stored = self._get_once(name)
+            # Read, and not sent again: the attempt that was not answered may have created it, and another run may have been faster.
+            stored = None
+            with suppress(Unreachable):
+                self.requests += 1
+                stored = self._objects.get(name)
             if stored is not None:
                 return None if stored == content else self._link(number, stored)
             if time.monotonic() > until:
@@ -116,14 +122,6 @@ class Chain:
 
     def _get(self, number: int) -> bytes | None:
         return self._read(lambda: self._objects.get(_name(number)))
-
-    def _get_once(self, name: str) -> bytes | None:
-        """The object; None where it does not exist or that is unknown."""
-        try:
-            self.requests += 1
-            return self._objects.get(name)
-        except Unreachable:
-            return None
 
     def _read(self, request: Callable[[], T]) -> T:
         """The result of a request that may be repeated."""
@@ -172,7 +170,7 @@ def _packed(content: bytes) -> bytes:
 
 
 def _written(version: int, changes: Sequence[Change]) -> bytes:
-    tables = {table: COLUMNS[table] for table, _, _ in changes}
+    tables = {table: TABLES[table] for table, _, _ in changes}
     document = {"format": FORMAT, "nonce": str(uuid4()), "version": version, "columns": tables, "changes": changes}
     return json.dumps(document, default=_hexadecimal, separators=(",", ":"), ensure_ascii=False).encode()
 

@@ -15,21 +15,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
-from sqlalchemy import Connection, StaticPool
-
 from reconciler.errors import StateError
 from reconciler.state.bucket.chain import Chain, ChainObject
-from reconciler.state.bucket.changes import COLUMNS, Recorder, Unfit, apply
+from reconciler.state.bucket.changes import Recorder, Unfit, apply
 from reconciler.state.bucket.folder import Folder
 from reconciler.state.bucket.objects import Objects, Unreachable
 from reconciler.state.bucket.remote import Remote
-from reconciler.state.database import engine_over
-from reconciler.state.errors import Contended, calm
+from reconciler.state.connection import Connection, SqliteConnection
+from reconciler.state.errors import Contended, explaining
 from reconciler.state.tables import migrations
+from reconciler.state.tables.schema import TABLES
 from reconciler.state.tables.values import RESTORE
 
 _URL: Final = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(/(?!\.+(/|$))[A-Za-z0-9._=-]+)*/?")
@@ -54,7 +52,7 @@ class _Memory(sqlite3.Connection):
         super().commit()
 
 
-def opened(url: str, *, create: bool) -> Bucket:
+def open_bucket(url: str, create: bool) -> Bucket:
     """The state at a URL of a bucket."""
     if url.startswith("file://"):
         path = Path(url.removeprefix("file://"))
@@ -86,10 +84,11 @@ class Bucket:
         self._offset: float | None = None  # of the bucket's clock to this machine's monotonic one
         self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=_Memory)
         self._memory.publish = self._publish
-        self._memory.create_function("clock_timestamp", 0, self._now)
-        self._engine = engine_over(lambda: self._memory, StaticPool)
+        # The clock that leases expire by: the bucket's, because the machines that share it may disagree about the time.
+        self._memory.create_function("clock_seconds", 0, self._now)
+        self._connection = SqliteConnection(self._memory)
         try:
-            with calm(where):
+            with explaining(where):
                 self._load()
                 if create and self._number < 0:
                     self._create()
@@ -98,21 +97,21 @@ class Bucket:
             raise
 
     def read(self, work: Callable[[Connection], T]) -> T | None:
-        with self._lock, calm(self.where):
+        with self._lock, explaining(self.where):
             self._refresh()
             if self._number < 0:
                 return None
-            with self._engine.begin() as connection:
+            with self._connection.transaction("BEGIN") as connection:
                 return work(connection)
 
     def is_current(self) -> bool | None:
-        with self._lock, calm(self.where):
+        with self._lock, explaining(self.where):
             self._refresh()
             return None if self._number < 0 else self._version == OURS
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        with self._lock, calm(self.where):
+        with self._lock, explaining(self.where):
             if self._behind:
                 self._catch_up()
             if self._offset is None:
@@ -120,7 +119,7 @@ class Bucket:
             self._memory.execute("PRAGMA foreign_keys = ON")
             self._recorder.watch(self._memory)
             self._recorder.changes.clear()
-            with self._engine.connect().execution_options(immediate=True) as connection, connection.begin():
+            with self._connection.transaction("BEGIN IMMEDIATE") as connection:
                 self._recorder.on = True
                 try:
                     yield connection
@@ -141,7 +140,6 @@ class Bucket:
         return self._chain.requests
 
     def _release(self) -> None:
-        self._engine.dispose()
         self._memory.close()
 
     # -- the chain ---------------------------------------------------------------------------------------------------------------
@@ -158,14 +156,14 @@ class Bucket:
         if self._memory.execute("SELECT 1 FROM sqlite_schema WHERE type NOT IN ('table', 'index')").fetchone() is not None:
             raise StateError(f"{self.where} is damaged: its snapshot is not one of Reconciler's", id="RC-state-damaged", hint=RESTORE)
         self._number = self._snapshot = int(self._memory.execute("PRAGMA user_version").fetchone()[0])
-        with self._engine.begin() as connection:
+        with self._connection.transaction("BEGIN") as connection:
             if migrations.is_current(connection, self.where) is None:
                 raise StateError(f"{self.where} is damaged: its snapshot has no tables", id="RC-state-damaged", hint=RESTORE)
-            self._version = migrations.found_version(connection) or OURS
+            self._version = migrations.version(connection) or OURS
         self._catch_up()
 
     def _create(self) -> None:
-        with self._engine.begin() as connection:
+        with self._connection.transaction("BEGIN") as connection:
             migrations.prepare(connection, self.where)
         self._chain.begin(self._memory.serialize())
         self._load()
@@ -203,7 +201,7 @@ class Bucket:
 
     def _migrate(self, version: int) -> None:
         if self._tables() < version:
-            with self._engine.begin() as connection:
+            with self._connection.transaction("BEGIN") as connection:
                 migrations.prepare(connection, self.where, migrations.MIGRATIONS[: version - 1])
 
     def _tables(self) -> int:
@@ -222,7 +220,7 @@ class Bucket:
             self._apply(other)
             self._memory.execute("BEGIN IMMEDIATE")
             try:
-                apply(self._memory, changes, COLUMNS)
+                apply(self._memory, changes, TABLES)
             except Unfit:
                 raise Contended(
                     "another run has taken over the lease on the state; this one writes and sends nothing more",
@@ -243,7 +241,6 @@ class Bucket:
 
     # -- time --------------------------------------------------------------------------------------------------------------------
 
-    def _now(self) -> str:
-        """The time by the bucket's clock, as SQLite reads it; a reader, which may write nothing there, takes this machine's."""
-        seconds = time.time() if self._offset is None else self._offset + time.monotonic()
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    def _now(self) -> float:
+        """The time by the bucket's clock, in seconds since 1970; a reader, which may write nothing there, takes this machine's."""
+        return time.time() if self._offset is None else self._offset + time.monotonic()

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from reconciler.writing import sync_folder
+
 
 class Folder:
     """A folder, which is created with its first object."""
@@ -54,11 +56,7 @@ class Folder:
                 opened.flush()
                 os.fsync(handle)
             yield file
-            directory = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
+            sync_folder(folder)
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(file)

@@ -13,19 +13,31 @@ class Unreachable(Exception):
 
 
 class Objects(Protocol):
-    """Objects under one prefix. Every method is one request; it raises `Unreachable`, or `StateError` where a retry is pointless."""
+    """Objects under one prefix of a bucket. Every method is one request, and may be called by several threads at the same time.
+
+    `Unreachable` says that there was no answer: the request may have had its effect, or may have it later, and the caller must find out.
+    Nothing is repeated here, because a repetition could not tell its own first attempt from another run's. `StateError` says that a
+    repetition is pointless: no access, or no bucket.
+    """
 
     def get(self, name: str) -> bytes | None:
-        """The content; None where there is no such object."""
+        """The whole content; None where there is no such object.
+
+        It must be consistent: an object that `create` or `put` has returned for is seen by every later `get`, of any program.
+        """
 
     def create(self, name: str, content: bytes) -> bool:
-        """Create the object, durably; False where one has that name, which is left unchanged."""
+        """Create the object: True where it is durable and ours, False where one has that name, which is left unchanged.
+
+        Of any number of programs that create one name at the same time, at most one gets True: the order of the whole journal rests on
+        that. The object appears complete or not at all. After `Unreachable` it may exist, with this content or another program's.
+        """
 
     def put(self, name: str, content: bytes) -> None:
-        """Create or replace the object."""
+        """Create or replace the object, durably; the last one wins, and a reader gets the old content or the new one, never a mixture."""
 
     def modified(self, name: str) -> float:
         """When an object that exists was written, by the bucket's clock, in seconds since 1970."""
 
     def check(self) -> None:
-        """Raise `StateError` where the bucket itself does not exist."""
+        """Raise `StateError` where the bucket itself does not exist. Called where an object is missing, which looks the same."""

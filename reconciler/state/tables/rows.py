@@ -1,92 +1,86 @@
-"""Values of the model as rows of the tables, and back, by SQLAlchemy.
+"""Bindings and intents as rows of the tables, and back.
 
-In: a connection and values. Out: rows, or values. Forbidden: transactions, leases, deciding what is recorded.
+In: a connection inside a transaction, and values. Out: rows, or values. Forbidden: transactions, leases, deciding what is recorded.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
-from itertools import islice
 from shlex import quote
-from typing import Any, Final, TypeVar
-
-from sqlalchemy import Connection, bindparam, select
+from sys import intern
+from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Before, Binding, Intent, SiblingPosition
+from reconciler.model import Before, Binding, Intent, Origin, Position
 from reconciler.resource import UNSET
-from reconciler.state.tables import values
-from reconciler.state.tables.schema import befores, bindings, fields, journal, known, open_intents, outcomes
-from reconciler.state.tables.statements import ADD_BINDING, SET_FIELD, UNBIND, inserting_of
-from reconciler.state.tables.values import damaged, from_json, mapping, to_json, to_json_or_null
-
-CHUNK: Final = 500  # values of one IN (...); SQLite's oldest limit is 999
-
-T = TypeVar("T")
-
-
-def plain(text: str) -> str:
-    """A text that every database can store: surrogates and NULs, as in arguments and errors, are escaped."""
-    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
-
-
-def inserting(connection: Connection) -> Callable[..., Any]:
-    """The dialect's INSERT, whose ON CONFLICT is spelled the same in both."""
-    return inserting_of(connection.dialect.name)
-
-
-def chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    """The items in lists that fit into one statement."""
-    rest = iter(items)
-    while chunk := list(islice(rest, CHUNK)):
-        yield chunk
-
+from reconciler.state.connection import Connection
+from reconciler.state.tables.schema import insert
+from reconciler.state.tables.values import damaged, decoded, from_json, mapping, to_json, to_json_or_null
 
 # -- Bindings ---------------------------------------------------------------------------------------------------------------------
-
-_BOUND: Final = select(
-    bindings.c.address,
-    bindings.c.kind,
-    bindings.c.id,
-    bindings.c.origin,
-    bindings.c.protected,
-    bindings.c.place_parent,
-    bindings.c.place_index,
-).where(bindings.c.state == bindparam("of"))
-_FIELDS: Final = select(fields.c.address, fields.c.name, fields.c.sent, fields.c.seen).where(fields.c.state == bindparam("of"))
-_BY_ID: Final = select(bindings.c.address, bindings.c.kind, bindings.c.id).where(
-    bindings.c.state == bindparam("of"), bindings.c.id.in_(bindparam("ids", expanding=True))
-)
 
 
 def read_bindings(connection: Connection, state: int) -> dict[Address, Binding]:
     """Every binding of a state, in the order of addresses."""
-    of_fields = connection.execute(_FIELDS, {"of": state}).all()
-    return values.bindings(connection.execute(_BOUND, {"of": state}), of_fields)
+    fields = connection.rows("SELECT address, name, sent, seen FROM fields WHERE state = :state", state=state)
+    # Most fields are seen as they were sent. Their texts are decoded once, and both sides share the value.
+    differing = {address for address, _, sent, seen in fields if sent != seen}
+    sent = _fields([(address, name, text) for address, name, text, _ in fields if text is not None], "sent")
+    seen = {address: values for address, values in sent.items() if address not in differing}
+    seen |= _fields([(address, name, text) for address, name, _, text in fields if text is not None and address in differing], "seen")
+    rows = connection.rows("SELECT * FROM bindings WHERE state = :state", state=state)
+    unsorted = [_binding(row, sent.get(row.address, {}), seen.get(row.address, {})) for row in rows]
+    return {binding.address: binding for binding in sorted(unsorted, key=lambda binding: binding.address.parts)}
+
+
+def _fields(present: Sequence[tuple[str, str, str]], column: str) -> dict[str, dict[str, Any]]:
+    """The values of one column by address and name; of each row address, name and text."""
+    values = decoded(
+        [text for _, _, text in present], lambda number: f"what was {column} as {present[number][1]!r} of {present[number][0]}"
+    )
+    fields: dict[str, dict[str, Any]] = {}
+    for (address, name, _), value in zip(present, values, strict=True):
+        fields.setdefault(address, {})[intern(name)] = value
+    return fields
+
+
+def _binding(row: Any, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> Binding:
+    try:
+        # NULL: never placed. An empty text: placed at the root, which has no address.
+        parent = Address.parse(row.place_parent) if row.place_parent else None
+        place = None if row.place_parent is None else Position(parent, row.place_index)
+        return Binding(Address.parse(row.address), row.kind, row.id, Origin(row.origin), sent, seen, bool(row.protected), place)
+    except (TypeError, ValueError) as error:
+        raise damaged(f"the binding {row.address!r}") from error
 
 
 def unbind(connection: Connection, state: int, addresses: Iterable[Address]) -> None:
     """Remove these addresses and their fields; untracked ones are skipped."""
-    UNBIND.run_all(connection, [{"of": state, "at": str(address)} for address in addresses])
+    rows = [{"state": state, "address": str(address)} for address in addresses]
+    connection.run_all("DELETE FROM bindings WHERE state = :state AND address = :address", rows)
 
 
 def bind(connection: Connection, state: int, bound: Iterable[Binding], stored: Mapping[Address, Binding] = {}) -> None:
-    """Replace the bindings of these addresses; raises `IntegrityError` where another address has the object.
+    """Replace the bindings of these addresses; the database refuses one whose object another address has.
 
     `stored`: bindings that the tables have exactly so. Where one differs in fields alone, only the fields with another value are written.
     """
     new: dict[Address, Binding] = {binding.address: binding for binding in bound}
     changed = {at: list(_changed(old, new[at])) for at in new if (old := stored.get(at)) is not None and _keeps(old, new[at])}
     whole = [binding for at, binding in new.items() if at not in changed]
+    # Deleted and added, not updated: the fields that a binding no longer has are deleted with it.
     unbind(connection, state, [binding.address for binding in whole])
-    ADD_BINDING.run_all(connection, [_row(state, binding) for binding in whole])
+    connection.run_all(insert("bindings"), [_row(state, binding) for binding in whole])
     names = changed | {binding.address: [*binding.sent, *binding.seen] for binding in whole}
-    SET_FIELD.run_all(connection, [row for at in names for row in _field_rows(state, new[at], names[at])])
+    connection.run_all(
+        f"{insert('fields')} ON CONFLICT (state, address, name) DO UPDATE SET sent = excluded.sent, seen = excluded.seen",
+        [row for at in names for row in _field_rows(state, new[at], names[at])],
+    )
 
 
 def _keeps(old: Binding, new: Binding) -> bool:
@@ -109,10 +103,10 @@ def refuse_clashes(connection: Connection, state: int, new: Iterable[Binding], l
         if owner != str(binding.address):
             raise _clash(binding.kind, binding.id, owner, str(binding.address))
     free = {*owners.values(), *map(str, leaving)}
-    for ids in chunks({id for _, id in owners}):
-        for row in connection.execute(_BY_ID, {"of": state, "ids": ids}):
-            if row.address not in free and (claimed := owners.get((row.kind, row.id))) is not None:
-                raise _clash(row.kind, row.id, row.address, claimed)
+    query = "SELECT address, kind, id FROM bindings WHERE state = :state AND id IN :ids"
+    for row in connection.rows(query, state=state, ids=[id for _, id in owners]):
+        if row.address not in free and (claimed := owners.get((row.kind, row.id))) is not None:
+            raise _clash(row.kind, row.id, row.address, claimed)
 
 
 def _clash(kind: str, id: str, owner: str, other: str) -> StateError:
@@ -131,9 +125,14 @@ def _row(state: int, binding: Binding) -> dict[str, Any]:
         "id": binding.id,
         "origin": binding.origin.value,
         "protected": binding.protected,
-        "place_parent": binding.place.parent if binding.place else None,
+        "place_parent": parent_text(binding.place) if binding.place else None,
         "place_index": binding.place.index if binding.place else None,
     }
+
+
+def parent_text(position: Position) -> str:
+    """The parent of a position as a text; an empty one at the root."""
+    return "" if position.parent is None else str(position.parent)
 
 
 def _field_rows(state: int, binding: Binding, names: Iterable[str]) -> list[dict[str, Any]]:
@@ -153,18 +152,13 @@ def _field_rows(state: int, binding: Binding, names: Iterable[str]) -> list[dict
 
 # -- Intents ----------------------------------------------------------------------------------------------------------------------
 
+# A list is stored once for all intents that saw it, and what undoing needs only where there is anything: so an intent is of three tables.
 INTENTS: Final = (
-    select(journal, known.c.ids, befores.c.value.label("before"))
-    .outerjoin(known, (known.c.state == journal.c.state) & (known.c.digest == journal.c.known))
-    .outerjoin(befores, (befores.c.state == journal.c.state) & (befores.c.intent == journal.c.id))
+    "SELECT journal.*, known.ids AS ids, befores.value AS before FROM journal"
+    " LEFT JOIN known ON known.state = journal.state AND known.digest = journal.known"
+    " LEFT JOIN befores ON befores.state = journal.state AND befores.intent = journal.id"
 )
 """Rows that `intent_of` reads."""
-
-_OPEN: Final = (
-    INTENTS.join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
-    .where(journal.c.state == bindparam("of"))
-    .order_by(journal.c.id)
-)
 
 
 def known_row(ids: frozenset[str], what: str) -> tuple[str, str]:
@@ -208,7 +202,7 @@ def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
         "absent": sorted(name for name, value in before.values.items() if value is UNSET),
         "stood": None
         if position is None
-        else [str(position.parent), position.index, None if position.previous is None else str(position.previous)],
+        else [parent_text(position), position.index, None if position.previous is None else str(position.previous)],
         "replaces": before.replaces,
     }
     if before.takes:
@@ -222,7 +216,7 @@ def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
 
 def after_row(state: int, intent: int, after: Mapping[Address, Mapping[str, Any]]) -> dict[str, Any]:
     """The row of what was seen when an intent was done."""
-    value = {str(at): {name: one for name, one in seen.items() if one is not UNSET} for at, seen in after.items()}
+    value = {str(at): {name: field for name, field in seen.items() if field is not UNSET} for at, seen in after.items()}
     return {"state": state, "intent": intent, "value": to_json(value, f"what was seen after intent {intent}")}
 
 
@@ -233,30 +227,32 @@ def _before(text: str | None, what: str) -> Before:
     position = None
     if value["stood"] is not None:
         parent, index, previous = value["stood"]
-        position = SiblingPosition(Address.parse(parent), int(index), None if previous is None else Address.parse(previous))
+        position = Position(Address.parse(parent) if parent else None, int(index), None if previous is None else Address.parse(previous))
     takes = tuple(Address.parse(text) for text in value.get("takes", ()))
     renames = {Address.parse(old): Address.parse(new) for old, new in value.get("renames", {}).items()}
     values = {**value["values"], **dict.fromkeys(value["absent"], UNSET)}
     return Before(values, position, value["replaces"], takes, renames, tuple(value.get("unmanaged", ())))
 
 
-_MADE: Final = (
-    select(journal.c.run, journal.c.id, outcomes.c.bound)
-    .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
-    .where(journal.c.state == bindparam("of"), journal.c.verb == "create", outcomes.c.bound != "{}")
-    .where(journal.c.run.in_(bindparam("runs", expanding=True)))
-)
-
-
 def read_intents(connection: Connection, state: int) -> tuple[Intent, ...]:
     """The open intents of a state, oldest first; `known` includes what their runs had created by then."""
     lists: dict[str, frozenset[str]] = {}
-    intents = tuple(intent_of(row, lists) for row in connection.execute(_OPEN, {"of": state}))
+    opened = " JOIN open_intents ON open_intents.state = journal.state AND open_intents.intent = journal.id"
+    rows = connection.rows(f"{INTENTS}{opened} WHERE journal.state = :state ORDER BY journal.id", state=state)
+    intents = tuple(intent_of(row, lists) for row in rows)
     runs = {intent.run for intent in intents if intent.verb == "create"}
-    made: dict[str, set[str]] = defaultdict(set)
-    for row in connection.execute(_MADE, {"of": state, "runs": sorted(runs)}) if runs else ():
-        made[row.run] |= {str(id) for id in mapping(row.bound, f"the outcome of intent {row.id}").values()}
-    return tuple(replace(intent, known=intent.known | made[intent.run]) if intent.run in made else intent for intent in intents)
+    if not runs:
+        return intents
+    # A list was read before the run began. What the run itself created since then is ours too, and must not be taken for the lost object.
+    query = (
+        "SELECT journal.run, journal.id, outcomes.bound FROM journal"
+        " JOIN outcomes ON outcomes.state = journal.state AND outcomes.intent = journal.id"
+        " WHERE journal.state = :state AND journal.verb = 'create' AND outcomes.bound <> '{}' AND journal.run IN :runs"
+    )
+    created: dict[str, set[str]] = defaultdict(set)
+    for row in connection.rows(query, state=state, runs=sorted(runs)):
+        created[row.run] |= {str(id) for id in mapping(row.bound, f"the outcome of intent {row.id}").values()}
+    return tuple(replace(intent, known=intent.known | created[intent.run]) if intent.run in created else intent for intent in intents)
 
 
 def intent_of(row: Any, lists: dict[str, frozenset[str]]) -> Intent:

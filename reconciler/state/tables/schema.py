@@ -1,219 +1,243 @@
-"""The tables as they are today; `migrations` brings older ones here. Forbidden: values of the model.
+"""The tables as they are today, in SQL; `migrations` brings older ones here. Forbidden: values of the model.
 
-A state (one project, environment and service) owns rows in every other table, so that scopes never mix. JSON is text, because `null` in it
-is a value and SQL's NULL means that nothing is recorded.
+JSON is text, because `null` in it is a value and SQL's NULL means that nothing is recorded. The statements are those of SQLite;
+`reconciler.state.connection` says what is different on PostgreSQL. A table refers only to tables above it.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-)
+# SQLite keeps the text of a table. A file that was migrated must have the text of a new one, or a later migration could not rely on it: so
+# no word of a statement changes without a migration.
+_SQL: Final = """
+-- The version of these tables, for the migrations.
+CREATE TABLE reconciler_schema (
+    version INTEGER NOT NULL,
+    PRIMARY KEY (version)
+);
 
-METADATA: Final = MetaData()
+-- One project, environment and service: it owns rows in every other table, so that scopes never mix.
+CREATE TABLE states (
+    id INTEGER NOT NULL,
+    project TEXT NOT NULL,
+    environment TEXT NOT NULL, -- '' for none: NULLs would not be unique
+    service TEXT NOT NULL,
+    lineage TEXT NOT NULL,
+    serial INTEGER NOT NULL,
+    writer TEXT, -- the run that raised the serial last
+    digest_key BLOB NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (project, environment, service)
+);
+
+-- What is tracked: the object at each address.
+CREATE TABLE bindings (
+    state INTEGER NOT NULL,
+    address TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    protected BOOLEAN NOT NULL,
+    place_parent TEXT,
+    place_index INTEGER,
+    PRIMARY KEY (state, address),
+    UNIQUE (state, kind, id),
+    FOREIGN KEY(state) REFERENCES states (id)
+) WITHOUT ROWID;
+
+-- Who may write a state. An epoch grows with every holder, so that a run that was taken for dead notices.
+CREATE TABLE leases (
+    state INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    run TEXT, -- NULL: nobody's
+    who TEXT,
+    command TEXT,
+    since TEXT,
+    expires FLOAT, -- seconds since 1970 by the database's clock; NULL where the kernel keeps the lock
+    PRIMARY KEY (state),
+    FOREIGN KEY(state) REFERENCES states (id)
+);
+
+-- Every run that could write, whether or not it sent anything.
+CREATE TABLE runs (
+    id TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    who TEXT NOT NULL,
+    command TEXT NOT NULL,
+    started TEXT NOT NULL,
+    ended TEXT,
+    exit_code INTEGER,
+    summary TEXT, -- JSON
+    PRIMARY KEY (id),
+    FOREIGN KEY(state) REFERENCES states (id)
+);
+CREATE INDEX runs_by_state ON runs (state, started);
+
+-- Append-only. A list that ten thousand intents saw is stored once.
+CREATE TABLE known (
+    state INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    ids TEXT NOT NULL, -- JSON
+    PRIMARY KEY (state, digest),
+    FOREIGN KEY(state) REFERENCES states (id)
+);
+
+-- The rules under which the project was last applied.
+CREATE TABLE rules (
+    state INTEGER NOT NULL,
+    value TEXT NOT NULL, -- JSON: guards, prune and protect of the last run that succeeded
+    PRIMARY KEY (state),
+    FOREIGN KEY(state) REFERENCES states (id)
+);
+
+-- The renames of the YAML that are done.
+CREATE TABLE renames (
+    state INTEGER NOT NULL,
+    old TEXT NOT NULL, -- an address as the YAML had it
+    new TEXT NOT NULL, -- the one that took its place, under its name of today
+    PRIMARY KEY (state, old),
+    FOREIGN KEY(state) REFERENCES states (id)
+);
+
+-- What was sent and what was seen after it, by field.
+CREATE TABLE fields (
+    state INTEGER NOT NULL,
+    address TEXT NOT NULL,
+    name TEXT NOT NULL,
+    sent TEXT, -- JSON
+    seen TEXT, -- JSON
+    PRIMARY KEY (state, address, name),
+    FOREIGN KEY(state, address) REFERENCES bindings (state, address) ON DELETE CASCADE ON UPDATE CASCADE
+) WITHOUT ROWID;
+
+-- Append-only: what was about to be sent.
+CREATE TABLE journal (
+    state INTEGER NOT NULL,
+    id INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    run TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    address TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    verb TEXT NOT NULL,
+    method TEXT NOT NULL,
+    path TEXT NOT NULL,
+    target TEXT,
+    writes TEXT NOT NULL, -- JSON
+    known TEXT NOT NULL, -- known.digest
+    date TEXT,
+    deadline TEXT,
+    brings TEXT NOT NULL, -- JSON
+    lookup TEXT NOT NULL, -- JSON
+    PRIMARY KEY (state, id),
+    FOREIGN KEY(state) REFERENCES states (id),
+    FOREIGN KEY(run) REFERENCES runs (id)
+);
+CREATE INDEX journal_by_run ON journal (run);
+
+-- Append-only: what changed in the bindings without a request.
+CREATE TABLE turns (
+    state INTEGER NOT NULL,
+    id INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    run TEXT NOT NULL,
+    what TEXT NOT NULL,
+    address TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    target TEXT NOT NULL, -- the id of the object
+    old TEXT, -- the address it had before
+    PRIMARY KEY (state, id),
+    FOREIGN KEY(state) REFERENCES states (id),
+    FOREIGN KEY(run) REFERENCES runs (id)
+);
+CREATE INDEX turns_by_run ON turns (run);
+
+-- Append-only: the runs that carried out a saved plan.
+CREATE TABLE approvals (
+    state INTEGER NOT NULL,
+    run TEXT NOT NULL,
+    digest TEXT NOT NULL, -- of the plan
+    PRIMARY KEY (state, run),
+    FOREIGN KEY(state) REFERENCES states (id),
+    FOREIGN KEY(run) REFERENCES runs (id)
+);
+
+-- Append-only: what a run was allowed to open.
+CREATE TABLE consents (
+    state INTEGER NOT NULL,
+    run TEXT NOT NULL,
+    value TEXT NOT NULL, -- JSON
+    PRIMARY KEY (state, run),
+    FOREIGN KEY(state) REFERENCES states (id),
+    FOREIGN KEY(run) REFERENCES runs (id)
+);
+
+-- Append-only: how a request ended. After "in-doubt" another outcome may follow.
+CREATE TABLE outcomes (
+    id INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    intent INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    run TEXT NOT NULL,
+    status TEXT NOT NULL,
+    error TEXT,
+    bound TEXT NOT NULL, -- JSON: ids by address
+    forgotten TEXT NOT NULL, -- JSON: addresses
+    PRIMARY KEY (id),
+    FOREIGN KEY(state, intent) REFERENCES journal (state, id),
+    FOREIGN KEY(state) REFERENCES states (id),
+    FOREIGN KEY(run) REFERENCES runs (id)
+);
+CREATE INDEX outcomes_by_intent ON outcomes (state, intent);
+
+-- An index of the journal: without it every reading would search the whole history.
+CREATE TABLE open_intents (
+    state INTEGER NOT NULL,
+    intent INTEGER NOT NULL,
+    PRIMARY KEY (state, intent),
+    FOREIGN KEY(state, intent) REFERENCES journal (state, id)
+);
+
+-- Append-only: what an intent met. No row where undoing it needs nothing.
+CREATE TABLE befores (
+    state INTEGER NOT NULL,
+    intent INTEGER NOT NULL,
+    value TEXT NOT NULL, -- JSON
+    PRIMARY KEY (state, intent),
+    FOREIGN KEY(state, intent) REFERENCES journal (state, id)
+);
+
+-- Append-only: what was seen when an intent was done.
+CREATE TABLE afters (
+    state INTEGER NOT NULL,
+    intent INTEGER NOT NULL,
+    value TEXT NOT NULL, -- JSON: values by field, by address
+    PRIMARY KEY (state, intent),
+    FOREIGN KEY(state, intent) REFERENCES journal (state, id)
+);
+"""
+
+_STATEMENTS: Final = [statement.strip() for statement in re.sub(r" *--.*", "", _SQL).split(";") if statement.strip()]
+
+TABLES: Final[dict[str, Sequence[str]]] = {
+    name: re.findall(r"^    ([a-z_]+) ", statement, re.MULTILINE)
+    for statement in _STATEMENTS
+    for name in re.findall(r"^CREATE TABLE (\w+)", statement)
+}
+"""The columns of each table; a table refers only to tables above it."""
 
 
-def _state(*, primary: bool = False) -> Column[int]:
-    return Column("state", ForeignKey("states.id"), primary_key=primary, nullable=False, autoincrement=False)
+def creating(*tables: str) -> list[str]:
+    """The statements that create these tables and their indexes, in the order of the tables above."""
+    return [statement for statement in _STATEMENTS if re.match(rf"CREATE (TABLE|INDEX \w+ ON) ({'|'.join(tables)})\b", statement)]
 
 
-version = Table("reconciler_schema", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))
-
-states = Table(
-    "states",
-    METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("project", Text, nullable=False),
-    Column("environment", Text, nullable=False),  # "" for none: NULLs would not be unique
-    Column("service", Text, nullable=False),
-    Column("lineage", Text, nullable=False),
-    Column("serial", Integer, nullable=False),
-    Column("writer", Text),  # the run that raised the serial last
-    Column("digest_key", LargeBinary, nullable=False),
-    UniqueConstraint("project", "environment", "service"),
-)
-
-bindings = Table(
-    "bindings",
-    METADATA,
-    _state(primary=True),
-    Column("address", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("id", Text, nullable=False),
-    Column("origin", Text, nullable=False),
-    Column("protected", Boolean, nullable=False),
-    Column("place_parent", Text),
-    Column("place_index", Integer),
-    UniqueConstraint("state", "kind", "id"),
-    sqlite_with_rowid=False,
-)
-
-fields = Table(
-    "fields",
-    METADATA,
-    Column("state", Integer, primary_key=True, autoincrement=False),
-    Column("address", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("sent", Text),  # JSON
-    Column("seen", Text),  # JSON
-    ForeignKeyConstraint(["state", "address"], ["bindings.state", "bindings.address"], ondelete="CASCADE", onupdate="CASCADE"),
-    sqlite_with_rowid=False,
-)
-
-leases = Table(
-    "leases",
-    METADATA,
-    _state(primary=True),
-    Column("epoch", Integer, nullable=False),  # grows with every holder
-    Column("run", Text),  # None: nobody's
-    Column("who", Text),
-    Column("command", Text),
-    Column("since", Text),
-    Column("expires", Float),  # seconds since 1970 by the database's clock; None where the kernel keeps the lock
-)
-
-runs = Table(
-    "runs",
-    METADATA,
-    Column("id", Text, primary_key=True),
-    _state(),
-    Column("who", Text, nullable=False),
-    Column("command", Text, nullable=False),
-    Column("started", Text, nullable=False),
-    Column("ended", Text),
-    Column("exit_code", Integer),
-    Column("summary", Text),  # JSON
-    Index("runs_by_state", "state", "started"),
-)
-
-known = Table(  # append-only; a list that ten thousand intents saw is stored once
-    "known",
-    METADATA,
-    _state(primary=True),
-    Column("digest", Text, primary_key=True),
-    Column("ids", Text, nullable=False),  # JSON
-)
-
-journal = Table(  # append-only: what was about to be sent
-    "journal",
-    METADATA,
-    _state(primary=True),
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("at", Text, nullable=False),
-    Column("run", ForeignKey("runs.id"), nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("address", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("verb", Text, nullable=False),
-    Column("method", Text, nullable=False),
-    Column("path", Text, nullable=False),
-    Column("target", Text),
-    Column("writes", Text, nullable=False),  # JSON
-    Column("known", Text, nullable=False),  # known.digest
-    Column("date", Text),
-    Column("deadline", Text),
-    Column("brings", Text, nullable=False),  # JSON
-    Column("lookup", Text, nullable=False),  # JSON
-    Index("journal_by_run", "run"),
-)
-
-outcomes = Table(  # append-only: how it ended; after "in-doubt" another may follow
-    "outcomes",
-    METADATA,
-    Column("id", Integer, primary_key=True),
-    _state(),
-    Column("intent", Integer, nullable=False),
-    Column("at", Text, nullable=False),
-    Column("run", ForeignKey("runs.id"), nullable=False),
-    Column("status", Text, nullable=False),
-    Column("error", Text),
-    Column("bound", Text, nullable=False),  # JSON: ids by address
-    Column("forgotten", Text, nullable=False),  # JSON: addresses
-    ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
-    Index("outcomes_by_intent", "state", "intent"),
-)
-
-open_intents = Table(  # an index of the journal: without it every reading would search the whole history
-    "open_intents",
-    METADATA,
-    Column("state", Integer, primary_key=True, autoincrement=False),
-    Column("intent", Integer, primary_key=True, autoincrement=False),
-    ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
-)
-
-befores = Table(  # append-only: what an intent met; no row where undoing it needs nothing
-    "befores",
-    METADATA,
-    Column("state", Integer, primary_key=True, autoincrement=False),
-    Column("intent", Integer, primary_key=True, autoincrement=False),
-    Column("value", Text, nullable=False),  # JSON
-    ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
-)
-
-afters = Table(  # append-only: what was seen when an intent was done
-    "afters",
-    METADATA,
-    Column("state", Integer, primary_key=True, autoincrement=False),
-    Column("intent", Integer, primary_key=True, autoincrement=False),
-    Column("value", Text, nullable=False),  # JSON: values by field, by address
-    ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
-)
-
-rules = Table(
-    "rules",
-    METADATA,
-    _state(primary=True),
-    Column("value", Text, nullable=False),  # JSON: guards, prune, protect of the last run that went through
-)
-
-turns = Table(  # append-only: what changed of the bindings without a request
-    "turns",
-    METADATA,
-    _state(primary=True),
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("at", Text, nullable=False),
-    Column("run", ForeignKey("runs.id"), nullable=False),
-    Column("what", Text, nullable=False),
-    Column("address", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("target", Text, nullable=False),  # the object's id
-    Column("old", Text),  # the address it had before
-    Index("turns_by_run", "run"),
-)
-
-renames = Table(
-    "renames",
-    METADATA,
-    _state(primary=True),
-    Column("old", Text, primary_key=True),  # an address as the YAML had it
-    Column("new", Text, nullable=False),  # the one that took its place, under its name of today
-)
-
-approvals = Table(  # append-only: runs that carried out a saved plan
-    "approvals",
-    METADATA,
-    _state(primary=True),
-    Column("run", ForeignKey("runs.id"), primary_key=True),
-    Column("digest", Text, nullable=False),  # the plan's
-)
-
-consents = Table(  # append-only: what a run was allowed to open
-    "consents",
-    METADATA,
-    _state(primary=True),
-    Column("run", ForeignKey("runs.id"), primary_key=True),
-    Column("value", Text, nullable=False),  # JSON
-)
+@cache
+def insert(table: str, *without: str) -> str:
+    """The statement that adds a row with every column of a table but these; it takes the columns by name."""
+    names = [column for column in TABLES[table] if column not in without]
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES (:{', :'.join(names)})"

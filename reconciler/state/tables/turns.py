@@ -8,36 +8,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
-
-from sqlalchemy import Connection, bindparam, func, insert, select
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import StateChange, What
-from reconciler.state.tables.schema import bindings, journal, runs, turns
+from reconciler.state.connection import Connection
+from reconciler.state.tables.schema import insert
 from reconciler.state.tables.values import damaged
 
 Bound = Mapping[tuple[str, str], tuple[str, bool]]
 """Address and protection by kind and id."""
 
-_BOUND: Final = select(bindings.c.kind, bindings.c.id, bindings.c.address, bindings.c.protected).where(bindings.c.state == bindparam("of"))
-_LAST: Final = select(func.max(turns.c.id)).where(turns.c.state == bindparam("of"))
-_TURNS: Final = select(turns).where(turns.c.state == bindparam("of")).order_by(turns.c.id)
-_COUNTS: Final = (
-    select(turns.c.run, turns.c.what, func.count().label("number"))
-    .where(turns.c.state == bindparam("of"))
-    .group_by(turns.c.run, turns.c.what)
-    .order_by(func.min(turns.c.id))
-)
-_LAST_REQUEST: Final = (
-    select(journal.c.at).where(journal.c.state == bindparam("of"), journal.c.run == bindparam("run")).order_by(journal.c.id.desc()).limit(1)
-)
-_STARTED: Final = select(runs.c.id, runs.c.started).where(runs.c.state == bindparam("of"))
-
 
 def bound(connection: Connection, state: int) -> Bound:
     """The address and protection of every tracked object, by kind and id."""
-    return {(row.kind, row.id): (row.address, bool(row.protected)) for row in connection.execute(_BOUND, {"of": state})}
+    rows = connection.rows("SELECT kind, id, address, protected FROM bindings WHERE state = :state", state=state)
+    return {(row.kind, row.id): (row.address, bool(row.protected)) for row in rows}
 
 
 def turned(before: Bound, after: Bound) -> Iterator[StateChange]:
@@ -56,52 +42,54 @@ def turned(before: Bound, after: Bound) -> Iterator[StateChange]:
             yield StateChange(What.ADOPT, Address.parse(address), *key)
 
 
-def write_turns(connection: Connection, state: int, made: Iterable[StateChange], *, run: str, at: str) -> None:
+def write_turns(connection: Connection, state: int, changes: Iterable[StateChange], *, run: str, at: str) -> None:
     """Append these changes, as made by that run."""
-    last = connection.execute(_LAST, {"of": state}).scalar() or 0
-    listed = [
+    # The lease makes this run the only writer, so the next number is nobody else's.
+    last = connection.value("SELECT max(id) FROM turns WHERE state = :state", state=state) or 0
+    rows = [
         {
             "state": state,
             "id": last + number,
             "at": at,
             "run": run,
-            "what": turn.what.value,
-            "address": str(turn.address),
-            "kind": turn.kind,
-            "target": turn.id,
-            "old": None if turn.old is None else str(turn.old),
+            "what": change.what.value,
+            "address": str(change.address),
+            "kind": change.kind,
+            "target": change.id,
+            "old": None if change.old is None else str(change.old),
         }
-        for number, turn in enumerate(made, 1)
+        for number, change in enumerate(changes, 1)
     ]
-    if listed:
-        connection.execute(insert(turns), listed)
+    connection.run_all(insert("turns"), rows)
 
 
 def read_turns(connection: Connection, state: int, run: str) -> tuple[StateChange, ...]:
     """The changes of bindings without a request by a run, in its order."""
-    query = _TURNS.where(turns.c.run == bindparam("run"))
-    return tuple(_turn(row) for row in connection.execute(query, {"of": state, "run": run}))
+    return tuple(map(_turn, connection.rows("SELECT * FROM turns WHERE state = :state AND run = :run ORDER BY id", state=state, run=run)))
 
 
 def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[StateChange, ...], ...]:
     """The same of each run that began after that one, in the order in which they ran; first its own changes after its last request."""
-    started = {row.id: datetime.fromisoformat(row.started) for row in connection.execute(_STARTED, {"of": state})}
-    last = connection.execute(_LAST_REQUEST, {"of": state, "run": run}).scalar()
+    runs = connection.rows("SELECT id, started FROM runs WHERE state = :state", state=state)
+    started = {row.id: datetime.fromisoformat(row.started) for row in runs}
+    query = "SELECT at FROM journal WHERE state = :state AND run = :run ORDER BY id DESC LIMIT 1"
+    last = connection.value(query, state=state, run=run)
     own_from = datetime.fromisoformat(last) if last is not None else None
     later: dict[str, list[StateChange]] = {}
-    for row in connection.execute(_TURNS, {"of": state}):
+    for row in connection.rows("SELECT * FROM turns WHERE state = :state ORDER BY id", state=state):
         own = row.run == run and own_from is not None and datetime.fromisoformat(row.at) > own_from
         if run in started and (own or started[row.run] > started[run]):
             later.setdefault(row.run, []).append(_turn(row))
-    return tuple(tuple(some) for some in later.values())
+    return tuple(map(tuple, later.values()))
 
 
 def count_turns(connection: Connection, state: int) -> Mapping[str, Mapping[str, int]]:
     """The number of changes of each sort, by run."""
-    found: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in connection.execute(_COUNTS, {"of": state}):
-        found[row.run][row.what] = row.number
-    return found
+    query = "SELECT run, what, count(*) AS number FROM turns WHERE state = :state GROUP BY run, what ORDER BY min(id)"
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in connection.rows(query, state=state):
+        counts[row.run][row.what] = row.number
+    return counts
 
 
 def _turn(row: Any) -> StateChange:

@@ -76,7 +76,7 @@ def secretive() -> Kinds:
     """The kinds, with one more field that is declared a secret, which the service shows, and may be any text."""
     known = dict(PLAIN())
     saml = known["saml"]
-    certificate = replace(saml.fields["certificate"], sensitive=True, type=str, wire_form=None)
+    certificate = replace(saml.fields["certificate"], sensitive=True, type=str)
     return Kinds(
         [*(one for name, one in known.items() if name != "saml"), replace(saml, fields={**saml.fields, "certificate": certificate})]
     )
