@@ -100,9 +100,9 @@ def test_the_model_and_the_sandbox_agree_on_two_organizations_and_on_who_gains_a
     assert modelled(org) == {}
     before, locations_before = org.now("").readers, places(org)
     org.write(second)
-    made = org.plan()
-    lines = {str(line.address): line for line in made.exposures if line.field == "organization"}
-    roots = {(step.kind, str(step.target)): str(step.address) for step in made.steps if step.verb == "transfer"}
+    plan = org.plan()
+    lines = {str(line.address): line for line in plan.exposures if line.field == "organization"}
+    roots = {(step.kind, str(step.target)): str(step.address) for step in plan.steps if step.verb == "transfer"}
     assert {*roots.values()} == {*lines}
     Proof(org, tmp_path / "image").finish()
     assert modelled(org) == {}
@@ -155,8 +155,8 @@ def more(
 
 def named(people: str, organization: str) -> int:
     """The highest level that a line names for the members of an organization."""
-    found = re.findall(rf"members of {organization}(?: through its container)?(?: \((\w+)\))?", people)
-    return max((LEVELS.index(level or "read") for level in found), default=-1)
+    result = re.findall(rf"members of {organization}(?: through its container)?(?: \((\w+)\))?", people)
+    return max((LEVELS.index(level or "read") for level in result), default=-1)
 
 
 ELSEWHERE = 218
@@ -167,8 +167,8 @@ ELSEWHERE = 218
 def test_no_order_of_requests_around_a_transfer_lets_anybody_read_too_much(tmp_path: Path, seed: int) -> None:
     org, chance = TwoWatched(tmp_path, seed=copy.deepcopy(TWO_SEED)), random.Random(seed)
     first = worlds(chance)
-    found = Proof(org, tmp_path / "image").edit(first, given(first, chance, 3), runs=("whole", "many", *(("cuts",) if long() else ())))
-    assert [str(violation) for violation in found.violations[:3]] == []
+    result = Proof(org, tmp_path / "image").edit(first, given(first, chance, 3), runs=("whole", "many", *(("cuts",) if long() else ())))
+    assert [str(violation) for violation in result.violations[:3]] == []
 
 
 @pytest.mark.parametrize("seed", spread(SEEDS, 1))

@@ -39,14 +39,14 @@ def people(org: Watched, tree: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 async def _read(org: Watched, paths: dict[tuple[str, str], str], brings: dict[str, Any]) -> set[tuple[str, str]]:
     headers = {"Authorization": f"Bearer {TOKEN}", "X-Sandbox-Reader": json.dumps(brings)}
-    found = set()
+    result = set()
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(org.app), base_url=f"{BASE}/v1", headers=headers) as client:
         for thing, path in paths.items():
             answer = await client.get(path, params={"limit": 1000})
             if answer.status_code == 200:
                 items = answer.json().get("items")
-                found |= {thing} if items is None else {(thing[0], item["id"]) for item in items}
-    return found
+                result |= {thing} if items is None else {(thing[0], item["id"]) for item in items}
+    return result
 
 
 @pytest.mark.parametrize("seed", spread(range(4), 2))

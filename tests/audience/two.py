@@ -116,7 +116,7 @@ def _address(root: str, node: Tree) -> str:
 
 
 def _all(node: Tree) -> list[Tree]:
-    found = [node]
-    for at in found:
-        found += at.get("content", [])
-    return found
+    result = [node]
+    for at in result:
+        result += at.get("content", [])
+    return result

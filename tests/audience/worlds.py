@@ -171,8 +171,8 @@ def _show_another(tree: Tree, chance: random.Random) -> None:
 def _copy(tree: Tree, chance: random.Random) -> None:
     """A new space that is a copy of another."""
     key = next(key for key in (f"copy{number}" for number in range(99)) if all(node.get("space") != key for _, node in nodes(tree)))
-    made = {"space": key, "title": key.title(), "duplicateOf": chance.choice(SPACES), "defaultLevel": chance.choice(LEVELS)}
-    chance.choice([tree["content"], *(node["content"] for _, node in nodes(tree) if "content" in node)]).append(made)
+    created = {"space": key, "title": key.title(), "duplicateOf": chance.choice(SPACES), "defaultLevel": chance.choice(LEVELS)}
+    chance.choice([tree["content"], *(node["content"] for _, node in nodes(tree) if "content" in node)]).append(created)
 
 
 def _document(tree: Tree, chance: random.Random) -> None:
@@ -190,6 +190,6 @@ def conditions(*trees: Tree) -> set[frozenset[str]]:
     result: set[frozenset[str]] = set()
     for section in (section for tree in trees for section in _sections(tree)):
         for part in (section, *section["spaces"]):
-            found = frozenset(owner["condition"] for owner in (section, part) if owner.get("condition"))
-            result |= {found} if found else set()
+            outcome = frozenset(owner["condition"] for owner in (section, part) if owner.get("condition"))
+            result |= {outcome} if outcome else set()
     return result

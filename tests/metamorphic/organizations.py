@@ -64,9 +64,9 @@ class Drawing:
 
     def title(self, kind: str, key: str) -> str:
         """A title of one of two sorts: of the one sort two titles give two paths, of the other they give the same."""
-        word = self.draw(st.sampled_from(WORDS))
+        noun = self.draw(st.sampled_from(WORDS))
         marks = (key,) if self.full else (key, GREEK[key])
-        return f"{word} {self.draw(st.sampled_from(marks))}"
+        return f"{noun} {self.draw(st.sampled_from(marks))}"
 
     def some(self, values: tuple[Any, ...], least: int, most: int) -> list[Any]:
         return list(self.draw(st.permutations(values)))[: self.draw(st.integers(least, min(most, len(values))))]
@@ -236,10 +236,10 @@ def pairs(draw: st.DrawFn, *, full: bool = True) -> tuple[Tree, Tree]:
 
 def nodes(tree: Mapping[str, Any]) -> list[Tree]:
     """Every resource that is written as a map, at any depth."""
-    found: list[Tree] = []
+    result: list[Tree] = []
     for value in tree.values():
         parts = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
         for part in parts:
             if isinstance(part, dict):
-                found += [part, *nodes(part)]
-    return found
+                result += [part, *nodes(part)]
+    return result

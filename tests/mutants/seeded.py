@@ -482,8 +482,8 @@ BUGS: Final = (
     ),
     _bug(
         "plan.matching.absence",
-        "if address.container not in matches.gone}",
-        "if address}",
+        "if at.container is None or not matches[at.container].gone}",
+        "if at}",
         "what went with its container counts once",
         f"{GONE}test_a_deleted_site_counts_once_however_much_went_with_it",
     ),

@@ -52,10 +52,10 @@ def page_text(page: Page) -> str:
     targets, excludes = (tuple(Glob.parse(text) for text in texts) for texts in (page.targets, page.excludes))
     selection = Selection(targets, excludes, frozenset(map(Address.parse, page.only)) if page.only is not None else None)
     try:
-        made = plan(kinds(), desired, state, actual, selection=selection, allow_replace=page.allow_replace)
+        proposal = plan(kinds(), desired, state, actual, selection=selection, allow_replace=page.allow_replace)
     except ReconcilerError as error:
         return f"error {error.message}; {error.hint}\n"
-    return "".join(f"{line}\n" for line in _lines(made, state))
+    return "".join(f"{line}\n" for line in _lines(proposal, state))
 
 
 @cache
@@ -65,41 +65,43 @@ def declared(text: str) -> Desired:
         return load(Path(root), kinds()).desired
 
 
-def _lines(made: Plan, state: State) -> list[str]:
-    found = []
-    exposures = [dataclasses.replace(one, consents=()) for one in made.exposures]  # they say the same again
-    made = dataclasses.replace(made, exposures=tuple(exposures))
+def _lines(proposal: Plan, state: State) -> list[str]:
+    result = []
+    exposures = [dataclasses.replace(exposure, consents=()) for exposure in proposal.exposures]  # they say the same again
+    proposal = dataclasses.replace(proposal, exposures=tuple(exposures))
     listed = ("changes", "steps", "unmanaged", "unknown", "in_doubt", "blocked", "exposures", "broken", "forbidden", "notes")
     for name in listed:
-        found += [f"{name}: {_text_of(one)}" for one in getattr(made, name)]
+        result += [f"{name}: {_text_of(member)}" for member in getattr(proposal, name)]
     for name in ("deferred", "differing", "moved_outside"):
-        found += [f"{name}: {address}: {_text_of(one)}" for address, one in getattr(made, name).items()]
-    held = {address: one.place for address, one in state.bindings.items()}
-    found += [f"place: {address}: {_text_of(one)}" for address, one in made.places.items() if held.get(address) != one]
-    found += [f"placed: {len(made.places)}, managed: {made.managed}, bound: {len(made.state_update.bind)}"]
-    found += [f"bind: {_binding(one, state)}" for one in made.state_update.bind.values() if state.bindings.get(one.address) != one]
-    found += [f"forget: {address}" for address in sorted(made.state_update.forget)]
-    found += [f"rename: {old} -> {new}" for old, new in sorted(made.state_update.rename.items())]
-    found += [f"fulfilled: {old} -> {new}" for old, new in sorted((made.state_update.fulfilled or {}).items())]
-    return [*found, f"rules: {'changed' if made.state_update.rules is not None else 'the same'}"]
+        result += [f"{name}: {address}: {_text_of(item)}" for address, item in getattr(proposal, name).items()]
+    held = {address: binding.place for address, binding in state.bindings.items()}
+    result += [f"place: {address}: {_text_of(place)}" for address, place in proposal.places.items() if held.get(address) != place]
+    result += [f"placed: {len(proposal.places)}, managed: {proposal.managed}, bound: {len(proposal.state_update.bind)}"]
+    result += [
+        f"bind: {_binding(entry, state)}" for entry in proposal.state_update.bind.values() if state.bindings.get(entry.address) != entry
+    ]
+    result += [f"forget: {address}" for address in sorted(proposal.state_update.forget)]
+    result += [f"rename: {old} -> {new}" for old, new in sorted(proposal.state_update.rename.items())]
+    result += [f"fulfilled: {old} -> {new}" for old, new in sorted((proposal.state_update.fulfilled or {}).items())]
+    return [*result, f"rules: {'changed' if proposal.state_update.rules is not None else 'the same'}"]
 
 
 def _binding(one: Binding, state: State) -> str:
     """What differs from the binding of the same object, if there was one."""
-    old = next((each for each in state.bindings.values() if (each.kind, each.id) == (one.kind, one.id)), None)
+    old = next((binding for binding in state.bindings.values() if (binding.kind, binding.id) == (one.kind, one.id)), None)
     if old is None:
         return _text_of(one)
     news = []
-    for each in dataclasses.fields(one):
-        before, after = getattr(old, each.name), getattr(one, each.name)
+    for field in dataclasses.fields(one):
+        before, after = getattr(old, field.name), getattr(one, field.name)
         if isinstance(after, Mapping):
             news += [
-                f"{each.name}.{name}={_text_of(after.get(name, UNSET))}"
+                f"{field.name}.{name}={_text_of(after.get(name, UNSET))}"
                 for name in {**before, **after}
                 if before.get(name) != after.get(name)
             ]
         elif before != after:
-            news.append(f"{each.name}={_text_of(after)}")
+            news.append(f"{field.name}={_text_of(after)}")
     return f"{one.address} {' '.join(news)}"
 
 
@@ -115,8 +117,8 @@ def _text_of(value: Any) -> str:
         case Address():
             return str(value)
         case _ if dataclasses.is_dataclass(value):
-            parts = [(each, getattr(value, each.name)) for each in dataclasses.fields(value)]
-            return "(" + " ".join(f"{each.name}={_text_of(part)}" for each, part in parts if not _plain(each, part)) + ")"
+            parts = [(field, getattr(value, field.name)) for field in dataclasses.fields(value)]
+            return "(" + " ".join(f"{entry.name}={_text_of(part)}" for entry, part in parts if not _plain(entry, part)) + ")"
         case Mapping():
             return "{" + ", ".join(f"{key}: {_text_of(part)}" for key, part in value.items()) + "}"
         case frozenset() | set():

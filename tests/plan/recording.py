@@ -64,16 +64,16 @@ class World:
     def set(self, id: str, **values: Any) -> None:
         """Let somebody else change an object, wherever it is shown."""
         for document in self.answers.values():
-            for one in _objects(document):
-                if one.get("id") == id:
-                    one.update(values)
+            for object in _objects(document):
+                if object.get("id") == id:
+                    object.update(values)
 
     def add(self, list: str, like: str, id: str, **values: Any) -> None:
         """Let somebody else make an object in a list, as a copy of one that is in it, and in that one's container where that shows it."""
-        new = {**copy.deepcopy(next(one for one in self.answers[list]["items"] if one["id"] == like)), "id": id, **values}
+        new = {**copy.deepcopy(next(member for member in self.answers[list]["items"] if member["id"] == like)), "id": id, **values}
         shown = [items for document in self.answers.values() for item in document.get("items", ()) for items in _lists(item)]
         for items in (self.answers[list]["items"], *shown):
-            if any(one["id"] == like for one in items):
+            if any(entry["id"] == like for entry in items):
                 items.append(copy.deepcopy(new))
         if "count" in self.answers[list]:
             self.answers[list]["count"] += 1
@@ -84,20 +84,20 @@ class World:
             if path.rsplit("/", 1)[-1] in ids or any(f"/{id}/" in path for id in ids):
                 del self.answers[path]
             elif "items" in document:
-                document["items"] = [one for one in document["items"] if (one.get("space") or one).get("id") not in ids]
+                document["items"] = [member for member in document["items"] if (member.get("space") or member).get("id") not in ids]
                 for items in (items for item in document["items"] for items in _lists(item)):
-                    items[:] = [one for one in items if one["id"] not in ids]
+                    items[:] = [entry for entry in items if entry["id"] not in ids]
                 document |= {"count": len(document["items"])} if "count" in document else {}
         self.hidden = (*self.hidden, *ids)
 
     def remembered(self) -> State:
         bindings = {}
-        for text, one in self.bindings.items():
-            place = one["place"] and Position(
-                Address.parse(one["place"]["parent"]) if one["place"]["parent"] else None, one["place"]["index"]
+        for text, binding in self.bindings.items():
+            place = binding["place"] and Position(
+                Address.parse(binding["place"]["parent"]) if binding["place"]["parent"] else None, binding["place"]["index"]
             )
             address = Address.parse(text)
-            bindings[address] = Binding(address, **{**one, "origin": Origin(one["origin"]), "place": place})
+            bindings[address] = Binding(address, **{**binding, "origin": Origin(binding["origin"]), "place": place})
         return State("lineage", 7, bindings, **self.state)
 
     def read(self, desired: Desired, state: State) -> Actual:
@@ -114,12 +114,14 @@ class World:
 
 def _objects(value: Any) -> list[dict[str, Any]]:
     below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return ([value] if isinstance(value, dict) else []) + [one for part in below for one in _objects(part)]
+    return ([value] if isinstance(value, dict) else []) + [object for part in below for object in _objects(part)]
 
 
 def _lists(item: dict[str, Any]) -> Iterator[list[Any]]:
     """The lists of objects in an item."""
-    yield from (value for value in item.values() if isinstance(value, list) and all(isinstance(one, dict) and "id" in one for one in value))
+    yield from (
+        value for value in item.values() if isinstance(value, list) and all(isinstance(entry, dict) and "id" in entry for entry in value)
+    )
 
 
 def recorded_again(root: Path) -> str:
@@ -129,14 +131,15 @@ def recorded_again(root: Path) -> str:
     kept = record(org)
     bindings = {
         str(address): {
-            "kind": one.kind, "id": one.id, "origin": str(one.origin), "sent": dict(one.sent), "seen": dict(one.seen),
-            "protected": one.protected, "place": {"parent": str(one.place.parent or ""), "index": one.place.index} if one.place else None,
+            "kind": entry.kind, "id": entry.id, "origin": str(entry.origin), "sent": dict(entry.sent), "seen": dict(entry.seen),
+            "protected": entry.protected,
+            "place": {"parent": str(entry.place.parent or ""), "index": entry.place.index} if entry.place else None,
         }
-        for address, one in sorted(kept.state.bindings.items())
+        for address, entry in sorted(kept.state.bindings.items())
     }  # fmt: skip
     answers = {path: json.loads(body) for path, (_, body) in sorted(kept.answers.items())}
     text = json.dumps({"answers": answers, "bindings": bindings}, indent=1, ensure_ascii=False)
-    for address, one in kept.state.bindings.items():
-        if address.container is not None and bare(one.id) not in ("spc_blank", "usr_ada", "usr_linus"):
-            text = text.replace(one.id, "-".join(str(address).split("/")[1:]))
+    for address, binding in kept.state.bindings.items():
+        if address.container is not None and bare(binding.id) not in ("spc_blank", "usr_ada", "usr_linus"):
+            text = text.replace(binding.id, "-".join(str(address).split("/")[1:]))
     return text + "\n"

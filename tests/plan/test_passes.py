@@ -6,13 +6,13 @@ from typing import Final
 
 import pytest
 
+from reconciler.address import Address
 from reconciler.plan import PASSES, planner
 from reconciler.plan.drafts.undeclared import undeclared
 from reconciler.plan.passes.contents import contents
-from reconciler.plan.passes.last_admin import last_admin
+from reconciler.plan.passes.prerequisites import last_admin, required_kinds
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
-from reconciler.plan.passes.required_kinds import required_kinds
-from reconciler.plan.world import Decisions, Pass, World
+from reconciler.plan.world import Decisions, Pass, Worklist, World
 from tests.plan.book import BOOK, page_text, pages_of
 from tests.plan.edits import Page
 from tests.plan.pages import PAGES
@@ -66,3 +66,28 @@ def test_a_pass_returns_its_decisions_and_changes_none(monkeypatch: pytest.Monke
 def some_pages() -> list[Page]:
     """Those of which the book says most, and others spread over it."""
     return [*sorted(PAGES, key=lambda page: -len(KEPT[page.name]))[: tries(10, 4)], *PAGES[:: stride(40)]]
+
+
+# -- what a pass looks at again ----------------------------------------------------------------------------------------------------
+
+
+def looked_at(order: str, again: dict[str, str]) -> str:
+    """The keys in the order in which they are looked at. `again`: what each adds when it is looked at first."""
+    worklist, seen, left = Worklist(Address((key,)) for key in order), "", dict(again)
+    for address in worklist:
+        seen += str(address)
+        for key in left.pop(str(address), ""):
+            worklist.add(Address((key,)))
+    return seen
+
+
+def test_what_is_still_to_come_is_looked_at_once() -> None:
+    assert looked_at("abc", {"a": "bc"}) == "abc"
+
+
+def test_what_is_over_comes_again_in_the_next_round_in_the_same_order() -> None:
+    assert looked_at("abcd", {"c": "b", "d": "a"}) == "abcdab"
+
+
+def test_what_is_added_twice_in_a_round_comes_again_once() -> None:
+    assert looked_at("abc", {"b": "a", "c": "a"}) == "abca"

@@ -1,4 +1,8 @@
-"""What differs between a declared resource and its object, and what can be done about each difference. Pure."""
+"""What happens to one declared resource: what can be done about each difference from its object, or how it is created. Pure.
+
+A difference is sent, noted, or refused; if no request can correct it on an existing object, the object is replaced where people allowed
+that. A replacement keeps the values that the YAML does not manage, as far as a request can write them.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,17 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from reconciler.address import Address, bare
-from reconciler.model import Blocked, Origin
+from reconciler.model import Actual, Blocked, Cause, Observed, Origin
 from reconciler.model.codec import unresolved_addresses
-from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
-from reconciler.plan.drafts.new import draft_create, draft_replacement, without
-from reconciler.plan.drafts.undeclared import pruned_later
+from reconciler.plan.decisions import Adopt, Create, Draft, Keep, Replace, Restore, Transfer
+from reconciler.plan.drafts.undeclared import left_behind, pruned_later
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences, with_note
 from reconciler.plan.matching.earlier_runs import last_moment, left_over, span, window
 from reconciler.plan.matching.identity import is_other, other
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import World
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Verb
+from reconciler.text.suggest import a
 
 Choices = Mapping[tuple[str, str], Mapping[str, str]]
 """Which child carries a flag now: (parent's kind, parent's id) -> choice field -> child's id."""
@@ -41,7 +46,11 @@ class DraftFacts:
 
     @classmethod
     def of(cls, world: World, matches: Matches, choices: Choices, settled: Mapping[Address, str]) -> DraftFacts:
-        tracked = {address: binding.id for address in matches.unknown if (binding := matches.binding(address)) is not None}
+        tracked = {
+            address: binding.id
+            for address, match in matches.items()
+            if match.unknown is not None and (binding := matches.binding(address)) is not None
+        }
         return cls(
             world,
             matches,
@@ -97,7 +106,7 @@ def _without_ignored(draft: Draft) -> Draft:
 def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft with its intent, and the reason for it where that is not obvious."""
     matches, address = facts.matches, draft.address
-    if address in matches.adopted and not draft.is_restored:
+    if matches[address].adopted and not draft.is_restored:
         came_late = (draft.kind.name, draft.id) in matches.late
         usual = "created by a late request of an earlier run" if came_late else "exists and is unmanaged"
         return _recreated(facts, replace(draft, purpose=Adopt(), reason=usual))
@@ -117,13 +126,13 @@ def _transfer(facts: DraftFacts, draft: Draft) -> Transfer:
     origin, inside = facts.matches.former.origin(draft.address), draft.kind.inside
     assert origin is not None
     assert draft.observed is not None
-    held = draft.kind.fields[inside.name].value_in(draft.observed.raw) if inside is not None else None
-    return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None)
+    node = draft.kind.fields[inside.name].value_in(draft.observed.raw) if inside is not None else None
+    return Transfer(origin, str(facts.matches[draft.address].transfers), node if isinstance(node, str) else None)
 
 
 def _recreated(facts: DraftFacts, draft: Draft) -> Draft:
     """The draft with a note that people created the object in place of the tracked one, and until when that one can be restored."""
-    former, actual = facts.matches.recreated.get(draft.address), facts.world.actual
+    former, actual = facts.matches[draft.address].recreated, facts.world.actual
     if former is None:
         return draft
     reason, old = "was deleted and created again outside Reconciler", actual.find(draft.kind.name, former)
@@ -184,10 +193,10 @@ def _without_field(draft: Draft, difference: FieldDifference, reason: str, remed
 
 def _unread(facts: DraftFacts, draft: Draft, difference: FieldDifference) -> str | None:
     """What could not be read of the objects that a field refers to; None where all was read."""
-    unknown, field = facts.matches.unknown, difference.field
-    referred = next((address for address in unresolved_addresses(draft.declared.values.get(field.name)) if address in unknown), None)
-    if referred is not None:
-        return f"{referred} could not be read: {unknown[referred]}"
+    field = difference.field
+    for referred in unresolved_addresses(draft.declared.values.get(field.name)):
+        if facts.matches[referred].unknown is not None:
+            return f"{referred} could not be read: {facts.matches[referred].unknown}"
     to, within = field.to or "", draft.observed.within.values() if draft.observed is not None else ()
     if field.container and isinstance(difference.before, str) and facts.world.actual.find(to, difference.before) is None:
         reason = next((facts.unread[to, scope] for scope in (None, *within) if (to, scope) in facts.unread), None)
@@ -204,3 +213,96 @@ def _refusal(draft: Draft, difference: FieldDifference, correction: Correction) 
     values = "its value" if field.sensitive else f"{before} -> {field.shown(difference.after)}"
     remedy = "remove the line" if field.sensitive else f"write {field.name}: {before}, or remove the line"
     return f"{field.name} cannot be changed on an existing {draft.kind.name} ({values})", remedy
+
+
+# -- creates and replacements ------------------------------------------------------------------------------------------------------
+
+
+def draft_create(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
+    """The draft of a resource without an object, blocked where it cannot be created. `gone`: its object was deleted outside Reconciler."""
+    kind, address, first = draft.kind, draft.address, draft.kind.first
+    if "create" not in kind.api:
+        return draft.block(
+            f"no longer exists, and {a(kind.name)} cannot be created",
+            f"stop managing it: reconciler state forget {address:sh}",
+            id="RC-cannot-be-created",
+        )
+    if gone and kind.deleted_at is not None and not may_replace:
+        reason = "was deleted outside Reconciler and can no longer be restored: its content is lost"
+        return draft.block(reason, f"to recreate it: --allow-replace {address:sh}", id="RC-replacement-needs-consent")
+    seed = kind.api["create"].copies
+    if seed is not None and draft.wants.get(seed, UNSET) is UNSET:
+        reason = f"does not exist, and the service creates {a(kind.name)} only as a copy of another"
+        return draft.block(reason, f"write {seed}: KEY, or the id of an existing one", id="RC-nothing-to-copy")
+    if first is not None and draft.wants.get(first.name, UNSET) is UNSET:
+        return draft.block(f"cannot be created without a first {first.to}", f"give it one {first.to}", id="RC-first-part-missing")
+    lacking = without(draft, draft.kind.api["create"])
+    if lacking is not None:
+        return draft.block(*lacking, id="RC-sent-together")
+    return replace(draft, purpose=Create(), reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft))
+
+
+def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:
+    """Why a request that replaces the whole object is not sent, and what to do; None where it may be sent."""
+    names = [name for name in verb.whole if draft.wants.get(name, UNSET) is UNSET]
+    if not names:
+        return None
+    lost = f"the request replaces the whole {draft.kind.name}, and the service never shows {' and '.join(names)}"
+    return f"cannot be sent without {' and '.join(names)}: {lost}", f"write {' and '.join(names)}"
+
+
+def draft_replacement(draft: Draft, actual: Actual, id: str) -> Draft:
+    """The draft of the resource that replaces the object `id`, with the values that the YAML does not manage."""
+    old = actual.find(draft.kind.name, id)
+    assert old is not None
+    values, lost = _carried_over(draft.kind, old, dict(draft.wants), actual)
+    draft = replace(draft, purpose=Replace(old), observed=None, id=None, wants={**draft.wants, **values})
+    parts = [f"{'keeps' if names is values else 'loses'} {', '.join(names)}" for names in (values, lost) if names]
+    reason = (" and ".join(parts) + left_behind(actual, draft.kind, old)).removeprefix("; ")
+    return replace(draft, differences=_from_nothing(draft), reason=reason)
+
+
+def _carried_over(kind: Kind, old: Observed, wants: dict[str, object], actual: Actual) -> tuple[dict[str, object], tuple[str, ...]]:
+    """The values that the new object gets in addition to the declared ones, and the names of the fields that are lost.
+
+    `wants`: the declared values, in the request form. A value that the YAML does not manage is kept where a request can write it, unless it
+    must be unique among siblings and a sibling has it.
+    """
+    values: dict[str, object] = {}
+    lost: list[str] = []
+    for name, field in kind.fields.items():
+        value = old.values.get(name, UNSET)
+        if field.role is not FieldRole.VALUE or wants.get(name, UNSET) is not UNSET or value in (UNSET, None, ""):
+            continue
+        if value == (field.usual(old.raw) if callable(field.usual) else field.usual):
+            continue  # the service sets it again by itself
+        if field.on and not field.sensitive and not field.hosted and not (field.unique and _is_taken(kind, old, wants, actual, field)):
+            values[name] = value
+        else:
+            lost.append(name)
+    return values, tuple(lost)
+
+
+def _is_taken(kind: Kind, old: Observed, wants: dict[str, object], actual: Actual, field: Field) -> bool:
+    """Whether another object has the value in the location of the new one."""
+    inside = kind.inside
+    return any(
+        observed.values.get(field.name) == old.values.get(field.name)
+        and observed.within == old.within
+        and (inside is None or observed.values.get(inside.name) == wants.get(inside.name))
+        for observed in actual.objects.get(kind.name, {}).values()
+        if observed.id != old.id
+    )
+
+
+def _from_nothing(draft: Draft) -> tuple[FieldDifference, ...]:
+    """Every declared field of an object to create, as a difference from UNSET; values that the service sets by itself are left out."""
+    differences = []
+    for name, field in draft.kind.fields.items():
+        value = draft.wants.get(name, UNSET)
+        if value is UNSET or not field.compared:
+            continue
+        if (field.container and value is None) or (field.one_way and not value) or (not field.on and field.role is not FieldRole.MEMBER):
+            continue
+        differences.append(FieldDifference(field, UNSET, value, Cause.YOURS))
+    return tuple(differences)

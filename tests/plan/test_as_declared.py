@@ -14,7 +14,7 @@ import pytest
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Plan
 from reconciler.plan import plan
-from reconciler.plan.offline.as_declared import as_declared
+from reconciler.plan.offline import as_declared
 from tests.harness import ORGANIZATION
 from tests.plan.book import declared
 from tests.plan.edits import Page, Tree
@@ -42,26 +42,26 @@ SERVICE_KNOWS: Final = {
 
 
 def project(tree: Tree, **top: Any) -> Desired:
-    words = {
+    project = {
         "version": 1, "project": "test", "service": {"member": "ada@acme.example"}, "protect": [],
         "defaults": {"space": {"duplicateOf": "blank"}}, **top,
     }  # fmt: skip
-    return declared(json.dumps({**words, "organizations": {"acme": {"id": ORGANIZATION, **tree}}}, indent=1, ensure_ascii=False))
+    return declared(json.dumps({**project, "organizations": {"acme": {"id": ORGANIZATION, **tree}}}, indent=1, ensure_ascii=False))
 
 
-def says(made: Plan) -> dict[str, Any]:
+def says(plan: Plan) -> dict[str, Any]:
     """What people decide by: what happens to what, what opens, which URLs break, and what is blocked. No ids."""
-    replaced = {str(change.address) for change in made.changes if "replace" in {action.value for action in change.actions}}
+    replaced = {str(change.address) for change in plan.changes if "replace" in {action.value for action in change.actions}}
     return {
-        "changes": {str(change.address): sorted(action.value for action in change.actions) for change in made.changes},
+        "changes": {str(change.address): sorted(action.value for action in change.actions) for change in plan.changes},
         "fields": {
             str(change.address): sorted(delta.name for delta in change.fields if not delta.note)
-            for change in made.changes
+            for change in plan.changes
             if str(change.address) not in replaced
         },
-        "exposures": len(made.exposures),
-        "broken": sorted(str(url.address) for url in made.broken),
-        "blocked": sorted(str(blocked.address) for blocked in made.blocked),
+        "exposures": len(plan.exposures),
+        "broken": sorted(str(url.address) for url in plan.broken),
+        "blocked": sorted(str(blocked.address) for blocked in plan.blocked),
     }
 
 
@@ -90,5 +90,5 @@ def test_files_alone_say_what_the_service_would_say(page: Page) -> None:
 
 def test_what_is_applied_twice_changes_nothing() -> None:
     before = project(organization())
-    made = plan(kinds(), before, *as_declared(kinds(), before, before))
-    assert (made.changes, made.steps, made.exposures, made.questions) == ((), (), (), frozenset())
+    proposal = plan(kinds(), before, *as_declared(kinds(), before, before))
+    assert (proposal.changes, proposal.steps, proposal.exposures, proposal.questions) == ((), (), (), frozenset())
