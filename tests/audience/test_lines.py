@@ -19,7 +19,8 @@ from reconciler.model import Consent, Plan
 from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, VISITORS
 from tests.audience.moments import LEVELS, Readers, Watched
 from tests.audience.proof import RUNS_MAX
-from tests.audience.worlds import conditions, edited, world
+from tests.audience.worlds import conditions, edited
+from tests.organizations import with_readers
 
 ADDRESS = "anyone-with-the-address"
 CLASSES = {
@@ -129,7 +130,7 @@ RULES: tuple[Rule, ...] = (is_a_share_link, is_a_level_of_members, is_a_conditio
 def runs(root: Path, seed: int, changes: int) -> Iterator[Run]:
     """Every run of a random edit of a random organization, until nothing is left to do."""
     chance = random.Random(seed)
-    first = world(chance)
+    first = with_readers(chance)
     second = edited(first, chance, changes)
     org = Watched(root)
     org.asked = conditions(first, second)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.audience.moments import Watched
 from tests.audience.proof import RUNS, Proof
-from tests.audience.worlds import CONDITIONS, Tree
+from tests.organizations import CONDITIONS, Tree
 from tests.proofs import spread
 
 STAFF, PARTNER, _ = CONDITIONS

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.metamorphic.canonical import differences
 from tests.metamorphic.laboratory import laboratory
-from tests.metamorphic.organizations import Tree, organizations, pairs
 from tests.metamorphic.relation import relation
+from tests.organizations import Tree, organizations, pairs
 from tests.reliability.world import Image
 
 CUTS = 2  # moments of an apply at which the state is lost

@@ -9,24 +9,11 @@ from typing import Any
 import yaml
 
 from reconciler.model import Outcome, Plan, StepStatus
-from tests.harness import ORGANIZATION, SEED, Org
-
-BETA = "org_beta"
-GAMMA = "org_gamma"
-
-TWO_SEED: dict[str, Any] = {
-    **SEED,
-    "organizations": [*SEED["organizations"], {"id": BETA, "title": "Beta"}],
-    "members": [*SEED["members"], {**SEED["members"][0], "organization": BETA}],
-    "spaces": [*SEED["spaces"], {"organization": BETA, "id": "spc_base", "title": "Base", "parent": None}],
-}
-
-THREE_SEED: dict[str, Any] = {
-    **TWO_SEED,
-    "organizations": [*TWO_SEED["organizations"], {"id": GAMMA, "title": "Gamma"}],
-    "members": [*TWO_SEED["members"], {**SEED["members"][0], "organization": GAMMA}],
-    "spaces": [*TWO_SEED["spaces"], {"organization": GAMMA, "id": "spc_plain", "title": "Plain", "parent": None}],
-}
+from tests.harness import Org
+from tests.organizations import BETA as BETA
+from tests.organizations import THREE_SEED as THREE_SEED
+from tests.organizations import TWO_SEED as TWO_SEED
+from tests.organizations import project
 
 Tree = list[dict[str, Any]]
 
@@ -36,22 +23,14 @@ def document(acme: Tree, beta: Tree, *moved: tuple[str, str], **top: Any) -> str
 
     `gamma`: the content of a third one."""
     gamma: Tree | None = top.pop("gamma", None)
-    third = {"id": GAMMA, "content": [{"space": "plain", "id": "spc_plain", "title": "Plain"}, *(gamma or [])]}
-    more = {"acme": top.pop("acme_more", {}), "beta": top.pop("beta_more", {})}
-    made = {
-        "version": 1,
-        "project": "test",
-        "service": {"member": "ada@acme.example"},
-        "guards": {"maxDelete": {"percent": 100, "atLeast": 1000}},
-        **({"moved": [{"from": old, "to": new} for old, new in moved]} if moved else {}),
-        **top,
-        "organizations": {
-            "acme": {"id": ORGANIZATION, "content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, *acme], **more["acme"]},
-            "beta": {"id": BETA, "content": [{"space": "base", "id": "spc_base", "title": "Base"}, *beta], **more["beta"]},
-            **({"gamma": third} if gamma is not None else {}),
-        },
+    third = {"gamma": {"content": [{"space": "plain", "id": "spc_plain", "title": "Plain"}, *(gamma or [])]}}
+    organizations = {
+        "acme": {"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, *acme], **top.pop("acme_more", {})},
+        "beta": {"content": [{"space": "base", "id": "spc_base", "title": "Base"}, *beta], **top.pop("beta_more", {})},
+        **(third if gamma is not None else {}),
     }
-    return yaml.safe_dump(made, allow_unicode=True, sort_keys=False)
+    defaults = {"protect": None, "defaults": None}
+    return yaml.safe_dump(project(organizations, moved=moved, **defaults | top), allow_unicode=True, sort_keys=False)
 
 
 class Two(Org):
