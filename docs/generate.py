@@ -40,7 +40,6 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "documents.md": documents.page,
     "exit-codes.md": exit_codes,
     "problems.md": problems.page,
-    **problems.areas(),
 }
 
 

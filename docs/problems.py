@@ -1,12 +1,10 @@
-"""The list of all causes, from their pages, and the pages themselves, which are in the package so that `explain` can print them."""
+"""The list of all causes, from their pages, which are in the package so that `explain` can print them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
 from itertools import groupby
 
-from reconciler.text.pages import FOLDER, pages
+from reconciler.text.pages import pages
 
 INTRO = """\
 # Causes of errors
@@ -22,11 +20,6 @@ def page() -> str:
     """Every cause with its summary, by area."""
     parts = [INTRO]
     for area, causes in groupby(pages().values(), key=lambda cause: cause.area):
-        rows = "\n".join(f"| [{cause.id}](problems/{area}.md#{cause.id.lower()}) | {cause.summary} |" for cause in causes)
+        rows = "\n".join(f"| [{cause.id}](../../reconciler/problems/{area}.md#{cause.id.lower()}) | {cause.summary} |" for cause in causes)
         parts.append(f"## {area.replace('-', ' ').capitalize()}\n\n| id | cause |\n|---|---|\n{rows}\n")
     return "\n".join(parts)
-
-
-def areas() -> Mapping[str, Callable[[], str]]:
-    """The pages of each area, by the name of their file below docs/reference."""
-    return {f"problems/{file.name}": partial(file.read_text, encoding="utf-8") for file in sorted(FOLDER.glob("*.md"))}

@@ -1,16 +1,20 @@
-"""What the site (`mkdocs.yml`) adds to MkDocs: pages of the repository's root, links to its files, folders in the navigation."""
+"""What the site (`mkdocs.yml`) adds to MkDocs: pages outside docs/, links to files of the repository, folders in the navigation."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
-MOVED: Final = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-"""Pages of the repository's root, and what they are called on the site."""
+CAUSES: Final = ROOT / "reconciler" / "problems"
+MOVED: Final = {
+    "README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
+    **{f"reconciler/problems/{page.name}": f"reference/problems/{page.name}" for page in sorted(CAUSES.glob("*.md"))},
+}  # fmt: skip
+"""Pages outside docs/, and what they are called on the site: those of the root, and those that `reconciler explain` prints."""
 
 SHOWN: Final = ("examples/", "schemas/")
 """Folders whose files are part of the site if a page links to them."""
@@ -30,8 +34,9 @@ def _expanded(entries: list[Any]) -> Iterator[Any]:
     for entry in entries:
         match entry:
             case str() if "*" in entry:
-                pages = sorted((ROOT / "docs").glob(entry), key=lambda path: path.read_text(encoding="utf-8").partition("\n")[0])
-                yield from (str(path.relative_to(ROOT / "docs")) for path in pages)
+                names = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob(entry)]
+                names += [name for name in MOVED.values() if PurePath(name).match(entry)]
+                yield from sorted(names, key=lambda name: (ROOT / _source(name)).read_text(encoding="utf-8").partition("\n")[0])
             case dict():
                 yield {title: list(_expanded(inner)) if isinstance(inner, list) else inner for title, inner in entry.items()}
             case _:
@@ -39,7 +44,7 @@ def _expanded(entries: list[Any]) -> Iterator[Any]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages of the repository's root, and the examples and schemas that a page links to."""
+    """Add the pages outside docs/, and the examples and schemas that a page links to."""
     from mkdocs.structure.files import File
 
     for source, name in MOVED.items():

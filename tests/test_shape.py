@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PARAMETERS, LINES, FILES = 7, 450, 15
+PARAMETERS, LINES, FILES = 10, 600, 25
 WORDS_OF_A_DECLARATION = {"field", "__init_subclass__"}
 ONE_FILE_A_THING = {"reconciler/kinds", "reconciler/cli/commands", "reconciler/report"}
 """Folders with one file for each kind, command or format; the sandbox has one for each subject of the service."""
@@ -35,7 +35,7 @@ def definitions() -> dict[Path, list[ast.AST]]:
     return {path: [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)] for path in modules()}
 
 
-def test_no_function_has_more_than_seven_parameters() -> None:
+def test_no_function_has_more_than_ten_parameters() -> None:
     many = [
         f"{path.relative_to(ROOT)}: {node.name} has {parameters(node)}"
         for path, nodes in definitions().items()
@@ -46,12 +46,12 @@ def test_no_function_has_more_than_seven_parameters() -> None:
     assert many == []
 
 
-def test_no_module_is_longer_than_450_lines() -> None:
+def test_no_module_is_longer_than_600_lines() -> None:
     long = [str(path.relative_to(ROOT)) for path in modules() if len(path.read_text(encoding="utf-8").splitlines()) > LINES]
     assert long == []
 
 
-def test_no_folder_has_more_than_fifteen_modules() -> None:
+def test_no_folder_has_more_than_25_modules() -> None:
     folders = {path.parent for path in modules()}
     full = {str(folder.relative_to(ROOT)): len([*folder.glob("*.py")]) for folder in folders}
     assert {name: count for name, count in full.items() if count > FILES and name not in ONE_FILE_A_THING} == {}

@@ -36,8 +36,10 @@ class Answers:
         state = task.journal.state()
         self.bindings: dict[Address, Binding] = {**state.bindings, **plan.state_update.bind}
         self.carried = plan.state_update.carried
-        self.turns = {step.address: turn for turn, step in enumerate(step for step in plan.steps if step.verb == "transfer")}
+        self.transfer_order = {step.address: turn for turn, step in enumerate(step for step in plan.steps if step.verb == "transfer")}
         self.ids = dict(identify(kinds, desired, state, actual).ids)
+        # An address that is created or replaced has no id until its own create is answered; a step that needs it must not
+        # use that of the old object.
         for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):
             self.ids.pop(change, None)
         self.known = {name: frozenset(actual.objects.get(name, {})) for name in kinds}
@@ -62,6 +64,7 @@ class Answers:
         shown = self.kinds[other] if other else kind
         if isinstance(answer.body, Mapping) and answer.body and not is_kind(shown, answer.body):
             what = str(answer.body.get("type", answer.body.get("result", "something else")))
+            # Proxies and login pages answer 200 too. What is not the object does not prove that anything was written.
             message = f"the service answered {answer.status} with {what!r} instead of the {shown.name}"
             self.group.settle(IntentEnding(intent.id, "failed", message))
             return StepResult(step, StepStatus.FAILED, message, id="RC-response-unusable")
@@ -83,7 +86,8 @@ class Answers:
         leaving = {new: self.bindings.pop(old) for old, new in step.renames.items() if old in self.bindings}
         for new, old in leaving.items():
             self.bindings[new] = self.carried.get(new) or renamed(old, step.renames)
-        for new in self.turns.keys() & leaving.keys():  # after all have their places
+        # After the loop above, because the position of one transferred object depends on where the others are.
+        for new in self.transfer_order.keys() & leaving.keys():  # after all have their places
             self.bindings[new] = replace(self.bindings[new], place=self._end(new))
         bind = tuple(self.bindings[new] for new in sorted(leaving))
         top = {kind.inside.name: None} if kind.inside is not None else {}
@@ -96,9 +100,9 @@ class Answers:
         A run that continues this one must see the same order: otherwise it moves other siblings, and the resulting order is undefined.
         """
         root = str(address.root)
-        there = [binding.place for at, binding in self.bindings.items() if at not in self.turns]
-        known = [place.index for place in there if place is not None and place.parent == root]
-        return SiblingPlace(root, max(known, default=-1) + 1 + self.turns[address])
+        places = [binding.place for at, binding in self.bindings.items() if at not in self.transfer_order]
+        known = [place.index for place in places if place is not None and place.parent == root]
+        return SiblingPlace(root, max(known, default=-1) + 1 + self.transfer_order[address])
 
     def _on_update(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> StepResult:
         old, id = self.bindings[step.address], str(intent.target)
@@ -114,6 +118,8 @@ class Answers:
         self._unseen(step.address, kind, set(writes) - set(kept))
         self._note_altered(step.address, kind, writes, kept)
         before = {name: value for name, value in old.seen.items() if name not in writes}
+        # A PATCH may have to repeat fields that the YAML does not manage (`always`); what was only repeated is not remembered
+        # as sent, or leaving it out of the files would look like a removal.
         declared = managed(self.desired, step.address, writes)
         binding = replace(old, sent={**old.sent, **kind.stored(declared, id)}, seen={**before, **kind.stored(kept, id)})
         self.bindings[step.address] = binding
@@ -140,6 +146,7 @@ class Answers:
         if (elsewhere := self._elsewhere(kind, step.address, raw)) is not None:
             self.group.settle(IntentEnding(intent.id, "failed", elsewhere))
             return StepResult(step, StepStatus.FAILED, elsewhere, id="RC-created-elsewhere")
+        # It exists now, whatever the service did not take: it is tracked first, and reported as failed after that.
         refused = not_taken(kind, writes, {name: kind.fields[name].value_in(raw) for name in writes})
         taken = {name: value for name, value in writes.items() if name not in refused}
         item = self._observed(kind, step.address, raw)
@@ -150,6 +157,8 @@ class Answers:
         after = {step.address: non_sensitive(kind, item.values)}
         self._track(binding, item)
         for name, at, child in step.brings:
+            # The service created these as well (the first variant of a section): they are tracked, or the next plan would see
+            # unmanaged objects in its own section.
             for part in parts(raw, at)[:1]:
                 if is_kind(self.kinds[name], part):
                     inner = self._observed(self.kinds[name], child, part)

@@ -58,6 +58,7 @@ class Detours:
     def _giving_up(self, step: Step, kind: Kind, field: Field, name: str) -> Iterator[tuple[Step, Observed]]:
         """The steps of this run that are still to change the name that a step needs, or delete its object; each with the object."""
         for other in self.steps:
+            # A step that was started may have given the name up already, or may do so at this moment.
             gives = other.kind == step.kind and other.id not in self.begun and (other.verb == "delete" or field.name in other.writes)
             if not gives or other.address == step.address or other.address.container != step.address.container:
                 continue

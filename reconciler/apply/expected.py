@@ -121,6 +121,7 @@ class Expectations:
         old = self.find(kind.name, id)
         if old is None:
             return
+        # `loose`: fields whose value no answer showed since they were written. Whatever a reading shows is their value.
         unknown = self.loose[(kind.name, id)]
         for name in names:
             field, value = kind.fields[name], now.values.get(name, UNSET)
@@ -138,6 +139,7 @@ class Expectations:
 
     def _follows(self, kind: Kind, old: Observed, field: Field, expected: Any) -> bool:
         """Whether the service changes the field because of this run: it named a deleted object, or its object was rearranged."""
+        # A reference to an object that this run deleted is cleared by the service, which is nobody's edit.
         if any(text in self.simulation.removed for text in ids_in(expected) if expected is not UNSET):
             return True
         return (field.container or field.unique) and (kind.name, old.within.get(kind.within or "", "")) in self.reshaped
@@ -177,5 +179,6 @@ def _elsewhere(now: Siblings[str], known: Siblings[str]) -> Iterator[str]:
     for left, right in zip((id for id in now if id in known), (id for id in known if id in now), strict=True):
         if left != right or ahead:
             yield left
+        # Where both lists have shown the same siblings so far, the next one is in its place whatever happened before it.
         ahead ^= {left}
         ahead ^= {right}

@@ -65,6 +65,8 @@ class _ObjectSurvey(Survey):
                 wave += self._siblings(group, ordered)
         for (name, outer), some in several.items():
             kind = self.kinds[name]
+            # One list of everything may have fewer pages than the lists of many small containers; what will be asked for soon
+            # counts too, because the same list would show it.
             pages = _pages_of(self.simulation.count(name, str(kind.within), outer))
             alone = sum(min(len(group), self._pages(kind, group[0]) or len(group)) for group in some)
             everything = self._everything(kind, some[0][0]) if pages < alone + self.soon else []

@@ -1,16 +1,32 @@
-"""Guard reads: a run does not overwrite edits that others make on the service meanwhile.
+r"""Guard reads: a run does not overwrite edits that others make on the service meanwhile.
 
-Before a request on an object that was last read more than some seconds ago, it is read again, together with the others that are sent
-next and with whatever else the same lists show. Before a delete or a transfer, the object and its contents are read whatever their age;
-before a transfer, so are the container that it leaves and the one that gets it. What decides who can read something, and the admins who
-remain after a demotion, are read again like the object itself. While it reads, nothing is written.
+The premise: a plan is a promise about the objects that people saw when they consented. An apply of thousands of requests lasts minutes, in
+which other people work on the same organization, and the service has no conditional request (no ETag, no If-Match). What remains is to
+look right before writing, and to write only if the object is still as this run expects it: as the plan read it, with what the run itself
+has written since (`expected`).
+
+    steps that may start      one gate, one reading for all who wait          sending
+    ------------------        ----------------------------------------        -------
+    A  -----------\           nothing is in flight (_quiet)                   A ->
+    B  ------------> _gate -> read A, B, C and what the same lists show  ->   B ->
+    C  -----------/           judge each: unchanged? stale? unread?           C: stale, not sent
+
+Three rules decide how much is read, because a request for each step would double the run:
+
+- An object that was read less than `fresh` seconds ago needs no reading. Steps that wait at the same time share one, and a list that shows
+  more than was asked for refreshes everything in it.
+- While it reads, nothing is written, or the reading could show a state between two of our own requests, and accuse somebody of it.
+- What cannot be taken back is read whatever its age: the contents of an object before a delete or a transfer, the two containers of a
+  transfer, what decides who can read something (`gates`), and the admins who remain after a demotion (`relies`).
+
+A window remains between the reading and the request. docs/reliability.md says which edits can still be overwritten in it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import ChainMap
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import islice
@@ -42,6 +58,8 @@ class Preconditions:
         self.expected, self.ids, self.fresh, self.halt = answers.expected, answers.ids, task.options.fresh, halt
         self.settle = task.options.settle
         plan = task.plan
+
+        # What the plan writes, from which follows which fields of an object are this run's business.
         self._writes: dict[Address, set[str]] = {}
         self._moved: set[Address] = set()
         written: dict[Key, Address] = {}
@@ -51,24 +69,35 @@ class Preconditions:
                 written[step.kind, step.target] = step.address
             if step.verb == "move":
                 self._moved.add(step.address)
-        self._addresses = ChainMap(answers.addresses, written)  # of what this run writes
-        self._begun = self.reader.monotonic()
-        self._door = asyncio.Lock()
+        # Objects that this run creates get their ids while it runs, so their addresses are looked up in the answers, not copied.
+        self._addresses = ChainMap(answers.addresses, written)
+
+        # The gate. Whoever holds it reads for all who wait; it opens only while nothing is being sent.
+        self._gate = asyncio.Lock()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
         self._waiting: dict[int, Step] = {}
-        self._under_way, self._passed, self._steps = 0, 0, len(plan.steps)
-        self._calm = asyncio.Event()
-        self._calm.set()
+        self._sending = 0
+
+        # The pace of the run, from which follows how many of the next steps a reading should serve.
+        self._started_at = self.reader.monotonic()
+        self._admitted, self._steps = 0, len(plan.steps)
+        self._deletes_to_come = {step.id: step for step in plan.steps if step.verb == "delete" and self._takes_contents(step)}
+
+        # What the readings showed, with the reason in the words of the outcome. An object that is read again and is as expected
+        # leaves `_unread` and the two below it, but never `_stale`: an edit that was undone in the meantime was still an edit.
         self._stale: dict[Key, str] = {}
         self._unread: dict[Key, str] = {}
-        self._chosen_at: dict[Key, float] = {}
-        self._gone: set[Key] = set()
-        self._wider: dict[Key, str] = {}
-        self._lost: dict[Key, str] = {}
-        taking = (step for step in plan.steps if step.verb == "delete" and self._takes_contents(step))
-        self._deletes = {step.id: step for step in taking}  # those that did not pass yet
-        self._emptied: dict[int, Refusal | None] = {}
-        self._outdated: set[int] = set()
-        self._emptied_at: dict[int, float] = {}
+        self._readers_grew: dict[Key, str] = {}
+        self._relied_changed: dict[Key, str] = {}
+        self._deleted: set[Key] = set()
+
+        # Answers that lists do not give as a side effect: which child is the default, and what an object contains.
+        self._choices_read_at: dict[Key, float] = {}
+        self._contents_read_at: dict[int, float] = {}
+        self._contents_verdict: dict[int, Refusal | None] = {}
+        # Steps whose last reading lacked only what this run has written: the service reads from a replica that is behind.
+        self._lagging: set[int] = set()
 
     @asynccontextmanager
     async def passing(self, step: Step) -> AsyncIterator[Refusal | None]:
@@ -77,27 +106,28 @@ class Preconditions:
         try:
             yield refusal
         finally:
-            self._under_way -= 1
-            if not self._under_way:
-                self._calm.set()
+            self._sending -= 1
+            if not self._sending:
+                self._quiet.set()
 
     async def _admit(self, step: Step) -> Refusal | None:
         self._waiting[step.id] = step
         try:
-            await asyncio.sleep(0)  # so that all steps that were started together wait here together
-            async with self._door:
+            # One turn of the loop, so that all steps that were started together are in `_waiting` when the first of them reads.
+            await asyncio.sleep(0)
+            async with self._gate:
                 until = self.reader.monotonic() + self.settle
                 while self._needs(step) and not self.halt:
-                    await self._calm.wait()
+                    await self._quiet.wait()
                     await self._read()
-                    if step.id not in self._outdated or self.reader.monotonic() >= until:
+                    if step.id not in self._lagging or self.reader.monotonic() >= until:
                         break
                     await self.reader.clock.sleep(AGAIN)
-                    self._emptied_at.pop(step.id, None)
-                self._under_way += 1
-                self._passed += 1
-                self._deletes.pop(step.id, None)
-                self._calm.clear()
+                    self._contents_read_at.pop(step.id, None)
+                self._sending += 1
+                self._admitted += 1
+                self._deletes_to_come.pop(step.id, None)
+                self._quiet.clear()
                 return (StepStatus.SKIPPED, "not sent: the run was stopped") if self.halt else self._verdict(step)
         finally:
             self._waiting.pop(step.id, None)
@@ -121,8 +151,9 @@ class Preconditions:
         if target is None:
             return False
         key = (target.kind, target.id)
+        # A choice (which child is the default) is shown by the children, so its age is not that of the object that carries it.
         first = self.expected.read_at(key) if key in self.expected.simulation.born else self.expected.first
-        chooses = bool(self._choices(step)) and self._old(self._chosen_at.get(key, first))
+        chooses = bool(self._choices(step)) and self._old(self._choices_read_at.get(key, first))
         return self._old(self.expected.read_at(key)) or chooses or self._unseen_inside(step)
 
     def _choices(self, step: Step) -> list[Field]:
@@ -135,7 +166,7 @@ class Preconditions:
 
     def _unseen_inside(self, step: Step) -> bool:
         """Whether a delete or a transfer affects contents of the object that were not read immediately before."""
-        old = self.reader.monotonic() - self._emptied_at.get(step.id, float("-inf")) > INSIDE
+        old = self.reader.monotonic() - self._contents_read_at.get(step.id, float("-inf")) > INSIDE
         return old and self._takes_contents(step)
 
     def _ends(self, step: Step) -> list[Observed]:
@@ -151,53 +182,60 @@ class Preconditions:
 
     def _soon(self, within: float) -> int:
         """How many more steps will follow within this many seconds, at the pace of this run."""
-        seconds = self.reader.monotonic() - self._begun
-        return min(self._steps - self._passed, int(within * self._passed / seconds)) if seconds > 0 and within > 0 else 0
+        seconds = self.reader.monotonic() - self._started_at
+        return min(self._steps - self._admitted, int(within * self._admitted / seconds)) if seconds > 0 and within > 0 else 0
 
     async def _read(self) -> None:
         """One reading for every step that waits."""
-        coming = dict(self._waiting)
-        targets = {step.id: observed for step in coming.values() if (observed := self._target(step)) is not None}
-        emptied = {id: observed for id, observed in targets.items() if self._unseen_inside(coming[id])}
+        waiting = dict(self._waiting)  # a copy: steps keep arriving while this reads, and wait for the next one
+        targets = {step.id: observed for step in waiting.values() if (observed := self._target(step)) is not None}
         keys = {id: (observed.kind, observed.id) for id, observed in targets.items()}
-        old = {keys[id]: observed for id, observed in targets.items() if id in emptied or self._old(self.expected.read_at(keys[id]))}
-        choosing = {id: (targets[id], choice) for id, step in coming.items() if id in targets for choice in self._choices(step)}
-        children = [child for outer, field in choosing.values() for child in self._children(outer, field)]
-        gates = {key: gate for step in coming.values() for key in step.gates if (gate := self.expected.find(*key)) is not None}
-        gates = {key: gate for key, gate in gates.items() if key in old or self._old(self.expected.read_at(key))}
-        relied = {key: other for step in coming.values() for key in step.relies if (other := self.expected.find(*key)) is not None}
-        relied = {key: other for key, other in relied.items() if key in old or self._old(self.expected.read_at(key))}
-        ends = {id: self._ends(coming[id]) for id in targets if coming[id].verb == "transfer"}
-        objects = {
-            **old,
-            **{(observed.kind, observed.id): observed for observed in (*children, *(end for some in ends.values() for end in some))},
-            **gates,
-            **relied,
+
+        # Objects that are deleted or transferred with their contents are read whatever their age.
+        containers = {id: observed for id, observed in targets.items() if self._unseen_inside(waiting[id])}
+        outdated = {
+            keys[id]: observed for id, observed in targets.items() if id in containers or self._old(self.expected.read_at(keys[id]))
         }
-        moved = {keys[id] for id in targets if coming[id].address in self._moved}
+        choosing = [(targets[id], choice) for id, step in waiting.items() if id in targets for choice in self._choices(step)]
+        children = [child for outer, field in choosing for child in self._children(outer, field)]
+        ends = {id: self._ends(waiting[id]) for id in targets if waiting[id].verb == "transfer"}
+        gates = self._outdated_among((key for step in waiting.values() for key in step.gates), outdated)
+        relied = self._outdated_among((key for step in waiting.values() for key in step.relies), outdated)
+        extra = (*children, *(end for pair in ends.values() for end in pair))
+        objects = {**outdated, **{(observed.kind, observed.id): observed for observed in extra}, **gates, **relied}
+
+        # The order of siblings costs a list of its own; only what this run moves is compared in it.
+        ordered = {keys[id] for id in targets if waiting[id].address in self._moved} & set(outdated)
         at = self.reader.monotonic()
         try:
-            ordered = moved & set(old)
             model, soon = self.expected.simulation, self._soon(self.fresh)
-            now = await look(self.reader, self.kinds, objects.values(), model, soon=soon, ordered=ordered, emptied=emptied.values())
+            now = await look(self.reader, self.kinds, objects.values(), model, soon=soon, ordered=ordered, emptied=containers.values())
         except ServiceError as error:
+            # Nothing is known, which is no reason to write: every step that waits is skipped with this message.
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
-        addresses = {**dict(self._shown(now)), **{keys[id]: coming[id].address for id in targets if keys[id] in old}}
         shown = Simulation(self.kinds, now, guess=False)
-        moved_outside = self.expected.moved_outside(shown)
+
         for key, gate in gates.items():
             self._judge_gate(key, gate, now, at)
         for key, other in relied.items():
             self._judge_relied(key, other, now, at)
+        moved_outside = self.expected.moved_outside(shown)
+        addresses = {**dict(self._shown(now)), **{keys[id]: waiting[id].address for id in targets if keys[id] in outdated}}
         for key, address in addresses.items():
             self._judge(key, address, now, at, key in moved_outside)
-        for id, some in ends.items():
-            self._judge_ends(keys[id], some, now)
-        for outer, _ in choosing.values():
+        for id, pair in ends.items():
+            self._judge_ends(keys[id], pair, now)
+        for outer, _ in choosing:
             self._judge_choices(outer, now, shown, at)
-        for id, outer in {**emptied, **self._emptied_next(emptied.values(), now)}.items():
-            self._emptied[id] = self._judge_contents(id, outer, now, shown)
-            self._emptied_at[id] = self.reader.monotonic()
+        # Last, because the contents are compared without what the judgements above found deleted.
+        for id, outer in {**containers, **self._contents_shown_too(containers.values(), now)}.items():
+            self._contents_verdict[id] = self._judge_contents(id, outer, now, shown)
+            self._contents_read_at[id] = self.reader.monotonic()
+
+    def _outdated_among(self, keys: Iterable[Key], outdated: Collection[Key]) -> dict[Key, Observed]:
+        """The objects among these that are read again: with what is outdated anyway, or because they are too old themselves."""
+        known = {key: observed for key in keys if (observed := self.expected.find(*key)) is not None}
+        return {key: observed for key, observed in known.items() if key in outdated or self._old(self.expected.read_at(key))}
 
     def _shown(self, now: Actual) -> Iterator[tuple[Key, Address]]:
         """Everything in a reading that the run writes at some point, whether or not it was asked for."""
@@ -207,7 +245,7 @@ class Preconditions:
                 if address is not None and self.expected.find(kind, id) is not None:
                     yield (kind, id), address
 
-    def _emptied_next(self, read: Collection[Observed], now: Actual) -> dict[int, Observed]:
+    def _contents_shown_too(self, read: Collection[Observed], now: Actual) -> dict[int, Observed]:
         """The next deletes whose contents the same readings show, because they list everything beside what was `read`."""
         whole: dict[Key, bool] = {}
         for observed in read:
@@ -216,7 +254,7 @@ class Preconditions:
             whole[observed.kind, outer] = all((name, observed.within.get(str(self.kinds[name].within))) in now.complete for name in inside)
         if not any(whole.values()):
             return {}
-        following = islice(self._deletes.values(), self._soon(INSIDE))
+        following = islice(self._deletes_to_come.values(), self._soon(INSIDE))
         targets = {step.id: target for step in following if (target := self._target(step)) is not None}
         return {id: seen for id, seen in targets.items() if whole.get((seen.kind, seen.within.get(str(self.kinds[seen.kind].within), "")))}
 
@@ -238,7 +276,7 @@ class Preconditions:
             elif failed is not None:
                 self._unread[key] = f"it could not be read again: {failed.reason}"
             else:
-                self._gone.add(key)
+                self._deleted.add(key)
             return
         self.expected.note_read(key, at)
         old = self.expected.find(*key)
@@ -276,32 +314,34 @@ class Preconditions:
     def _judge_gate(self, key: Key, expected: Observed, now: Actual, at: float) -> None:
         """Whether an object that decides who can read something admits more people than the plan showed."""
         kind, observed = self.kinds[key[0]], now.find(*key)
-        self._wider.pop(key, None)
+        self._readers_grew.pop(key, None)
         if observed is None or kind.audience is None:
             failed = next((failure for failure in now.unknown if failure.kind == kind.name), None)
             if failed is not None:
-                self._wider[key] = f"its readers could not be read again: {failed.reason}"
+                self._readers_grew[key] = f"its readers could not be read again: {failed.reason}"
             return
+        # Fields that this run itself may be changing at this moment (`loose`) prove nothing about other people.
         names = [name for name in kind.audience.gates if name not in self.expected.loose[key]]
         if opens(kind, expected.values, {**expected.values, **{name: observed.values.get(name, UNSET) for name in names}}):
             changed = [name for name in names if observed.values.get(name, UNSET) != expected.values.get(name, UNSET)]
-            said = "; ".join(difference_text(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
-            self._wider[key] = f"more people can read {kind.name} {title(observed)!r} than the plan showed: {said}"
+            differences = (difference_text(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
+            says = f"more people can read {kind.name} {title(observed)!r} than the plan showed: {'; '.join(differences)}"
+            self._readers_grew[key] = says
         if key not in self._addresses:
             self.expected.note_read(key, at)
 
     def _judge_relied(self, key: Key, expected: Observed, now: Actual, at: float) -> None:
         """Whether an object on which a step relies still exists, with the value that some objects must always keep."""
         kind, observed, scarce = self.kinds[key[0]], now.find(*key), self.kinds[key[0]].scarce
-        self._lost.pop(key, None)
+        self._relied_changed.pop(key, None)
         if observed is None:
             failed = next((failure for failure in now.unknown if failure.kind == kind.name), None)
             says = f"could not be read again: {failed.reason}" if failed is not None else "no longer exists"
-            self._lost[key] = f"{kind.name} {title(expected)!r}, on which this relies, {says}"
+            self._relied_changed[key] = f"{kind.name} {title(expected)!r}, on which this relies, {says}"
             return
         if scarce is not None and observed.values.get(scarce.name) != expected.values.get(scarce.name):
             changed = difference_text(scarce, expected.values.get(scarce.name), observed.values.get(scarce.name))
-            self._lost[key] = f"of {kind.name} {title(expected)!r}, on which this relies, {changed}"
+            self._relied_changed[key] = f"of {kind.name} {title(expected)!r}, on which this relies, {changed}"
         if key not in self._addresses:
             self.expected.note_read(key, at)
 
@@ -315,7 +355,7 @@ class Preconditions:
 
     def _judge_choices(self, outer: Observed, now: Actual, shown: Simulation, at: float) -> None:
         kind, key = self.kinds[outer.kind], (outer.kind, outer.id)
-        self._chosen_at[key] = at
+        self._choices_read_at[key] = at
         failed = next((unknown for unknown in now.unknown if unknown.kind in {field.to for field in kind.fields.values()}), None)
         if failed is not None and self._may_lag(key):
             return
@@ -332,28 +372,30 @@ class Preconditions:
 
         A reading that only lacks what this run has written is outdated: it is repeated until the settle time has passed.
         """
-        self._outdated.discard(step)
+        self._lagging.discard(step)
         kind = self.kinds[outer.kind]
-        if (outer.kind, outer.id) in self._gone:
+        if (outer.kind, outer.id) in self._deleted:
             return None
-        gone, inside = {id for _, id in self._gone}, self._inside(kind)
+        gone, inside = {id for _, id in self._deleted}, self._inside(kind)
         failed = next((unknown for unknown in now.unknown if unknown.kind in inside and unknown.scope not in gone), None)
         if failed is not None:
             return StepStatus.SKIPPED, f"not sent: its contents could not be read again: {failed.reason}"
         before, after = (dict(simulation.contents(kind, outer.id)) for simulation in (self.expected.simulation, shown))
+        # An object that a list did not show completely may have been there all the time, so it counts neither as added nor as removed.
         added = [key for key in after if key not in before and self._is_completely_listed(self.actual, after[key])]
         removed = [key for key in before if key not in after and self._is_completely_listed(now, before[key])]
-        said = [f"{key[0]} {title(after[key])!r} was added" for key in added]
-        said += [f"{key[0]} {title(before[key])!r} was removed" for key in removed]
+        changes = [f"{key[0]} {title(after[key])!r} was added" for key in added]
+        changes += [f"{key[0]} {title(before[key])!r} was removed" for key in removed]
         for key, observed in after.items():
             if key in before:
                 inner = self.kinds[key[0]]
                 differing = self.expected.differences(inner, key[1], observed, list(inner.fields))
                 changed = [difference for difference in differing if not self.expected.is_earlier(difference[0], key, difference[2])]
-                said += [f"in {key[0]} {title(observed)!r} {difference_text(*difference)}" for difference in changed]
-        if said and len(said) == len(added) + len(removed) and all(map(self.expected.is_written, (*added, *removed))):
-            self._outdated.add(step)
-        return (StepStatus.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
+                changes += [f"in {key[0]} {title(observed)!r} {difference_text(*difference)}" for difference in changed]
+        # Nothing differs but what this run has added or removed itself: the reading is behind our own writes.
+        if changes and len(changes) == len(added) + len(removed) and all(map(self.expected.is_written, (*added, *removed))):
+            self._lagging.add(step)
+        return (StepStatus.STALE, f"its contents changed in the meantime: {'; '.join(changes[:5])}") if changes else None
 
     def _inside(self, outer: Kind) -> frozenset[str]:
         """The kinds whose objects may be in one of the kind, at any depth."""
@@ -368,25 +410,25 @@ class Preconditions:
     def _is_completely_listed(self, actual: Actual, observed: Observed) -> bool:
         """Whether a reading showed all objects of the kind in the location of this one."""
         kind = self.kinds[observed.kind]
-        stands = [observed.values.get(field.name) for field in kind.fields.values() if field.container]
-        return any((kind.name, scope) in actual.complete for scope in (observed.within.get(kind.within or ""), *stands))
+        parents = [observed.values.get(field.name) for field in kind.fields.values() if field.container]
+        return any((kind.name, scope) in actual.complete for scope in (observed.within.get(kind.within or ""), *parents))
 
     def _verdict(self, step: Step) -> Refusal | None:
-        wider = next((self._wider[key] for key in step.gates if key in self._wider), None)
-        lost = next((self._lost[key] for key in step.relies if key in self._lost), None)
-        if wider is not None or lost is not None:
-            return StepStatus.STALE, str(wider or lost)
+        reasons = [self._readers_grew[key] for key in step.gates if key in self._readers_grew]
+        reasons += [self._relied_changed[key] for key in step.relies if key in self._relied_changed]
+        if reasons:
+            return StepStatus.STALE, reasons[0]
         target = self._target(step)
         if target is None:
             return None
         key = (target.kind, target.id)
-        if key in self._gone:  # a delete has nothing to do then, and the service says so
+        if key in self._deleted:  # a delete has nothing to do then, and the service says so
             return None if step.verb == "delete" else (StepStatus.STALE, "it no longer exists")
         if key in self._stale:
             return StepStatus.STALE, self._stale[key]
         if key in self._unread:
             return StepStatus.SKIPPED, f"not sent: {self._unread[key]}"
-        return self._emptied.get(step.id)
+        return self._contents_verdict.get(step.id)
 
 
 def difference_text(field: Field, expected: Any, now: Any) -> str:

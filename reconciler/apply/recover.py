@@ -50,10 +50,13 @@ async def recover(
         return notes
     recovery = _Recovery(reader, kinds, desired, journal)
     recovery.notes += notes
+    # The first look settles what was done. What is not shown may still be on its way until its deadline, and what was done
+    # may not be shown yet until the settle time has passed, so absences are judged in a second look.
     waiting = [group for group in _groups(kinds, intents) if not await recovery.look(group, final=settle is None)]
     if waiting and settle is not None:
         late = [intent for group in waiting for intent in group]
         known = [intent.deadline for intent in late if intent.deadline is not None]
+        # By the service's clock, which wrote the dates: this machine's may be wrong by more than the settle time.
         left = (max(known) + timedelta(seconds=settle) - (recovery.date or datetime.now(UTC))).total_seconds() if known else 0.0
         what = f"a request for {late[0].address}" if len(late) == 1 else f"{len(late)} requests"
         await wait(max(left, BETWEEN_READINGS), f"{what} may still take effect")
@@ -97,6 +100,7 @@ class _Recovery:
             for intent in group:
                 self.notes.append(f"{intent.address}: still in doubt, {error.message}")
                 if intent.verb == "create":
+                    # Another create of the kind in the same list could be the same object, so none is sent in this run.
                     self.journal.hold(intent.kind, intent.address.container)
         return True
 
@@ -139,6 +143,7 @@ class _Recovery:
 
     async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
         """Exactly one new, matching object is the one that the intent created; with none, it was not created; several leave it in doubt."""
+        # Two creates in doubt with similar names: an object with exactly the name of the other one is not this one's.
         creates = [other for other in self.journal.open_intents() if other.kind == kind.name and other.verb == "create"]
         others = [other for other in creates if other.id != intent.id and other.address.container == intent.address.container]
         created = made_by(kind, intent, await self._listed(kind, [intent]), self._tracked_objects(), others)
@@ -176,11 +181,13 @@ class _Recovery:
         """Track the copies of one source, which are interchangeable. The rest was not created; more than requested leave all in doubt."""
         objects = could_be(kind, intents, await self._listed(kind, intents), self._tracked_objects())
         same = [await self._same_content(kind, intents[0], item) for item in objects]
+        # The service chooses title and location of a copy, so only its pages tell where it comes from.
         mine = await self._own(kind, intents[0], [item for item, is_same in zip(objects, same, strict=True) if is_same])
         if len(mine) > len(intents):
             return self._doubt(intents, mine)
         if len(mine) < len(intents) and not final:
             return False
+        # Copies of one source are interchangeable: whichever address gets whichever copy, the result is the same.
         for intent, item in zip(intents, mine, strict=False):
             self._bind(kind, intent, item)
         for intent in intents[len(mine) :]:

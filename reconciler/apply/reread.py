@@ -23,6 +23,7 @@ async def read_written(task: Task, answers: Answers, results: Mapping[int, StepR
 
     Raises `ServiceError` where the service refuses the token.
     """
+    # The model is right only as far as every answer was understood. With one request in doubt, everything is read.
     if answers.expected.doubts or any(result.status is StepStatus.IN_DOUBT for result in results.values()):
         return None
     steps = [result.step for _, result in sorted(results.items()) if result.status is StepStatus.DONE]
@@ -32,6 +33,7 @@ async def read_written(task: Task, answers: Answers, results: Mapping[int, StepR
     now = await look(task.writer, task.kinds, objects.values(), simulation, ordered=written.ordered(steps) & objects.keys())
     failed = {unknown.kind for unknown in now.unknown}
     missing = {key for key in objects if now.find(*key) is None}
+    # Something that should exist is not shown: whether it was deleted, moved or is late, only a complete reading tells.
     if any(kind not in failed for kind, _ in missing) or any(_lacking(task.kinds, simulation, now)):
         return None
     return _overlaid(simulation.actual(), now, missing)
@@ -51,12 +53,12 @@ class _Written:
     def by(self, step: Step) -> Iterator[Observed]:
         """What a step wrote: its object, the children created with it, and the children of which it chose one."""
         kind = self.kinds[step.kind]
-        for observed in self._object(kind.name, step.address) if step.verb != "delete" else ():
-            yield observed
-            for name in step.writes:
-                field = kind.fields[name]
-                if field.role is FieldRole.CHOICE:
-                    yield from self.expected.simulation.inside(str(field.to), kind.name, observed.id)
+        objects = list(self._object(kind.name, step.address)) if step.verb != "delete" else []
+        yield from objects
+        choices = [kind.fields[name] for name in step.writes if kind.fields[name].role is FieldRole.CHOICE]
+        for observed in objects:
+            for field in choices:  # a choice is shown by the children among which it chooses
+                yield from self.expected.simulation.inside(str(field.to), kind.name, observed.id)
         for name, _, child in step.brings:
             yield from self._object(name, child)
 
@@ -66,7 +68,8 @@ class _Written:
         for name, container in self.expected.reshaped:
             yield from simulation.inside(name, str(self.kinds[name].within), container)
         for name, id in self.expected.unsure:
-            for field in self.kinds[name].fields.values() if name in self.kinds else ():
+            fields = self.kinds[name].fields.values() if name in self.kinds else ()
+            for field in fields:
                 if field.role is FieldRole.CHOICE:
                     yield from simulation.inside(str(field.to), name, id)
 

@@ -45,6 +45,7 @@ async def apply(
         run = ApplyRun(task)
         await run.all()
     journal.remember(places=run.places())
+    # Whoever stopped the run waits for the prompt, and a reading of thousands of objects can take longer than the run.
     verification, interrupted = Verification(), options.stop.is_set()
     if run.steps.sent and not interrupted:
         options.listener.looking()
@@ -87,7 +88,9 @@ class ApplyRun:
         stopping = asyncio.create_task(self._stopped(running))
         try:
             while not schedule.done or running:
-                for id in () if self.halt else schedule.ready(max(0, QUEUED * self.concurrency - len(running))):
+                # More steps than requests are allowed at once: while some wait for a guard's reading, others send.
+                free = 0 if self.halt else max(0, QUEUED * self.concurrency - len(running))
+                for id in schedule.ready(free):
                     schedule.start(id)
                     task = asyncio.create_task(self._turn(steps[id]))
                     task.add_done_callback(ended.put_nowait)
@@ -95,6 +98,7 @@ class ApplyRun:
                 if not running:
                     break
                 task = await ended.get()
+                # Everything that has ended by now is taken before new steps are started: one pass over the ready steps for many.
                 while True:
                     self._report(schedule, steps, running.pop(task), task.result())
                     if ended.empty():
@@ -156,6 +160,7 @@ class ApplyRun:
 
 def _depth_first(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
     """Complete what was started first: a newly created object need not be read again before the rest of it is written."""
+    # The order of a heap: steps of an object that was created come right after its create.
     first: dict[Address, int] = {}
     for step in steps:
         if step.verb == "create":

@@ -52,6 +52,8 @@ class Steps:
         """Do one step, its guard, its marker and a detour around a name that is still taken included."""
         kind = self.kinds[step.kind]
         self.detours.begun.add(step.id)
+        # With markers, an object is created under a name that nobody else would choose, so that a lost answer cannot be
+        # mistaken for somebody else's object. A second request gives it its own name.
         marked_step = step if self.nonce is None else marked(kind, step, self.nonce())
         result = await self._past_conflict(marked_step, kind)
         if marked_step is not step and result.status is StepStatus.DONE:
@@ -71,6 +73,8 @@ class Steps:
 
     async def _guarded(self, step: Step, kind: Kind, *, asks: bool = True) -> StepResult:
         try:
+            # What exists before a create is read outside the gate: it may take several requests, and steps of other objects
+            # need not wait for it.
             known, date, lookup = await self._before(step, kind)
         except ServiceError as error:
             return StepResult(step, StepStatus.SKIPPED, f"not sent: {error.message}", id=error.id)
@@ -95,8 +99,11 @@ class Steps:
         path = joined(bare(self.ids[part]) if isinstance(part, Address) else part for part in step.path)
         body = substitute(step.body, self.ids)
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
+        # From here on a kill leaves a trace: the intent is durable before the first byte of its request.
         intent = await self.group.intend(self._intent(step, path, writes, known, date, lookup))
         retry = RetryClass.CREATE if step.create_like or step.verb == "transfer" else RetryClass.IDEMPOTENT
+        # A laptop may have slept between the intent and this line. A recovery that looked meanwhile counts the request as not
+        # sent, so it must not be sent any more.
         left = self.candidates.seconds_left(intent)
         if left <= 0:
             message = "not sent: its deadline passed while this run was paused"
@@ -108,9 +115,11 @@ class Steps:
         except Held as held:
             self.group.settle(IntentEnding(intent.id, "not-sent", str(held)))
             return StepResult(step, StepStatus.SKIPPED, f"not sent: {held}", id="RC-apply-held")
+        # The service may have done it all the same, so the intent stays open for the next run.
         except asyncio.CancelledError:
             says = "interrupted while the request was under way; the next apply finds out what happened to it"
             return StepResult(step, StepStatus.IN_DOUBT, says, id="RC-interrupted")
+        # No answer, or one that says nothing: whoever reads the object next may find either state.
         except Ambiguous as error:
             self.answers.expected.note_in_doubt(kind, str(intent.target), writes)
             return StepResult(step, StepStatus.IN_DOUBT, error.message, id=error.id)
@@ -125,6 +134,7 @@ class Steps:
     async def _answer(self, step: Step, path: str, body: Any, retry: RetryClass, intent: Intent) -> Answer:
         """Send a step's request. A step that needs clearance needs it again where its request waited for its turn. Raises `Held`."""
         while True:
+            # Somebody's consent may be withdrawn while a request waits for a rate limit, which can take minutes.
             asked, waited = self.writer.clock.monotonic(), False
             limited = self.clearance is not None and step.id in self.serious
 

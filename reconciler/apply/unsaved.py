@@ -22,6 +22,7 @@ def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
     for run, ending in endings:
         state = journal.state()
         intent = next((binding for binding in state.intents if (binding.id, binding.run) == (ending.intent, run)), None)
+        # A later run may have tracked the object at another address, or settled the request. What it recorded is newer.
         bound = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
         if intent is None or any(bound.get((binding.kind, binding.id), binding.address) != binding.address for binding in ending.bind):
             continue

@@ -74,6 +74,8 @@ async def _compared(task: Task, answers: Answers, results: Mapping[int, StepResu
         return Verification(unverified=unread, notes=(wrong,)), lambda: None
     task.options.listener.comparing(len(desired.resources))
     read_back = _ReadBack(task, answers, state, actual)
+    # The same planner, on what was read back: what it would still send is what this run has not reached. Access tests
+    # were judged before the run and would only repeat their violations here.
     again = make_plan(kinds, replace(desired, access=()), state, actual, selection=selection)
     edited = [edit for address in written for edit in read_back.written(address, written[address])]
     unverified = tuple(address for address in written if read_back.unread(address))
@@ -83,6 +85,7 @@ async def _compared(task: Task, answers: Answers, results: Mapping[int, StepResu
     leftover: list[Address] = []
     consequences: set[int] = set()  # steps that are needed because of somebody else's edit, or of what is not visible yet
     for step in again.steps:
+        # Only causes are reported: a step that follows from somebody's edit is the reaction to it, not another edit.
         if step.address in reported or step.needs & consequences:
             consequences.add(step.id)
             continue
@@ -96,6 +99,7 @@ async def _compared(task: Task, answers: Answers, results: Mapping[int, StepResu
         leftover += [] if edits or outdated or step.address in leftover else [step.address]
     unmet = [blocked for blocked in again.blocked if blocked.id == UNMET and blocked.address in written and blocked.address not in waiting]
     leftover += [blocked.address for blocked in unmet if blocked.address not in (*leftover, *reported)]
+    # What somebody else changed is reported and not recorded as seen, or the next plan could not show it as drift.
     unreported = set(state.bindings) - reported - undone - set(answers.unseen)
     learned = read_back.learned(reported)
     notes = (*read_back.altered(learned), *(f"{blocked.address}: {blocked.reason}; {blocked.remedy}" for blocked in unmet))

@@ -33,28 +33,29 @@ class EntryWriter:
     def entry(self, item: GatheredObject, *, without: frozenset[str] = frozenset()) -> EmittedEntry:
         """The entry of an object in a map: its key and its values. `without`: the sections below it that are written elsewhere."""
         kind = item.kind
-        words, comments = self._fields(item)
+        fields, comments = self._fields(item)
         bare = kind.place.bare_is
         below = self._below(item, without)
-        if bare is not None and [word.key for word in words] == [bare] and not below:
-            return EmittedEntry(item.key, words[0].value, comments)
-        return EmittedEntry(item.key, EmittedMap([*words, *below], open=kind.within is None), comments)
+        if bare is not None and [field.key for field in fields] == [bare] and not below:
+            return EmittedEntry(item.key, fields[0].value, comments)
+        return EmittedEntry(item.key, EmittedMap([*fields, *below], open=kind.within is None), comments)
 
     def node(self, item: GatheredObject) -> EmittedEntry:
         """The item of an object in an ordered list."""
         place = item.kind.place
-        words, comments = self._fields(item)
+        fields, comments = self._fields(item)
         below = self._below(item, frozenset())
-        if place.bare_is is not None and not below and [word.key for word in words] == [place.bare_is] and isinstance(words[0].value, str):
-            return EmittedEntry(None, words[0].value, comments)
-        return EmittedEntry(None, EmittedMap([*words, *below]), comments)
+        bare = place.bare_is is not None and not below and [field.key for field in fields] == [place.bare_is]
+        if bare and isinstance(fields[0].value, str):
+            return EmittedEntry(None, fields[0].value, comments)
+        return EmittedEntry(None, EmittedMap([*fields, *below]), comments)
 
     def section(self, kind: Kind, name: str, items: list[GatheredObject], missed: list[str]) -> EmittedEntry:
         """A map or a list of objects, under its name; comments above it list what is missing."""
         comments = tuple(dict.fromkeys((*missed, *self._unread(items))))
         if kind.place.value_is is not None:
-            words, more = self._fields(items[0])
-            return EmittedEntry(name, words[0].value, (*comments, *more))
+            fields, more = self._fields(items[0])
+            return EmittedEntry(name, fields[0].value, (*comments, *more))
         if kind.place.in_list:
             return EmittedEntry(name, EmittedList([self.node(item) for item in items]), comments)
         return EmittedEntry(name, EmittedMap([self.entry(item) for item in items], open=True), comments)
@@ -70,12 +71,12 @@ class EntryWriter:
         ]
 
     def _below(self, item: GatheredObject, without: frozenset[str]) -> list[EmittedEntry]:
-        found = []
+        entries = []
         for name, kind, items, missed in self.sections(item):
             if name not in without and (items or (missed and not kind.one_per)):
                 line = self.elsewhere.get((item.ref, name)) or self.section(kind, name, items, missed)
-                found.append(line if items else EmittedEntry(name, [] if kind.place.in_list else {}, line.comments))
-        return found
+                entries.append(line if items else EmittedEntry(name, [] if kind.place.in_list else {}, line.comments))
+        return entries
 
     # -- fields ------------------------------------------------------------------------------------------------------------------------
 
@@ -84,22 +85,23 @@ class EntryWriter:
         kind, place, comments = item.kind, item.kind.place, []
         first = tag(kind)
         patched = self.all.patched(item.address) if item.address is not None else {}
-        words: list[EmittedEntry] = []
+        fields: list[EmittedEntry] = []
         if place.tag is not None:
             if first is None:
-                words.append(EmittedEntry(place.tag, item.key))
+                fields.append(EmittedEntry(place.tag, item.key))
             else:
                 named = self._value(item, first)
-                words.append(EmittedEntry(place.tag, named))
+                fields.append(EmittedEntry(place.tag, named))
                 if named != item.key:
-                    words.append(EmittedEntry("key", item.key))
+                    fields.append(EmittedEntry("key", item.key))
         if self.all.needs_id(item):
-            words.append(EmittedEntry("id", bare(item.one.id)))
+            fields.append(EmittedEntry("id", bare(item.observed.id)))
         for name, field in kind.fields.items():
             if field.role is not FieldRole.VALUE or field is first or name not in self.all.shapes[kind.name].readers:
                 continue
-            value = item.one.values.get(name, UNSET)
-            if value is UNSET or value == HOSTED or (usual(field, value, item.one.raw) and not field.required):
+            value = item.observed.values.get(name, UNSET)
+            # What everybody has by default says nothing about this object; a required field is written all the same.
+            if value is UNSET or value == HOSTED or (usual(field, value, item.observed.raw) and not field.required):
                 continue
             if field.sensitive:
                 comments.append(f"{name} is a secret and was not written")
@@ -109,22 +111,22 @@ class EntryWriter:
                 comments.append(f"{name} was not written: a patch of the environment sets it at {at}")
                 continue
             try:
-                said = self._value(item, field)
+                value_written = self._value(item, field)
             except Unwritable as error:
                 if not nothing(field.shown(value)):
                     comments.append(
                         f"{name} is {_cut(field.shown(value) if not field.hides(value) else MASK)}, which is left as it is: {error}"
                     )
                 continue
-            if not nothing(said) or field.required:
-                words.append(EmittedEntry(name, said))
-        words += [EmittedEntry(flag, True) for flag in self._flags.get(item.ref, ())]
-        return words, tuple(comments)
+            if not nothing(value_written) or field.required:
+                fields.append(EmittedEntry(name, value_written))
+        fields += [EmittedEntry(flag, True) for flag in self._flags.get(item.ref, ())]
+        return fields, tuple(comments)
 
-    def _value(self, item: GatheredObject, one: Field) -> Any:
+    def _value(self, item: GatheredObject, field: Field) -> Any:
         return written(
-            self.all.shapes[item.kind.name].readers[one.name],
-            item.one.values.get(one.name, UNSET),
+            self.all.shapes[item.kind.name].readers[field.name],
+            item.observed.values.get(field.name, UNSET),
             lambda kind, id: self.all.reference(item, kind, id),
             lambda kind, key: self.all.id_of(item, kind, key),
         )
@@ -142,7 +144,7 @@ class EntryWriter:
 
 def _has_copy(items: list[GatheredObject], kind: Kind, name: str) -> bool:
     """Whether the service shows only its own copy of a value of these objects."""
-    return any(item.kind is kind and item.one.values.get(name) == HOSTED for item in items)
+    return any(item.kind is kind and item.observed.values.get(name) == HOSTED for item in items)
 
 
 def _flags(gathered: Gathered) -> dict[Ref, list[str]]:
@@ -153,12 +155,12 @@ def _flags(gathered: Gathered) -> dict[Ref, list[str]]:
             chooser = gathered.kinds.chooser(item.kind.name, flag, _around(item))
             if chooser is not None:
                 choices[(chooser[0].ref, flag)].append(item)
-    found: dict[Ref, list[str]] = defaultdict(list)
+    flags: dict[Ref, list[str]] = defaultdict(list)
     for (_, flag), some in choices.items():
-        chosen = [one for one in some if one.one.flags.get(flag)]
-        if len(chosen) == 1 and len(some) > 1 and not any(one.declared for one in some):
-            found[chosen[0].ref].append(flag)
-    return found
+        chosen = [item for item in some if item.observed.flags.get(flag)]
+        if len(chosen) == 1 and len(some) > 1 and not any(item.declared for item in some):
+            flags[chosen[0].ref].append(flag)
+    return flags
 
 
 def _around(item: GatheredObject) -> Iterator[tuple[str, GatheredObject]]:

@@ -1,6 +1,17 @@
 """From Actual to objects with keys and locations: what is written, in which map or list, and what cannot be written, and why. Pure.
 
 In: everything that was read, and the addresses that a project already has for it. Out: `Gathered`. Forbidden: the form of the YAML.
+
+The premise: the files must describe what exists so completely that the next plan is empty, and they must be valid. Not everything fits: a
+required value may be a secret, a title may give no key, a container may be unreadable. Such an object is skipped with a sentence, and so
+is everything in it, because the YAML could not say where it belongs. So the passes go from what decides most to what depends on it:
+
+    collect     every object that exists, older ones first, each with its host: the object whose lines contain its lines
+    skip        what lacks a required value, and nodes that cannot be in one list with their siblings
+    keys        first those that have names of their own, then those that are called after what they refer to
+    sort        ordered lists by the service's rank
+
+Skipping takes an object out of `items`; a key is taken only by what is still there when its turn comes.
 """
 
 from __future__ import annotations
@@ -36,7 +47,7 @@ class GatheredObject:
     """
 
     kind: Kind
-    one: Observed
+    observed: Observed
     host: GatheredObject | None
     section: str
     address: Address | None = None
@@ -46,7 +57,7 @@ class GatheredObject:
 
     @property
     def ref(self) -> Ref:
-        return self.kind.name, self.one.id
+        return self.kind.name, self.observed.id
 
     @property
     def key(self) -> str:
@@ -56,7 +67,7 @@ class GatheredObject:
     @property
     def name(self) -> str:
         """Its name in a sentence."""
-        return f"{self.kind.name} {title(self.one)!r} ({bare(self.one.id)})"
+        return f"{self.kind.name} {title(self.observed)!r} ({bare(self.observed.id)})"
 
 
 class Gathered:
@@ -82,11 +93,12 @@ class Gathered:
         for address in keys:
             self._taken[(address.container, kinds.of(address).name)].add(address.key)
         self._order: dict[Ref, int] = {}
-        self._hosted: dict[GatheredObject, list[GatheredObject]] = defaultdict(list)  # those that are written elsewhere now included
-        self._meet()
-        self._alone()
-        self._names()
-        self._place()
+        # Every object that was ever written in this one: the list is not shortened when an object gets another host.
+        self._hosted: dict[GatheredObject, list[GatheredObject]] = defaultdict(list)
+        self._collect_items()
+        self._skip_mixed_lists()
+        self._assign_keys()
+        self._sort()
 
     def address(self, kind: str, id: str) -> Address | None:
         """The address at which an object is or will be declared; None where the project will not declare it."""
@@ -106,7 +118,7 @@ class Gathered:
 
     def reference(self, item: GatheredObject, kind: str, id: str) -> Any:
         """A reference to an object, as it is written on another one."""
-        address = self.address(kind, self.kinds[kind].identity(id, {**item.one.within, item.kind.name: item.one.id}))
+        address = self.address(kind, self.kinds[kind].identity(id, {**item.observed.within, item.kind.name: item.observed.id}))
         removed = self._removed(address)
         if removed is not None:
             raise Unwritable(removed)
@@ -128,7 +140,7 @@ class Gathered:
 
     # -- objects -------------------------------------------------------------------------------------------------------------------
 
-    def _meet(self) -> None:
+    def _collect_items(self) -> None:
         for kind in self.kinds.values():
             self._order |= {(kind.name, id): order for id, order in _orders(kind, self.actual).items()}
             objects = [observed for observed in self.actual.objects.get(kind.name, {}).values() if observed.deleted_at is None]
@@ -136,61 +148,63 @@ class Gathered:
                 container = self.items.get((kind.within, observed.within.get(kind.within, ""))) if kind.within is not None else None
                 if kind.within is None or container is not None:
                     item = self.items[(kind.name, observed.id)] = GatheredObject(kind, observed, None, "")
-                    self._stand(item, container, kind.place.section_in(kind.within))
+                    self._set_host(item, container, kind.place.section_in(kind.within))
+        # Hosts are set before anything is skipped: whatever is skipped takes its contents along, wherever they were read.
         for item in list(self.items.values()):
-            self._host(item)
+            self._set_node(item)
         for item in list(self.items.values()):
-            self._possible(item)
+            self._skip_incomplete(item)
 
-    def _age(self, one: Observed) -> tuple[str, int, str]:
+    def _age(self, observed: Observed) -> tuple[str, int, str]:
         """The sort key: older objects first; those of the same time in the order of a listing."""
-        return str(one.raw.get("createdAt", "")), self._order.get((one.kind, one.id), 0), one.id
+        return str(observed.raw.get("createdAt", "")), self._order.get((observed.kind, observed.id), 0), observed.id
 
-    def _host(self, item: GatheredObject) -> None:
+    def _set_node(self, item: GatheredObject) -> None:
         """Find the node that contains an object."""
         inside = item.kind.inside
-        stands = item.one.values.get(inside.name) if inside is not None else None
-        if inside is None or not isinstance(stands, str):
+        container_id = item.observed.values.get(inside.name) if inside is not None else None
+        if inside is None or not isinstance(container_id, str):
             return
-        node = self.items.get((inside.to or "", stands))
+        node = self.items.get((inside.to or "", container_id))
         if node is None or node is item:
-            self._leave(item, f"the {inside.to} {stands} that contains it could not be read")
+            self._skip(item, f"the {inside.to} {container_id} that contains it could not be read")
         else:
-            self._stand(item, node, item.kind.place.section_in(node.kind.name))
+            self._set_host(item, node, item.kind.place.section_in(node.kind.name))
 
-    def _stand(self, item: GatheredObject, host: GatheredObject | None, section: str) -> None:
+    def _set_host(self, item: GatheredObject, host: GatheredObject | None, section: str) -> None:
         """Record where an object is written: the containing object, and the name of that map or list."""
         item.host, item.section = host, section
         if host is not None:
             self._hosted[host].append(item)
 
-    def _possible(self, item: GatheredObject) -> None:
+    def _skip_incomplete(self, item: GatheredObject) -> None:
         """Leave out an object that lacks a required value."""
         if item.ref not in self.items or item.ref in self.known:
             return
-        if item.one.unreadable:
+        if item.observed.unreadable:
             self.unwritable = True
-            self._leave(item, why_unreadable(item.one))
+            self._skip(item, why_unreadable(item.observed))
             return
         for name in item.kind.fields:
             declared_field = item.kind.fields[name]
             reader = self.shapes[item.kind.name].readers.get(name)
             if not declared_field.required or reader is None:
                 continue
-            value = item.one.values.get(name, UNSET)
+            value = item.observed.values.get(name, UNSET)
             if value is UNSET:
-                self._leave(item, f"the service does not show its {name}")
+                self._skip(item, f"the service does not show its {name}")
                 return
             if declared_field.sensitive:
-                self._leave(item, f"its {name} is a secret")
+                self._skip(item, f"its {name} is a secret")
                 return
+            # Tried with ids in place of references: whether these can be written is known once all keys are.
             try:
                 written(reader, value, lambda kind, id: {"id": id}, lambda kind, key: None)
             except Unwritable as error:
-                self._leave(item, str(error))
+                self._skip(item, str(error))
                 return
 
-    def _leave(self, item: GatheredObject, why: str) -> None:
+    def _skip(self, item: GatheredObject, why: str) -> None:
         """Leave an object and its contents out, with a sentence in the section where it would have been."""
         if item.ref not in self.items:
             return
@@ -198,11 +212,11 @@ class Gathered:
         if item.host is not None:
             item.host.missed[item.section].append(f"not written: {item.name}: {why}")
         for other in [gathered for gathered in self._hosted.pop(item, ()) if gathered.host is item]:
-            if item.host is not None:
-                self._stand(other, item.host, item.section)
-            self._leave(other, f"it is in {item.name}, which was not written")
+            if item.host is not None:  # its sentence is printed where people look for it: in the nearest container that is written
+                self._set_host(other, item.host, item.section)
+            self._skip(other, f"it is in {item.name}, which was not written")
 
-    def _alone(self) -> None:
+    def _skip_mixed_lists(self) -> None:
         """Leave out nodes that may only have siblings of their own kind from lists that mix kinds."""
         lists: dict[tuple[Ref, str], list[GatheredObject]] = defaultdict(list)
         for item in self.items.values():
@@ -210,20 +224,21 @@ class Gathered:
                 lists[(item.host.ref, item.section)].append(item)
         for some in lists.values():
             mixed = any(item.kind is not some[0].kind for item in some)
-            for item in some if mixed else ():
-                if item.kind.place.alone:
-                    self._leave(item, "its siblings are of other kinds")
+            for item in some:
+                if mixed and item.kind.place.alone:
+                    self._skip(item, "its siblings are of other kinds")
 
     # -- keys ----------------------------------------------------------------------------------------------------------------------
 
-    def _names(self) -> None:
+    def _assign_keys(self) -> None:
         self._ids = {(kind, address): id for (kind, id), address in self.known.items()}
+        # A variant is called after its space and an installation after its integration, so those get their keys first.
         named_by_others = [kind for kind in self.kinds.values() if tag(kind) is not None]
         for kind in (*(kind for kind in self.kinds.values() if kind not in named_by_others), *named_by_others):
             for item in [gathered for gathered in self.items.values() if gathered.kind is kind]:
-                self._call(item)
+                self._assign_key(item)
 
-    def _call(self, item: GatheredObject) -> None:
+    def _assign_key(self, item: GatheredObject) -> None:
         if item.ref not in self.items:
             return
         kind = item.kind
@@ -231,56 +246,56 @@ class Gathered:
         if known is not None:
             item.address, item.declared = known, True
             return
-        container = self.items.get((kind.within, item.one.within.get(kind.within, ""))) if kind.within is not None else None
+        container = self.items.get((kind.within, item.observed.within.get(kind.within, ""))) if kind.within is not None else None
         around = container.address if container is not None else None
         if kind.within is not None and around is None:
-            self._leave(item, "its container was not written")
+            self._skip(item, "its container was not written")
             return
         if kind.one_per and around is not None:
             item.address = kind.address(around, "")
             return
         taken = self._taken[(around, kind.name)]
         first = tag(kind)
-        named = item.one.values.get(first.name) if first is not None else None
+        named = item.observed.values.get(first.name) if first is not None else None
         removed = self._removed(self.address(refers_to(first) or "", named)) if first is not None and isinstance(named, str) else None
         if removed is not None:
-            self._leave(item, removed)
+            self._skip(item, removed)
             return
-        key = self._settled(item) if kind.place.key_is is not None else self._new(item, container, taken)
+        key = self._key_from_value(item) if kind.place.key_is is not None else self._key_from_name(item, container, taken)
         if key is None or not is_key(key) or (key in taken and kind.place.key_is is not None):
             self.unwritable = True
             twice = key is not None and key in taken
-            self._leave(item, "another one has the same key" if twice else f"that cannot be a key; {KEY_FORM}")
+            self._skip(item, "another one has the same key" if twice else f"that cannot be a key; {KEY_FORM}")
             return
         taken.add(key)
         item.address = Address((key,)) if around is None else around.child(kind.name, key)
         removed = self._removed(item.address)
         if removed is not None:
-            self._leave(item, removed)
+            self._skip(item, removed)
             return
-        self._ids[(kind.name, item.address)] = item.one.id
+        self._ids[(kind.name, item.address)] = item.observed.id
 
-    def _settled(self, item: GatheredObject) -> str | None:
+    def _key_from_value(self, item: GatheredObject) -> str | None:
         """The key from the value of a field, as the configuration spells it; None where it cannot be a key."""
         reader: FieldReader | None = self.shapes[item.kind.name].key_reader
         assert reader is not None
-        value = item.one.values.get(reader.field.name)
+        value = item.observed.values.get(reader.field.name)
         read = reader.read(lifted(value, Source("", 0)), lambda at, message, *, id: None) if isinstance(value, str) else INVALID
         return read if isinstance(read, str) else None
 
-    def _new(self, item: GatheredObject, container: GatheredObject | None, taken: TakenKeys) -> str:
+    def _key_from_name(self, item: GatheredObject, container: GatheredObject | None, taken: TakenKeys) -> str:
         host = item.host if item.host is not None and item.host is not container else None
-        around = title(item.host.one) if item.host is not None and host is not None else ""
+        around = title(item.host.observed) if item.host is not None and host is not None else ""
         first = tag(item.kind)
         if first is not None:
-            id = item.one.values.get(first.name)
+            id = item.observed.values.get(first.name)
             shown = self.address(refers_to(first) or "", id) if isinstance(id, str) else None
             return taken.free(shown.key if shown is not None else "", item.kind.name, around)
-        return taken.free(_called(item.one) or self._natural_name(item), item.kind.name, around)
+        return taken.free(_called(item.observed) or self._natural_name(item), item.kind.name, around)
 
     def _natural_name(self, item: GatheredObject) -> str:
         """A name for what has no title: the keys of what its natural key refers to, and its texts, such as `guides en fr`."""
-        observed, texts = item.one, []
+        observed, texts = item.observed, []
         ahead = [in_yaml(key.type, observed.values.get(key.name), self._key_of) for key in item.kind.keys if key.name in observed.values]
         while ahead:
             value = ahead.pop(0)
@@ -297,7 +312,7 @@ class Gathered:
 
     # -- positions -----------------------------------------------------------------------------------------------------------------
 
-    def _place(self) -> None:
+    def _sort(self) -> None:
         for item in self.items.values():
             if item.host is None:
                 self.roots.append(item)
@@ -310,8 +325,8 @@ class Gathered:
 
     def _position(self, item: GatheredObject) -> tuple[float, tuple[str, int, str]]:
         """Its rank in the listing; without one, the lowest rank among its contents that are ranked with its siblings. Then its age."""
-        ranks = [gathered.one.rank for gathered in self._within(item) if gathered is item or _ranked_widely(gathered.kind)]
-        return min((float(rank) for rank in ranks if rank is not None), default=float("inf")), self._age(item.one)
+        ranks = [gathered.observed.rank for gathered in self._within(item) if gathered is item or _ranked_widely(gathered.kind)]
+        return min((float(rank) for rank in ranks if rank is not None), default=float("inf")), self._age(item.observed)
 
     def _within(self, item: GatheredObject) -> Iterator[GatheredObject]:
         yield item
@@ -327,7 +342,7 @@ class Gathered:
         create = kind.api.get("create")
         if kind.needs_id or (create is not None and create.copies is not None):
             return True
-        return self._alike[(kind.name, item.one.within.get(kind.within or ""), _natural(kind, item.one))] > 1
+        return self._alike[(kind.name, item.observed.within.get(kind.within or ""), _natural(kind, item.observed))] > 1
 
     @cached_property
     def _alike(self) -> Counter[tuple[Any, ...]]:
@@ -344,21 +359,21 @@ def tag(kind: Kind) -> Field | None:
     return kind.fields.get(kind.place.tag) if kind.place.tag is not None else None
 
 
-def refers_to(one: Field) -> str | None:
+def refers_to(field: Field) -> str | None:
     """The kind that a field's value refers to, None where it is not a reference."""
-    found: list[str] = []
-    in_yaml(one.type, "", lambda kind, id: found.append(kind))
-    return found[0] if found else None
+    kinds: list[str] = []
+    in_yaml(field.type, "", lambda kind, id: kinds.append(kind))
+    return kinds[0] if kinds else None
 
 
-def _natural(kind: Kind, one: Observed) -> tuple[str, ...]:
-    return tuple(comparable(field, one.values.get(field.name, UNSET)) for field in kind.keys)
+def _natural(kind: Kind, observed: Observed) -> tuple[str, ...]:
+    return tuple(comparable(field, observed.values.get(field.name, UNSET)) for field in kind.keys)
 
 
-def _called(one: Observed) -> str:
+def _called(observed: Observed) -> str:
     """Its title; "" where it has no name other than its id."""
-    found = title(one)
-    return "" if found == bare(one.id) else found
+    name = title(observed)
+    return "" if name == bare(observed.id) else name
 
 
 def _orders(kind: Kind, actual: Actual) -> dict[str, int]:

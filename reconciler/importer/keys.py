@@ -32,12 +32,14 @@ def slug(text: str) -> str:
     """A title as a key: lower case, hyphens, cut between words; "" where no letter of it has an ASCII form."""
     composed = unicodedata.normalize("NFKC", text).lower()
     spelled = "".join(_SPELLED.get(character, character) for character in composed)
-    plain = "".join(_SPELLED.get(one, one) for one in unicodedata.normalize("NFKD", spelled) if not unicodedata.combining(one))
+    # Spelled twice: before the decomposition, which would take a letter apart (й), and after it, for what it uncovers (ό).
+    letters = [letter for letter in unicodedata.normalize("NFKD", spelled) if not unicodedata.combining(letter)]
+    plain = "".join(_SPELLED.get(letter, letter) for letter in letters)
     plain = re.sub(r"['’`]", "", plain)
-    found = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
-    if len(found) <= LENGTH_MAX:
-        return found
-    return (found[: LENGTH_MAX + 1].rpartition("-")[0] or found[:LENGTH_MAX]).strip("-")
+    key = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    if len(key) <= LENGTH_MAX:
+        return key
+    return (key[: LENGTH_MAX + 1].rpartition("-")[0] or key[:LENGTH_MAX]).strip("-")
 
 
 class TakenKeys:

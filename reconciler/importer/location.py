@@ -50,8 +50,9 @@ class EditedFile:
             for index, value in enumerate(node.value):
                 for start in {_start(value), *(_start(key) for key, _ in (value.value if isinstance(value, yaml.MappingNode) else ()))}:
                     self._spots[start] = YamlSpot(node, index, value)
-                for _, inner in value.value if isinstance(value, yaml.MappingNode) else ():
-                    self._walk(inner)
+                if isinstance(value, yaml.MappingNode):
+                    for _, inner in value.value:
+                        self._walk(inner)
 
     def spot(self, source: Source) -> YamlSpot | None:
         """The entry or item at a location; None where nothing begins there. For a node in a list, the whole node."""
@@ -67,8 +68,8 @@ class EditedFile:
             self._add_closed(holder, lines, after, keyed)
             return
         column = holder.start_mark.column
-        made = [part for line in lines for part in (entry(line, column) if keyed else item(line, column))]
-        text = "".join(f"{one}\n" for one in made)
+        emitted = [part for line in lines for part in (entry(line, column) if keyed else item(line, column))]
+        text = "".join(f"{line}\n" for line in emitted)
         index = len(holder.value) - 1 if after is None else after
         if index < 0:
             self._edit(self._above(holder.start_mark.line), 0, text)
@@ -93,16 +94,17 @@ class EditedFile:
             return
         column = spot.holder.start_mark.column + STEP
         begin, end = self._offset(spot.node.start_mark), self._offset(spot.node.end_mark)
-        made = [part for line in lines for part in (entry(line, column) if keyed else item(line, column))]
+        emitted = [part for line in lines for part in (entry(line, column) if keyed else item(line, column))]
         behind = self.text[end:].split("\n", 1)[0]
         while begin and self.text[begin - 1] == " ":
             begin -= 1
-        self._edit(begin, end + len(behind) - begin, f"{behind.rstrip()}\n" + "\n".join(made))
+        self._edit(begin, end + len(behind) - begin, f"{behind.rstrip()}\n" + "\n".join(emitted))
 
     def edited(self) -> str:
         """The text with its edits."""
         parts, at = [], 0
-        for begin, length, text in sorted(self._edits, key=lambda one: (one[0], -_indent(one[2]))):  # the contents of a node end first
+        # Two edits at one offset: the deeper one first, because the contents of a node end before the node does.
+        for begin, length, text in sorted(self._edits, key=lambda edit: (edit[0], -_indent(edit[2]))):
             parts += [self.text[at:begin], text]
             at = begin + length
         return "".join([*parts, self.text[at:]])
@@ -139,8 +141,8 @@ class EditedFile:
 
 
 def _value(holder: yaml.CollectionNode, index: int) -> yaml.Node:
-    found = holder.value[index]
-    value: yaml.Node = found[1] if isinstance(holder, yaml.MappingNode) else found
+    entry_node = holder.value[index]
+    value: yaml.Node = entry_node[1] if isinstance(holder, yaml.MappingNode) else entry_node
     return value
 
 

@@ -32,13 +32,13 @@ class MatchedProject:
         return {(self.desired.resources[address].kind, id): address for address, id in self.ids.items()}
 
 
-def excluded_objects(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> Mapping[tuple[str, str], Address]:
+def excluded_objects(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> Mapping[tuple[str, str], Address]:
     """The addresses of such objects by kind and id. `found`: which objects the declared resources of the environment are."""
     if not desired.excluded:
         return {}
     resources = {**desired.resources, **{address: excluded.declared for address, excluded in desired.excluded.items()}}
     every = identify(kinds, replace(desired, resources=resources), state, actual)
-    taken = {(desired.resources[address].kind, id) for address, id in found.ids.items() if address in desired.resources}
+    taken = {(desired.resources[address].kind, id) for address, id in matches.ids.items() if address in desired.resources}
     ids = {(desired.excluded[address].declared.kind, id): address for address, id in every.ids.items() if address in desired.excluded}
     return {ref: address for ref, address in ids.items() if ref not in taken}
 

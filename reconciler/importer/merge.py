@@ -69,11 +69,11 @@ def _excluded(item: GatheredObject, desired: Desired) -> list[str]:
     return [f"not written: {item.name}: {removed_by(item.address, desired.excluded[item.address].source)}"]
 
 
-def _unwritten(item: GatheredObject, made: Generation) -> list[str]:
+def _unwritten(item: GatheredObject, generation: Generation) -> list[str]:
     """Sentences about what is not written into a resource that `forEach` generates: it would be added to all resources of the same
     lines."""
     return [
-        f"not written: {gathered.name}: {item.address} is generated; change {made}"
+        f"not written: {gathered.name}: {item.address} is generated; change {generation}"
         for some in item.below.values()
         for gathered in some
         if not gathered.declared
@@ -102,16 +102,16 @@ class _Adding:
         sections = {name: (kind, items) for name, kind, items, _ in self.writer.sections(item) if items}
         if item.host is None:
             if not any(kind.place.in_list and self._holds(item, name) for name, (kind, _) in sections.items()):
-                for path, words in parts(self.writer, item, self.several, taken=(*self.pages, *self.new, *self.parts)).items():
-                    self.parts[path] = document(words, head=[modeline(path, self.schema)])
+                for path, emitted in parts(self.writer, item, self.several, taken=(*self.pages, *self.new, *self.parts)).items():
+                    self.parts[path] = document(emitted, head=[modeline(path, self.schema)])
             files, names = split_files(self.writer, item, self.several)
             for name in names & set(sections):
                 kind, _ = sections[name]
                 if not kind.place.in_list or not self._holds(item, name):
-                    for path, words in files.items():
-                        if words.lines[-1].key == name:
+                    for path, emitted in files.items():
+                        if emitted.lines[-1].key == name:
                             free = self._free(path)
-                            self.new[free] = document(words, head=[modeline(free, self.schema)])
+                            self.new[free] = document(emitted, head=[modeline(free, self.schema)])
                     del sections[name]
         for name, (kind, items) in sections.items():
             self._section(item, name, kind, items)
@@ -165,7 +165,7 @@ class _Adding:
         """Where entries can be added to a map or list that is split into files, none of which declares anything."""
         files = key_of(spot.node, INCLUDE)
         assert files is not None
-        patterns = [one.value for one in files.node.value] if isinstance(files.node, yaml.SequenceNode) else [files.node.value]
+        patterns = [pattern.value for pattern in files.node.value] if isinstance(files.node, yaml.SequenceNode) else [files.node.value]
         for path, page in reversed(list(self.pages.items())):
             wrapped = key_of(page.top, name)
             if wrapped is not None and any(fnmatchcase(path, str(pattern)) for pattern in patterns):
@@ -196,18 +196,18 @@ class _Adding:
 
     def _free(self, path: str) -> str:
         """A path that no file of the project has."""
-        number, found = 1, path
-        while found in self.pages or found in self.new:
+        number, free = 1, path
+        while free in self.pages or free in self.new:
             number += 1
-            found = f"{path.removesuffix('.yaml')}-{number}.yaml"
-        return found
+            free = f"{path.removesuffix('.yaml')}-{number}.yaml"
+        return free
 
     def _include(self) -> None:
         """Add the new files to `include` of the project file."""
         page = self.pages[self.top]
         assert page.top is not None
         spot = key_of(page.top, "include")
-        patterns = [one.value for one in spot.node.value] if spot is not None and isinstance(spot.node, yaml.SequenceNode) else []
+        patterns = [pattern.value for pattern in spot.node.value] if spot is not None and isinstance(spot.node, yaml.SequenceNode) else []
         lines = [EmittedEntry(None, path) for path in self.new if not any(fnmatchcase(path, pattern) for pattern in patterns)]
         if not lines:
             return

@@ -60,8 +60,8 @@ class Moves:
             if declared.parent is not None and kinds[declared.kind].place.in_list:
                 self.rows[(declared.parent, declared.section)].append(address)
 
-    def _host(self, address: Address, kind: Kind, one: Observed) -> Address | None:
-        held = one.values.get(kind.inside.name) if kind.inside is not None else None
+    def _host(self, address: Address, kind: Kind, observed: Observed) -> Address | None:
+        held = observed.values.get(kind.inside.name) if kind.inside is not None else None
         return self.matched.addresses.get((str(kind.inside.to), str(held))) if kind.inside is not None and held else address.container
 
     def run(self, arrived: Collection[Address], reordered: Collection[Address], left: Collection[Address]) -> None:
@@ -74,16 +74,17 @@ class Moves:
             declared = self.desired.resources[address]
             rows.setdefault((Address.parse(str(declared.parent)), declared.section), [])
         leaving = frozenset(arrived)
+        # Containers first: what is moved into one that is moved itself is moved into its new lines.
         for row in sorted(rows, key=lambda row: (self._depth(row[0]), row)):
             self._arrange(row, rows[row], reordered, left, leaving)
 
     def _target(self, address: Address) -> Row:
         """The list that a resource is in now."""
-        one, place = self.now[address], self.kinds[self.desired.resources[address].kind].place
+        resource, place = self.now[address], self.kinds[self.desired.resources[address].kind].place
         at = self.desired.resources[address].source
-        if one.host is None:
-            assert one.kind.inside is not None
-            kind, id = str(one.kind.inside.to), str(one.observed.values[one.kind.inside.name])
+        if resource.host is None:
+            assert resource.kind.inside is not None
+            kind, id = str(resource.kind.inside.to), str(resource.observed.values[resource.kind.inside.name])
             observed = self.actual.find(kind, id)
             address_there = self.matched.excluded.get((kind, id))
             if address_there is not None:
@@ -96,11 +97,11 @@ class Moves:
                 id="RC-not-in-yaml",
                 hint="reconciler import --into declares it; apply moves the object back to its declared location.",
             )
-        section = place.section_in(self.desired.resources[one.host].kind)
+        section = place.section_in(self.desired.resources[resource.host].kind)
         if not section:
-            wrong = f"{address} is now in {one.host}, which has no list for it"
+            wrong = f"{address} is now in {resource.host}, which has no list for it"
             raise Refused(wrong, id="RC-no-list-for-it", hint=f"It is declared at {at.file_and_line}.")
-        return one.host, section
+        return resource.host, section
 
     def _depth(self, host: Address) -> int:
         """The number of its containers now; in a cycle, which the service cannot have, the number of all."""
@@ -113,12 +114,14 @@ class Moves:
         self, row: Row, arrived: Sequence[Address], reordered: Collection[Address], left: Collection[Address], leaving: Collection[Address]
     ) -> None:
         host = row[0]
-        there = [one for one in self.rows[row] if one not in leaving and one not in left and self._stands(one, host)]
-        wanted = [one.address for one in self._order(host, [self.now[one] for one in there], [self.now[one] for one in arrived])]
+        staying = [address for address in self.rows[row] if address not in leaving and address not in left and self._stands(address, host)]
+        order = self._order(host, [self.now[address] for address in staying], [self.now[address] for address in arrived])
+        wanted = [resource.address for resource in order]
         going = set(arrived)
-        if set(there) & set(reordered):
+        # Lines that are in the right order among themselves are not moved: the fewest lines of a file change.
+        if set(staying) & set(reordered):
             settled = [address for address in wanted if address not in going]
-            going |= {move.item for move in moves(there, settled, must=[one for one in there if one in reordered])}
+            going |= {move.item for move in moves(staying, settled, must=[address for address in staying if address in reordered])}
         previous: Address | None = None
         for address in wanted:
             if address in going:
@@ -128,14 +131,14 @@ class Moves:
     def _stands(self, address: Address, host: Address) -> bool:
         return address in self.now and self.now[address].host == host
 
-    def _order(self, host: Address, there: Sequence[LocatedResource], arrived: Sequence[LocatedResource]) -> list[LocatedResource]:
+    def _order(self, host: Address, staying: Sequence[LocatedResource], arrived: Sequence[LocatedResource]) -> list[LocatedResource]:
         """Everything in a list in its current order, as far as it is known; arrivals are placed next to siblings of their kind."""
-        standings = current_order(there, str(host))
-        for one in sorted(arrived, key=lambda one: (one.rank is None, one.rank or 0)):
-            ranked = [(at, other.rank) for at, other in enumerate(standings) if other.kind is one.kind and other.rank is not None]
-            before = [at for at, rank in ranked if one.rank is not None and rank < one.rank]
-            behind = [at for at, rank in ranked if one.rank is not None and rank > one.rank]
-            standings.insert(before[-1] + 1 if before else behind[0] if behind else len(standings), one)
+        standings = current_order(staying, str(host))
+        for resource in sorted(arrived, key=lambda resource: (resource.rank is None, resource.rank or 0)):
+            ranked = [(at, other.rank) for at, other in enumerate(standings) if other.kind is resource.kind and other.rank is not None]
+            before = [at for at, rank in ranked if resource.rank is not None and rank < resource.rank]
+            behind = [at for at, rank in ranked if resource.rank is not None and rank > resource.rank]
+            standings.insert(before[-1] + 1 if before else behind[0] if behind else len(standings), resource)
         return current_order(standings, str(host))
 
     def _move(self, address: Address, row: Row, behind: Address | None) -> None:

@@ -45,8 +45,9 @@ class RootFiles:
             first = group[0]
             name = first.key if self._holds(first) else f"{first.kind.name}s"
             path = self._free(f"{folder}/{name}")
-            for inner in self.writer.all.kinds.lists(first.kind.name) if len(group) == 1 else ():
-                self.split(first, inner, f"{folder}/{name}")
+            if len(group) == 1:
+                for inner in self.writer.all.kinds.lists(first.kind.name):
+                    self.split(first, inner, f"{folder}/{name}")
             self.files[path] = EmittedMap(
                 [EmittedEntry(section, EmittedList([self.writer.node(gathered) for gathered in group]))], open=True
             )
@@ -72,12 +73,12 @@ class RootFiles:
         return bool(self.writer.all.kinds.lists(item.kind.name))
 
     def _free(self, path: str) -> str:
-        number, found = 1, f"{path}.yaml"
-        while found.lower() in self._paths:
+        number, free = 1, f"{path}.yaml"
+        while free.lower() in self._paths:
             number += 1
-            found = f"{path}-{number}.yaml"
-        self._paths.add(found.lower())
-        return found
+            free = f"{path}-{number}.yaml"
+        self._paths.add(free.lower())
+        return free
 
 
 def size(item: GatheredObject) -> int:

@@ -49,17 +49,17 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
         entry = writer.entry(root, without=rest)
         tops.append(EmittedEntry(root.kind.place.section_in(None), EmittedMap([entry], open=True)))
     key = gathered.roots[0].key if gathered.roots else "docs"
-    words = EmittedMap([EmittedEntry("version", 1), EmittedEntry("project", key)])
+    top = EmittedMap([EmittedEntry("version", 1), EmittedEntry("project", key)])
     if service:
-        words.lines.append(EmittedEntry("service", EmittedMap([EmittedEntry(one, value) for one, value in service.items()], open=True)))
+        top.lines.append(EmittedEntry("service", EmittedMap([EmittedEntry(name, value) for name, value in service.items()], open=True)))
     if files:
-        words.lines.append(EmittedEntry("include", _patterns(files)))
+        top.lines.append(EmittedEntry("include", _patterns(files)))
     merged: dict[str, EmittedMap] = {}
     for line in tops:
         merged.setdefault(line.key or "", EmittedMap(open=True)).lines.extend(line.value.lines)
-    words.lines += [EmittedEntry(section, value) for section, value in merged.items()]
-    head = [modeline(PROJECT_FILE, schema), *(f"Not seen: {one}" for one in unseen)]
-    texts = {PROJECT_FILE: document(words, head=head)}
+    top.lines += [EmittedEntry(section, value) for section, value in merged.items()]
+    head = [modeline(PROJECT_FILE, schema), *(f"Not seen: {name}" for name in unseen)]
+    texts = {PROJECT_FILE: document(top, head=head)}
     for path, some in (files | split).items():
         texts[path] = document(some, head=[modeline(path, schema)])
     shape = key_order.document(kinds, TOP)
@@ -107,7 +107,8 @@ def split_files(writer: EntryWriter, root: GatheredObject, several: bool) -> tup
 
 def _patterns(files: Mapping[str, object]) -> Sequence[str]:
     """The value of `include` for these files: each at the top level by its name, each folder by a pattern."""
-    return sorted({path if "/" not in path else f"{path.rpartition('/')[0]}/*.yaml" for path in files}, key=lambda one: ("/" in one, one))
+    patterns = {path if "/" not in path else f"{path.rpartition('/')[0]}/*.yaml" for path in files}
+    return sorted(patterns, key=lambda pattern: ("/" in pattern, pattern))
 
 
 def unread(actual: Actual) -> tuple[str, ...]:

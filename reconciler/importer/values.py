@@ -74,15 +74,15 @@ def in_yaml(hint: Any, value: Any, name: Name) -> Any:
     if origin in (Required, NotRequired):
         return in_yaml(args[0], value, name)
     if origin in (Union, UnionType):
-        options = [one for one in args if one is not type(None)]
+        options = [option for option in args if option is not type(None)]
         return in_yaml(options[0], value, name) if value is not None and len(options) == 1 else value
-    made = origin or hint
-    if isinstance(value, list | tuple) and made in (list, tuple, set, frozenset, collections.abc.Sequence):
+    container = origin or hint
+    if isinstance(value, list | tuple) and container in (list, tuple, set, frozenset, collections.abc.Sequence):
         return [in_yaml(args[0], part, name) if args else part for part in value]
     if isinstance(value, Mapping) and typing_extensions.is_typeddict(hint):
         hints = get_type_hints(hint, include_extras=True)
         return {key: in_yaml(hints.get(key), part, name) for key, part in value.items()}
-    if isinstance(value, Mapping) and made in (dict, collections.abc.Mapping):
+    if isinstance(value, Mapping) and container in (dict, collections.abc.Mapping):
         return {key: in_yaml(args[1], part, name) if args else part for key, part in value.items()}
     return value
 

@@ -1,6 +1,6 @@
 """The page of each cause: what happened, why, and what to do. Read only when one is requested.
 
-They are in reconciler/problems, one file for each area with a heading for each id; the documentation has a copy.
+They are in reconciler/problems, one file for each area with a heading for each id; the site shows the same files.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final
 
 PREFIX: Final = "RC-"
 FOLDER: Final = Path(__file__).parents[1] / "problems"
+IN_REPOSITORY: Final = "reconciler/problems"
 _HEADING: Final = re.compile(r"^## (RC-[a-z0-9-]+)\n", re.MULTILINE)
 _FORM: Final = re.compile(
     r"\n(?P<summary>.+?)\n\n```text\n(?P<example>.+?)\n```\n\n(?P<why>.+?)\n\n\*\*What to do\*\*: (?P<remedy>.+)\n", re.DOTALL
@@ -34,14 +35,9 @@ class CausePage:
     markdown: str
 
     @property
-    def folder(self) -> str:
-        """The folder of the file in the documentation."""
-        return "docs/reference/problems"
-
-    @property
     def path(self) -> str:
-        """The path of the page in the documentation."""
-        return f"{self.folder}/{self.area}.md#{self.id.lower()}"
+        """The path of the page in the repository."""
+        return f"{IN_REPOSITORY}/{self.area}.md#{self.id.lower()}"
 
 
 @cache

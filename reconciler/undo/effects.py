@@ -24,33 +24,38 @@ class Cannot:
 
 @dataclass
 class RunEffect:
-    """What one run did to one address.
-
-    `id`: of the object it changed. `created`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
-    deleted; `cascaded`: it was deleted with another object, without a request of its own. `replaces`: the id of the object that `created`
-    replaced. `fields`: values before it (request form, UNSET where there was none), `after`: values seen after it, `position`: the position
-    before it. `unmanaged`: those of `fields` that were not managed. `doubts`: verbs whose outcome is unknown. `carried`: the addresses that
-    a transfer renamed, former one to new, and `left`: the id of the container that the object left.
-    """
+    """What one run did to one address."""
 
     address: Address
     kind: Kind
+    # The object that it changed.
     id: str | None = None
+    # The object that it created, or restored where `restored` says so; None where it did neither, or deleted it again.
     created: str | None = None
     restored: bool = False
+    # The object that it deleted.
     deleted: str | None = None
+    # Whether it was deleted with another object, without a request of its own.
     cascaded: bool = False
+    # The object that `created` replaced.
     replaces: str | None = None
+    # Values before the run, in the request form; UNSET where there was none.
     fields: dict[str, Any] = field(default_factory=dict)
+    # Values that were seen after it.
     after: dict[str, Any] = field(default_factory=dict)
+    # The position among its siblings before the run; None where it was not moved.
     position: SiblingPosition | None = None
+    # Those of `fields` that were not managed before.
     unmanaged: set[str] = field(default_factory=set)
+    # Verbs whose outcome is unknown.
     doubts: list[str] = field(default_factory=list)
+    # The addresses that a transfer renamed, former one to new one.
     carried: dict[Address, Address] = field(default_factory=dict)
+    # The container that a transferred object left.
     left: str | None = None
 
     @property
-    def born(self) -> str:
+    def participle(self) -> str:
         """How its object came to exist, as a participle."""
         return "restored" if self.restored else "created"
 
@@ -68,6 +73,8 @@ def run_effects(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, 
             continue
         change = of(intent.address)
         if not entry.done:
+            # A create that nothing shows was not done. Of an update that was called not sent by a recovery, nobody knows: the
+            # value may have been the same before.
             if entry.status == "in-doubt" or (entry.status == "not-sent" and intent.verb not in SEEN):
                 change.doubts.append(intent.verb)
             continue
@@ -81,6 +88,7 @@ def run_effects(kinds: Kinds, entries: Iterable[JournalEntry]) -> dict[Address, 
         for address, seen in entry.after.items():
             of(address).after |= {name: value for name, value in seen.items() if name not in of(address).fields}
         change.after |= {name: value for name, value in entry.after.get(intent.address, {}).items() if name in intent.writes}
+    # The delete of what was replaced belongs to the replacement, which reports it.
     replaced = {change.replaces for change in changes.values()} - {None}
     return {address: change for address, change in changes.items() if change.deleted not in replaced}
 
@@ -90,6 +98,7 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
     match intent.verb:
         case "create":
             change.created, change.replaces = entry.bound.get(intent.address), intent.before.replaces
+        # A restored object is like a created one: undone, it is deleted again.
         case "restore":
             change.created, change.restored = intent.target, True
         case "delete":
@@ -103,6 +112,7 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
                 if name == owner:
                     change.left, change.carried = value, {**change.carried, **intent.before.renames}
                 else:
+                    # The first of several writes has the value from before the run.
                     change.fields.setdefault(name, value)
             change.position = change.position or intent.before.position
 

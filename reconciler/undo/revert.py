@@ -1,6 +1,20 @@
 """The Desired that reverts a run, and what cannot be reverted. Pure.
 
 In: what the run did, the state, and what exists now. Out: an `Inverse`. What somebody changed since is not changed, and is reported.
+
+The premise: undo is no list of reversed requests. The organization has changed since, and a request that was right then could overwrite
+what somebody did yesterday. So undo describes an organization, like everything else, and the one planner finds the requests:
+
+    journal of the run          what exists now              Desired of the undo                 the planner
+    ------------------          ----------------             --------------------                ------------
+    docs.title  A -> B          docs.title B            ->   docs.title A                        update
+    guides.title C -> D         guides.title E          ->   guides.title E, and a sentence      nothing
+    created `news`              news as it was created  ->   (not declared)                      delete
+    deleted `faq`               faq, deleted, 3 days    ->   faq, with its old title             restore
+
+Everything that is not reverted is declared as it is, so the plan contains nothing else. The three questions to each part of the run: does
+the object still exist, does it still have what the run gave it, and does the service have a request that leads back? Each *no* is a
+sentence for people, never a guess.
 """
 
 from __future__ import annotations
@@ -57,6 +71,7 @@ class _Undoing:
     unmanaged: dict[Address, frozenset[str]] = field(default_factory=dict)
 
     def inverse(self) -> Inverse:
+        # First which objects there will be, and under which addresses; then their values, which may refer to any of them.
         again, self.cannot = tracked_again(self.kinds, self.turns, self.state, self.actual)
         self.back, here, cannot = transferred_back(self.kinds, self.done, self.turns, self.state, self.actual)
         self.cannot += cannot
@@ -75,6 +90,7 @@ class _Undoing:
                 self._changed(item, known[address])
             elif address not in known and item.deleted is None and not item.cascaded:
                 self._lost_sight_of(item)
+        # A container may have been moved into what it contained: two places that were right once can be a circle now.
         for address, parent in remove_cycles(self.places, sibling_rows(known)):
             self._say(address, f"was in {parent}, which is now inside it; it was not moved")
         self._keep_what_is_used(known)
@@ -94,7 +110,7 @@ class _Undoing:
             self._say(change.address, "was replaced; the old object no longer exists")
         elif change.created is not None:
             if alive:
-                self._say(change.address, f"was {change.born}, and is no longer tracked; it was not changed")
+                self._say(change.address, f"was {change.participle}, and is no longer tracked; it was not changed")
         elif change.fields or change.position is not None:
             self._say(change.address, f"{_listed(change.fields) or 'its place'}: {UNBOUND if alive else GONE}")
 
@@ -144,13 +160,13 @@ class _Undoing:
         if change.replaces is not None:
             self._say(change.address, "was replaced; the old object no longer exists")
         elif tracked.id != change.created:
-            self._say(change.address, f"was {change.born}, and another object replaced it")
+            self._say(change.address, f"was {change.participle}, and another object replaced it")
         elif "delete" not in change.kind.api and not self._is_deleted_with_another(change):
-            self._say(change.address, f"was {change.born}; {NO_DELETE}")
+            self._say(change.address, f"was {change.participle}; {NO_DELETE}")
         elif self._has_own_protection(tracked):
-            self._say(change.address, f"was {change.born}, and is protected; it was not deleted")
+            self._say(change.address, f"was {change.participle}, and is protected; it was not deleted")
         elif changed := [name for name in change.after if self._differs(change, name, tracked)]:
-            self._say(change.address, f"was {change.born}, and {_listed(changed)} changed since; it was not deleted")
+            self._say(change.address, f"was {change.participle}, and {_listed(changed)} changed since; it was not deleted")
         else:
             return True
         return False
@@ -171,6 +187,7 @@ class _Undoing:
         field = change.kind.fields.get(name)
         if field is None or field.role is FieldRole.CHOICE or not field.readable:
             return False
+        # The container that it was created in was deleted since, and the service moved the object to its root by itself.
         if field.container and change.after[name] is not None and change.after[name] not in self.alive:
             return False  # the service moved it when its container was deleted
         return self._now(field, tracked) not in (UNSET, change.after[name])
@@ -178,6 +195,7 @@ class _Undoing:
     def _keep_what_is_used(self, known: Mapping[Address, ObservedObject]) -> None:
         """Do not delete an object that a remaining one is in, or refers to."""
         by_id = {known[address].id: address for address in self.removed}
+        # Until nothing changes: an object that is kept may itself use another one that was to be deleted.
         users = [use for use in used_by(self.kinds, self.actual, known, self._leaves) if use[0] in by_id]
         kept = True
         while kept:
@@ -186,14 +204,14 @@ class _Undoing:
                 address = by_id[id]
                 if address in self.removed and by_id.get(user) not in self.removed:
                     self.removed.discard(address)
-                    self._say(address, f"was {self.done[address].born}, and is used by {text}; it was not deleted")
+                    self._say(address, f"was {self.done[address].participle}, and is used by {text}; it was not deleted")
                     kept = True
 
         for address in sorted(self.removed):
             change = self.done[address]
             if change.kind.one_per and address in known and address.container not in self.removed:
                 self.removed.discard(address)
-                self._say(address, f"was {change.born}; {NO_DELETE}")
+                self._say(address, f"was {change.participle}; {NO_DELETE}")
 
     def _leaves(self, address: Address, field: Field) -> bool:
         """Whether the field is about to get another value."""
@@ -205,6 +223,7 @@ class _Undoing:
         if field.role is FieldRole.CHOICE:
             return self.chosen.get((tracked.kind.name, tracked.id), {}).get(field.name, UNSET)
         if not field.readable and not field.sensitive and tracked.binding is not None:
+            # The service never shows this field, so the last value that was sent stands for the current one.
             sent = tracked.binding.sent.get(field.name, UNSET)  # only the last sent value is known
             return UNSET if field.hides(sent) else sent
         return tracked.observed.values.get(field.name, UNSET) if tracked.observed is not None else UNSET
@@ -229,6 +248,7 @@ class _Undoing:
         managed = {*tracked.binding.sent, *tracked.binding.seen} if tracked.binding is not None else set()
         if unmanaged & managed:
             self.unmanaged[self.back.get(change.address, change.address)] = frozenset(unmanaged & managed)
+        # An object that is not transferred back stays in the order of its new container.
         if change.left is not None and change.address not in self.back:
             return
         if change.position is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
@@ -322,7 +342,8 @@ class _Undoing:
         append_to_roots(rows, self.back)
         desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
         removed = {
-            address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
+            address: Removed(address, "delete", NOWHERE, f"{self.done[address].participle} by the run that is undone")
+            for address in self.removed
         }
         parents = {position.parent for position in self.places.values()}
         siblings = {sibling for parent in parents for sibling in rows[parent] if sibling not in among}

@@ -94,6 +94,7 @@ class _Back:
         for address in list(adopted):
             if address in self.removed:
                 adopted.pop(address)
+        # An address that is still tracked needs its containers: `state` has no address whose container is unknown.
         first: dict[Address, Address] = {}  # by container, the first in it that stays tracked
         for kept in sorted(self.staying - adopted.keys()):
             first |= {container: kept for container in kept.containers if container not in first}
@@ -117,6 +118,7 @@ class _Back:
             elif now in self.staying:
                 names[now] = turn.old
         for address in self.staying - names.keys():
+            # What is below a renamed address has its name in front of its own, so it is renamed with it.
             above = _nearest(address, names)
             if above is not None:
                 names[address] = Address(names[above].parts + address.parts[len(above.parts) :])
@@ -130,6 +132,7 @@ class _Back:
 
     def _drop_misplaced(self, names: dict[Address, Address]) -> None:
         """Remove what cannot get its former address, in the order of addresses, and report why."""
+        # Each name that is dropped may make others impossible: those that were to take its place, and those below it.
         later = Counter(names.get(address, address) for address in self.staying)
         by_old: dict[Address, list[Address]] = defaultdict(list)
         inside: dict[Address, list[Address]] = defaultdict(list)

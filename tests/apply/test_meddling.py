@@ -228,5 +228,5 @@ def test_the_contents_of_a_delete_are_read_again_if_its_turn_comes_late() -> Non
     preconditions.kinds = kinds()
     for at, unseen in ((None, True), (100.0, False), (99.0, False), (98.9, True)):
         preconditions.reader = cast(Writer, SimpleNamespace(monotonic=lambda: 100.0))
-        preconditions._emptied_at = {} if at is None else {7: at}
+        preconditions._contents_read_at = {} if at is None else {7: at}
         assert preconditions._unseen_inside(step) is unseen

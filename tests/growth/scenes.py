@@ -15,7 +15,8 @@ import yaml
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State
-from reconciler.plan import Matches, match, plan
+from reconciler.plan import Matches, plan
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import carried_out
 from reconciler.resource import UNSET
 from tests.growth.edits import ADA, BLANK, Edit, Tree, nothing
@@ -33,8 +34,8 @@ class Scene:
     state: State
     actual: Actual
 
-    def match(self) -> Matches:
-        return match(kinds(), self.desired, self.state, self.actual)
+    def identify(self) -> Matches:
+        return identify(kinds(), self.desired, self.state, self.actual)
 
     def plan(self) -> Plan:
         return plan(kinds(), self.desired, self.state, self.actual, allow_replace=("**",))

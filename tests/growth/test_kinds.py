@@ -16,7 +16,7 @@ from reconciler.client import Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Outcome, State, StepStatus
 from reconciler.observe import observe
-from reconciler.plan import match
+from reconciler.plan.matching.identity import identify
 from tests.effort import calls
 from tests.growth.edits import EDITS, Edit, Tree, nothing
 from tests.growth.test_apply import READ_AGAIN_MAX, STATE_MAX, SlowOrg
@@ -125,7 +125,7 @@ def work(root: Path, edit: Edit, many: int, *, effort: Callable[[Callable[[], ob
     asked = len(org.requests)
     looking = effort(lambda: seen.append(asyncio.run(_observed(org, desired, state))))
     looks = len(org.requests) - asked
-    matching = calls(lambda: match(kinds(), desired, state, seen[0]))
+    matching = calls(lambda: identify(kinds(), desired, state, seen[0]))
     org.requests.clear()
     outcomes: list[Outcome] = []
     applying = effort(lambda: outcomes.append(org.apply()))

@@ -18,8 +18,9 @@ from reconciler.importer.matched import MatchedProject
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
 from reconciler.model import SiblingPosition
-from reconciler.plan import match, plan
+from reconciler.plan import plan
 from reconciler.plan.drift import drift
+from reconciler.plan.matching.identity import identify
 from reconciler.undo.rows import put_back
 from tests.effort import operations
 from tests.growth.edits import EDITS, Edit, Tree, collections, organization, site
@@ -85,7 +86,7 @@ def accepting(root: Path, many: int) -> Callable[[], object]:
     declared = load(folder, kinds()).desired
     made = plan(kinds(), declared, state, actual)
     found = drift(kinds(), declared, state, actual, made)
-    ids = match(kinds(), declared, state, actual).ids
+    ids = identify(kinds(), declared, state, actual).ids
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.yaml")}
     accepted = chosen(found, [str(one.address) for one in found.resources], {})
     assert len(accepted) == many + 1

@@ -8,7 +8,8 @@ from reconciler.address import Address
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Intent, JournalEntry, Plan, State, StateChange, Step
 from reconciler.model.codec import non_sensitive
-from reconciler.plan import Selection, match, plan
+from reconciler.plan import Selection, plan
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.state.tables.turns import turned
@@ -18,7 +19,7 @@ from tests.growth.scenes import NOW, Scene
 
 def journal(scene: Scene, made: Plan) -> list[JournalEntry]:
     """What the journal has of the run that carried a plan out."""
-    found = match(kinds(), scene.desired, scene.state, scene.actual)
+    found = identify(kinds(), scene.desired, scene.state, scene.actual)
     simulation = Simulation(kinds(), scene.actual, ids=found.ids, places=made.places)
     entries = []
     for step in made.steps:
@@ -68,5 +69,5 @@ class Undoing:
         desired_for_reading(kinds(), project, state, done, self.turns)
         found = inverse(kinds(), project, state, actual, done, self.turns, ever=())
         made = plan(kinds(), found.desired, state, actual, selection=Selection(only=found.only))
-        redeclaring_lines(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
+        redeclaring_lines(kinds(), project, found.desired, made, found.turns, identify(kinds(), project, state, actual).ids)
         return made

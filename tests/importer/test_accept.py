@@ -10,7 +10,8 @@ from reconciler.errors import UsageError
 from reconciler.importer.accept import Acceptance, chosen
 from reconciler.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
-from reconciler.plan import match, plan
+from reconciler.plan import plan
+from reconciler.plan.matching.identity import identify
 from reconciler.yamltext.tree import parse
 from tests.harness import Org
 from tests.outside import CASES, Case, drifted, edit, everything, observed
@@ -32,7 +33,7 @@ def accept(org: Org, *words: str) -> None:
     """Write living values into the YAML."""
     desired = org.load().desired
     state, actual = observed(org)
-    ids = match(kinds(), desired, state, actual).ids
+    ids = identify(kinds(), desired, state, actual).ids
     made = plan(kinds(), desired, state, actual)
     before = {path.name: path.read_text("utf-8") for path in org.project.glob("*.yaml")}
     texts = Acceptance(MatchedProject(kinds(), desired, state, actual, ids), before)

@@ -9,7 +9,8 @@ from reconciler.config import load
 from reconciler.importer.accept import Acceptance, chosen
 from reconciler.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
-from reconciler.plan import match, plan
+from reconciler.plan import plan
+from reconciler.plan.matching.identity import identify
 from tests.documents import configuration
 from tests.harness import Org
 from tests.outside import drifted, observed
@@ -49,7 +50,7 @@ def test_a_short_form_becomes_a_map_where_drift_of_another_field_is_accepted(org
     state, actual = observed(org)
     path = org.project / "reconciler.yaml"
     texts = Acceptance(
-        MatchedProject(kinds(), desired, state, actual, match(kinds(), desired, state, actual).ids),
+        MatchedProject(kinds(), desired, state, actual, identify(kinds(), desired, state, actual).ids),
         {"reconciler.yaml": path.read_text("utf-8")},
     )
     made = plan(kinds(), desired, state, actual)

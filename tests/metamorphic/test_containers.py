@@ -18,7 +18,8 @@ from reconciler.address import bare
 from reconciler.client import Reader
 from reconciler.model import Plan
 from reconciler.observe import observe
-from reconciler.plan import Selection, match, plan
+from reconciler.plan import Selection, plan
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.simulation.simulate import simulate
 from tests.harness import ORGANIZATION, kinds
 from tests.metamorphic.edits import Declared, declared
@@ -138,7 +139,7 @@ def planned(world: Laboratory) -> tuple[Plan, set[str]]:
         async with world.client(Reader) as reader:
             actual = await observe(reader, kinds(), desired, state)
         made = plan(kinds(), desired, state, actual, selection=Selection(), allow_replace=("**",))
-        after = simulate(kinds(), actual, match(kinds(), desired, state, actual).ids, made.steps, made.places)
+        after = simulate(kinds(), actual, identify(kinds(), desired, state, actual).ids, made.steps, made.places)
         return made, {bare(id) for id in after.removed}
 
     with everywhere(world.time):

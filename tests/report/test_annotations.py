@@ -52,7 +52,7 @@ def test_a_rule_of_sarif_is_the_page_of_its_cause() -> None:
     (rule, *_) = sarif(FINDINGS[:1], repository="https://git.example/acme/blob/v1")["runs"][0]["tool"]["driver"]["rules"]
     assert rule["shortDescription"]["text"] == pages()["RC-waits"].summary
     assert "**What to do**: Unblock the other one first" in rule["help"]["markdown"]
-    assert rule["helpUri"] == "https://git.example/acme/blob/v1/docs/reference/problems/plans.md#rc-waits"
+    assert rule["helpUri"] == "https://git.example/acme/blob/v1/reconciler/problems/plans.md#rc-waits"
     assert "helpUri" not in sarif(FINDINGS[:1])["runs"][0]["tool"]["driver"]["rules"][0]
 
 

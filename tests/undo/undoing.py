@@ -11,8 +11,9 @@ from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
-from reconciler.plan import Selection, match, plan
+from reconciler.plan import Selection, plan
 from reconciler.plan.guard import guard
+from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import prove
 from reconciler.undo import (
     Inverse,
@@ -65,7 +66,7 @@ async def _undo(org: Org, run: str) -> Undone:
             actual = await observe(writer, kinds(), found.desired, state)
             made = plan(kinds(), found.desired, state, actual, selection=only)
             made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, allow_delete=None)
-            lines = redeclaring_lines(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
+            lines = redeclaring_lines(kinds(), project, found.desired, made, found.turns, identify(kinds(), project, state, actual).ids)
             outcome = await apply(writer, kinds(), found.desired, made, actual, journal, ApplyOptions(deadline=30.0, selection=only))
             if not outcome.plan.deferred:
                 for address, unset in stop_managing_fields(found, journal.state()).items():

@@ -41,7 +41,7 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
         rewrite(root, {file: before[file] for file in texts})
         raise
     for accepted in picked:
-        where = f" in {accepted.one.source.file}" if accepted.one.source is not None else ""
+        where = f" in {accepted.drifted.source.file}" if accepted.drifted.source is not None else ""
         screen.out(f"{accepted}: its lines were moved.\n" if accepted.moved else f"{accepted} was updated{where}.\n")
 
 

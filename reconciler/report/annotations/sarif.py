@@ -14,7 +14,7 @@ from reconciler import __version__
 from reconciler.model import Edit, Finding, Fix, Severity, Source
 from reconciler.report.annotations.place import path_of, with_fingerprints
 from reconciler.text import escape
-from reconciler.text.pages import LINK, CausePage, pages
+from reconciler.text.pages import IN_REPOSITORY, LINK, CausePage, pages
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT: Final = "reconciler/v1"
@@ -52,7 +52,7 @@ def _linked(page: CausePage, repository: str) -> str:
         text, target = link.groups()
         if "://" in target:
             return link[0]
-        return f"[{text}]({repository}/{normpath(f'{page.folder}/{target}')})" if repository else text
+        return f"[{text}]({repository}/{normpath(f'{IN_REPOSITORY}/{target}')})" if repository else text
 
     return LINK.sub(linked, page.markdown)
 
