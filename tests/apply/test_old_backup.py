@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 
 from reconciler.model import Action, Plan, StepStatus
-from tests.apply.test_random import organizations
 from tests.harness import ORGANIZATION, Org
+from tests.organizations import anything
 from tests.proofs import sampled, tries
 from tests.small import applied, node, small
 
@@ -120,7 +120,7 @@ def test_a_key_that_was_renamed_since_waits_for_a_word_and_is_neither_deleted_no
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(organizations(), organizations())
+@given(anything(), anything())
 def test_any_change_since_is_recognized(first: dict[str, Any], second: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         org = Org(Path(folder))

@@ -25,7 +25,7 @@ class TwoWatched(Watched):
     several: bool = True
 
     def write(self, both: Both, **top: Any) -> None:  # type: ignore[override]
-        document = project(both["organizations"], moved=both["moved"], **top)
+        document = project(both["organizations"], transfers=both["moved"], **top)
         super().write(yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
 
 

@@ -30,7 +30,7 @@ def document(acme: Tree, beta: Tree, *moved: tuple[str, str], **top: Any) -> str
         **(third if gamma is not None else {}),
     }
     defaults = {"protect": None, "defaults": None}
-    return yaml.safe_dump(project(organizations, moved=moved, **defaults | top), allow_unicode=True, sort_keys=False)
+    return yaml.safe_dump(project(organizations, transfers=moved, **defaults | top), allow_unicode=True, sort_keys=False)
 
 
 class Two(Org):

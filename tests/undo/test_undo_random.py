@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reconciler.model import StepStatus
-from tests.apply.test_random import everything, organizations
+from tests.apply.test_random import everything
 from tests.harness import ORGANIZATION, Org
+from tests.organizations import anything
 from tests.proofs import sampled, tries
 from tests.undo.test_undo import orders
 from tests.undo.undoing import runs, undo
@@ -46,7 +47,7 @@ def chains(draw: st.DrawFn, *, size: int) -> list[tuple[dict[str, Any], list[tup
         if found and draw(st.integers(0, 3)) == 0:
             tree = renamed(found[-1][0], draw(st.sampled_from("abcd")))
         else:
-            tree = draw(organizations())
+            tree = draw(anything())
         edits = draw(st.lists(st.tuples(st.sampled_from(EDITS), st.integers(0, 99)), max_size=2)) if found else []
         found.append((tree, edits))
     return found
