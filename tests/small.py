@@ -30,7 +30,9 @@ def _looked_at_again(org: Org) -> bool:
 
 def _applied(org: Org) -> Outcome:
     outcome = org.apply()
-    assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not StepStatus.DONE] == []
+    assert [
+        (str(result.step.address), result.step.verb, result.error) for result in outcome.results if result.status is not StepStatus.DONE
+    ] == []
     assert outcome.leftover == ()
     if _looked_at_again(org):
         settled(org)
@@ -49,9 +51,9 @@ def settled(org: Org) -> None:
 
 def described(plan: Plan) -> list[str]:
     return [
-        f"{change.address}: {' '.join(change.actions)} {' '.join(one.name for one in change.fields)}".strip() for change in plan.changes
+        f"{change.address}: {' '.join(change.actions)} {' '.join(delta.name for delta in change.fields)}".strip() for change in plan.changes
     ]
 
 
 def verbs(outcome: Outcome) -> list[str]:
-    return [f"{one.step.verb} {one.step.address}" for one in outcome.results]
+    return [f"{result.step.verb} {result.step.address}" for result in outcome.results]

@@ -39,7 +39,9 @@ def ids(org: Org) -> set[str]:
 
 def run(org: Org, tree: dict[str, Any]) -> None:
     org.write(tree)
-    assert [(str(one.step.address), one.step.verb, one.error) for one in org.apply().results if one.status is not StepStatus.DONE] == []
+    assert [
+        (str(result.step.address), result.step.verb, result.error) for result in org.apply().results if result.status is not StepStatus.DONE
+    ] == []
 
 
 def done(made: Plan, action: Action) -> list[str]:
@@ -48,7 +50,7 @@ def done(made: Plan, action: Action) -> list[str]:
 
 def counted(org: Org) -> list[tuple[str, ...]]:
     """Every object of the service under its name, without ids."""
-    found = [("space", str(one["space"]["title"])) for one in org.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")]
+    found = [("space", str(item["space"]["title"])) for item in org.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")]
     found += [("collection", str(one["title"])) for one in org.items(f"/orgs/{ORGANIZATION}/collections")]
     found += [("team", str(one["title"])) for one in org.items(f"/orgs/{ORGANIZATION}/teams")]
     for site in org.items(f"/orgs/{ORGANIZATION}/sites"):
@@ -109,7 +111,7 @@ def test_a_key_that_was_renamed_since_waits_for_a_word_and_is_neither_deleted_no
     backup.restore()
     made = org.plan()
     assert done(made, Action.CREATE) == done(made, Action.DELETE) == []
-    assert {"acme/team/authors", "acme/team/writers"} <= {str(one.address) for one in made.blocked}
+    assert {"acme/team/authors", "acme/team/writers"} <= {str(refusal.address) for refusal in made.blocked}
     org.apply()
     assert counted(org) == before
 

@@ -53,7 +53,11 @@ def test_any_organization_becomes_any_other(first: dict[str, Any], second: dict[
             plan, again = org.plan(allow_replace=("**",)), org.plan(allow_replace=("**",))
             assert repr(plan) == repr(again)
             outcome = org.apply()
-            assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not StepStatus.DONE] == []
+            assert [
+                (str(result.step.address), result.step.verb, result.error)
+                for result in outcome.results
+                if result.status is not StepStatus.DONE
+            ] == []
             named = {str(change.id) for change in plan.changes} | {str(step.target) for step in plan.steps} | {
                 part for step in plan.steps for part in step.path if isinstance(part, str)
             }  # fmt: skip
@@ -61,7 +65,7 @@ def test_any_organization_becomes_any_other(first: dict[str, Any], second: dict[
             changed = {id for id in before if before[id] != after.get(id)}
             assert {id for id in changed if id not in named and not _only_flag(before[id], after.get(id))} == set()
             left = org.plan(allow_replace=("**",))
-            assert [f"{change.address} {change.actions} {[one.name for one in change.fields]}" for change in left.changes] == []
+            assert [f"{change.address} {change.actions} {[delta.name for delta in change.fields]}" for change in left.changes] == []
             assert left.blocked == ()
             assert left.steps == ()
 

@@ -19,9 +19,9 @@ ANSWERS = pytest.mark.parametrize("dressed", [pytest.param(False, id="plain", ma
 
 def whole(steps: Journey, *edits: Any, organization: str) -> None:
     """Everything that people do with a project that is applied already: meddling and accepting, edits, undoing, importing."""
-    meddled = steps.meddle()
-    assert all(address in steps.drift() for address in meddled)
-    steps.drift("--accept", meddled[0], codes=(0, 2))
+    edits = steps.meddle()
+    assert all(address in steps.drift() for address in edits)
+    steps.drift("--accept", edits[0], codes=(0, 2))
     steps.apply()
     steps.drift(codes=(0,))
     before = steps.files()

@@ -45,7 +45,9 @@ class Two(Org):
         """Declare, apply, and hold that everything was done and nothing is left."""
         self.declare(*parts, **top)
         outcome = self.apply()
-        assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not StepStatus.DONE] == []
+        assert [
+            (str(result.step.address), result.step.verb, result.error) for result in outcome.results if result.status is not StepStatus.DONE
+        ] == []
         assert outcome.leftover == ()
         self.settled()
         return outcome
@@ -87,8 +89,8 @@ def collection(key: str, *content: dict[str, Any], **more: Any) -> dict[str, Any
 
 def sent(outcome: Outcome) -> list[str]:
     """What was sent, in the order of the plan: verb and address."""
-    return [f"{one.step.verb} {one.step.address}" for one in outcome.results]
+    return [f"{result.step.verb} {result.step.address}" for result in outcome.results]
 
 
 def reasons(plan: Plan) -> dict[str, str]:
-    return {str(one.address): one.reason for one in plan.blocked}
+    return {str(refusal.address): refusal.reason for refusal in plan.blocked}

@@ -78,7 +78,7 @@ def renamed(tree: dict[str, Any], key: str) -> dict[str, Any]:
 
 def edited(org: Org, what: str, number: int) -> set[str]:
     """Somebody else does something; the ids it is about."""
-    spaces = [one["space"] for one in org.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")]
+    spaces = [item["space"] for item in org.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")]
     space = spaces[number % len(spaces)]
     collections = [one["id"] for one in org.items(f"/orgs/{ORGANIZATION}/collections")]
     teams = [one["id"] for one in org.items(f"/orgs/{ORGANIZATION}/teams")]
@@ -145,7 +145,7 @@ def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple
             assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not StepStatus.DONE] == []
             assert outcome.plan.blocked == ()
             assert outcome.leftover == ()
-            named = {str(each.address) for each in found.cannot}
+            named = {str(obstacle.address) for obstacle in found.cannot}
             lost |= {id for address, id in ever if address in named}
             assert differing(one.objects, everything(org), lost, one.order) == {}, found.cannot
             assert kept(orders(org), lost | one.outside, one.order) == kept(one.order, lost | one.outside, one.order)
@@ -168,7 +168,7 @@ def test_a_run_in_the_middle_is_undone_but_for_what_later_runs_changed(
         assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not StepStatus.DONE] == []
         assert outcome.plan.blocked == ()
         assert outcome.leftover == ()
-        named = {str(each.address) for each in found.cannot}
+        named = {str(obstacle.address) for obstacle in found.cannot}
         lost = {id for address, id in ever if address in named}
         assert astray(one, now, everything(org), lost) == {}, found.cannot
         assert misplaced(one, order, orders(org), lost) == {}, found.cannot
