@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from docs import commands, documents, fields, problems
+from docs import commands, documents, fields, problems, settings
 from reconciler.cli.exits import MEANINGS, PRECEDENCE
 
 REFERENCE: Final = Path(__file__).parent / "reference"
@@ -35,6 +35,7 @@ would. `fmt --check` exits with 1 if a file would change, and `doctor` if there 
 
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "configuration.md": settings.page,
     "fields.md": fields.page,
     "commands.md": commands.page,
     "documents.md": documents.page,

@@ -222,11 +222,11 @@ class Glob:
 
     def matches(self, address: Address) -> bool:
         """Whether the whole address matches the pattern; case-sensitive."""
-        return _fits(self.segments, address.parts, many="**", one=_segment_fits)
+        return _fits(self.segments, address.parts, many="**", part=_segment_fits)
 
     def covers(self, other: Glob) -> bool:
         """Whether every address that the other pattern matches fits this one, as far as their segments tell."""
-        return _fits(self.segments, other.segments, many="**", one=_segment_covers)
+        return _fits(self.segments, other.segments, many="**", part=_segment_covers)
 
     def __str__(self) -> str:
         return "/".join(self.segments)
@@ -248,14 +248,14 @@ def addresses_in(value: Any) -> Iterator[Address]:
 
 
 def _segment_fits(pattern: str, segment: str) -> bool:
-    return pattern in ("*", segment) or ("*" in pattern and _fits(pattern, segment, many="*", one=str.__eq__))
+    return pattern in ("*", segment) or ("*" in pattern and _fits(pattern, segment, many="*", part=str.__eq__))
 
 
 def _segment_covers(pattern: str, segment: str) -> bool:
     return segment != "**" and _segment_fits(pattern, segment)
 
 
-def _fits(pattern: Sequence[_T], items: Sequence[_T], *, many: _T, one: Callable[[_T, _T], bool]) -> bool:
+def _fits(pattern: Sequence[_T], items: Sequence[_T], *, many: _T, part: Callable[[_T, _T], bool]) -> bool:
     """Whether `pattern`, in which `many` stands for any run of items, covers all of `items`.
 
     Only the latest `many` is ever widened, because a shorter run at an earlier one leaves later ones more to take: so at
@@ -267,7 +267,7 @@ def _fits(pattern: Sequence[_T], items: Sequence[_T], *, many: _T, one: Callable
         if index < len(pattern) and pattern[index] == many:
             latest, behind = index, at
             index += 1
-        elif index < len(pattern) and one(pattern[index], items[at]):
+        elif index < len(pattern) and part(pattern[index], items[at]):
             index += 1
             at += 1
         elif latest >= 0:

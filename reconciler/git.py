@@ -10,7 +10,7 @@ configuration, which names programs: of hooks, filters, monitors, transports, pa
   URL and no other.
 - Settings that name programs are overridden, since an earlier job may have written them into `.git/config`.
 
-In: words, and the repository. Out: the output of git. Forbidden: a word of others in the place of an option.
+In: arguments, and the repository. Out: the output of git. Forbidden: a text of others in the place of an option.
 """
 
 from __future__ import annotations
@@ -42,28 +42,37 @@ _COUNT, _KEY, _VALUE = "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_
 _SSH: Final = "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=20"
 
 _ALWAYS: Final[Mapping[str, str]] = {
+    # A bare repository that was committed as ordinary files has a configuration of its own; git must not discover it.
     "safe.bareRepository": "explicit",
+    # Each of these can be a command, or leads to one: a monitor of the work tree, hooks, filters of attributes, a pager,
+    # an editor, a program that lists the references of another repository.
     "core.fsmonitor": "false",
     "core.hooksPath": "/dev/null",
     "core.attributesFile": "/dev/null",
     "core.pager": "cat",
     "core.editor": "false",
     "core.alternateRefsCommand": "false",
+    # Run on the side that gives objects away, which is this one when the URL is a folder.
     "uploadpack.packObjectsHook": "",
+    # External diffs, and a look into submodules, whose own configuration would decide what runs there.
     "diff.external": "",
     "diff.ignoreSubmodules": "all",
+    # Verifying a signature starts gpg, ssh-keygen or gpgsm.
     "log.showSignature": "false",
     "gpg.program": "false",
     "gpg.openpgp.program": "false",
     "gpg.ssh.program": "false",
     "gpg.x509.program": "false",
+    # A submodule is another repository, at an URL that the commit names.
     "submodule.recurse": "false",
     "fetch.recurseSubmodules": "false",
+    # Housekeeping in the background would go on after this command, and could run hooks of its own.
     "gc.auto": "0",
     "maintenance.auto": "false",
 }
 """Settings that could name a program, or start one."""
 _WITHOUT_NETWORK: Final[Mapping[str, str]] = {
+    # Objects that a partial clone lacks would be fetched without being asked for.
     "protocol.allow": "never",
     "core.sshCommand": "false",
     "core.gitProxy": "false",
@@ -71,7 +80,7 @@ _WITHOUT_NETWORK: Final[Mapping[str, str]] = {
     "credential.helper": "",
 }
 _NOTHING_OF_THE_USER: Final[Mapping[str, str]] = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
-_LIMITED: Final = 'ulimit -f "$1" && shift && exec "$@"'  # the words are arguments, never text of the script
+_LIMITED: Final = 'ulimit -f "$1" && shift && exec "$@"'  # the command is arguments, never text of the script
 
 
 class MissingFile(Exception):
@@ -91,7 +100,7 @@ class GitRepository:
 
     def run(
         self,
-        *words: str,
+        *arguments: str,
         given: bytes = b"",
         url: str | None = None,
         fetch_max: int = FETCH_MAX,
@@ -105,7 +114,7 @@ class GitRepository:
         """
         environ = _environ(None if self.own else self.folder, url=url, nothing=self.own and url is None, settings=settings)
         limit = None if url is None else fetch_max
-        command = _command(environ, *((f"--git-dir={self.folder}",) if self.own else ()), *words, fetch_max=limit)
+        command = _command(environ, *((f"--git-dir={self.folder}",) if self.own else ()), *arguments, fetch_max=limit)
         return run(
             command, environ=environ, folder=self.folder.parent if self.own else self.folder, seconds=seconds, most=most, given=given
         )
@@ -121,10 +130,10 @@ class GitRepository:
         lines = self.run("cat-file", "--batch-check", given=_asked(ids)).out.splitlines() if ids else []
         sizes: list[int] = []
         for line in lines:
-            words = line.split()
-            if len(words) != 3 or words[1] != b"blob":
+            fields = line.split()
+            if len(fields) != 3 or fields[1] != b"blob":
                 break
-            sizes.append(int(words[2]))
+            sizes.append(int(fields[2]))
         if len(sizes) != len(ids):
             raise MissingFile(len(sizes))
         return sizes
@@ -161,6 +170,7 @@ def is_installed() -> bool:
 
 def create(folder: Path) -> EndedCommand:
     """Create a bare repository of our own. Raises `UsageError` if git is not installed."""
+    # Without a template: the one of the machine may contain hooks.
     environ = _environ(None, nothing=True)
     command = _command(environ, "init", "--quiet", "--bare", "--template=", str(folder))
     return run(command, environ=environ, folder=folder.parent, seconds=SECONDS, most=2**16)
@@ -168,6 +178,7 @@ def create(folder: Path) -> EndedCommand:
 
 def user_email() -> str:
     """The e-mail address in the configuration of this user and machine, which no repository can change; "" if there is none."""
+    # From the root of the file system, where no repository can be: `user.email` of a checkout is written by whoever made it.
     root = Path(Path.cwd().anchor)
     try:
         environ = _environ(root)
@@ -202,7 +213,7 @@ def _fitting(sizes: Sequence[int]) -> int:
     return len(sizes)
 
 
-def _command(environ: Mapping[str, str], *words: str, fetch_max: int | None = None) -> list[str]:
+def _command(environ: Mapping[str, str], *arguments: str, fetch_max: int | None = None) -> list[str]:
     """The command line. `fetch_max`: bytes of the largest file that git may write if it may use the network."""
     command = program("git", environ)
     if command is None:
@@ -211,7 +222,7 @@ def _command(environ: Mapping[str, str], *words: str, fetch_max: int | None = No
     settings = {**_ALWAYS, **(_WITHOUT_NETWORK if fetch_max is None else {})}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     limit = [] if fetch_max is None else ["/bin/sh", "-c", _LIMITED, "sh", str(fetch_max // 512)]
-    return [*limit, command, "--no-pager", "--no-optional-locks", "--literal-pathspecs", *options, *words]
+    return [*limit, command, "--no-pager", "--no-optional-locks", "--literal-pathspecs", *options, *arguments]
 
 
 def _environ(
@@ -223,6 +234,8 @@ def _environ(
     known |= _numbered([*([] if nothing else _given_settings()), *(settings or {}).items()])
     known |= _NOTHING_OF_THE_USER if nothing else {}
     known |= {"GIT_CEILING_DIRECTORIES": str(folder.parent)} if folder is not None else {}
+    # Everything else in the environment is dropped: GIT_DIR, GIT_EXTERNAL_DIFF, GIT_PROXY_COMMAND and others name folders and programs,
+    # and a job of a pipeline may have been given them by what it checked out.
     return known | {
         "GIT_ALLOW_PROTOCOL": "" if url is None else transport(_rewritten(url, known)),
         "GIT_ASKPASS": "true",

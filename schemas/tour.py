@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import yaml
 
 from reconciler.sandbox.app import create_app
@@ -61,7 +61,7 @@ def _stand_still(db: Path) -> None:
 async def _calls(app: Any, calls: list[list[Any]], known: dict[str, str]) -> list[Stop]:
     stops = []
     headers = {"Authorization": "Bearer t0p"}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE, headers=headers) as client:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=BASE, headers=headers) as client:
         for method, path, *more in calls:
             body = _filled(more[0], known) if more else None
             answer = await client.request(method, "/v1" + _filled(path, known), json=body)

@@ -14,13 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import httpx
+import httpx2
 import yaml
 
 from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
+from reconciler.apply.clearance import Clearance
 from reconciler.apply.recover import recover
-from reconciler.client import ClientSettings, Reader, Writer
+from reconciler.client import ClientSettings, Reader, SharedBudget, Writer
 from reconciler.client.pacing import Clock
 from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
@@ -37,6 +38,7 @@ from tests.organizations import ORGANIZATION as ORGANIZATION
 from tests.organizations import SEED as SEED
 from tests.organizations import TOKEN as TOKEN
 from tests.organizations import project
+from tests.transports import Through
 
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 BASE = "http://127.0.0.1:1"
@@ -66,13 +68,13 @@ class Still:
         await asyncio.sleep(0)
 
 
-class Recording(httpx.AsyncBaseTransport):
+class Recording(httpx2.AsyncBaseTransport):
     """Passes requests on and remembers them."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, seen: list[tuple[str, str]]) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, seen: list[tuple[str, str]]) -> None:
         self.inner, self.seen = inner, seen
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.seen.append((request.method, request.url.path.removeprefix("/v1")))
         return await self.inner.handle_async_request(request)
 
@@ -80,15 +82,15 @@ class Recording(httpx.AsyncBaseTransport):
         await self.inner.aclose()
 
 
-class Failing(httpx.AsyncBaseTransport):
+class Failing(httpx2.AsyncBaseTransport):
     """Refuses to show the paths that end in one of the given segments."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, segments: tuple[str, ...]) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, segments: tuple[str, ...]) -> None:
         self.inner, self.segments = inner, segments
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.url.path.rsplit("/", 1)[-1] in self.segments:
-            return httpx.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
+            return httpx2.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
         return await self.inner.handle_async_request(request)
 
 
@@ -107,6 +109,8 @@ class Org:
     requests: list[tuple[str, str]] = field(default_factory=list)
     url: str | None = None  # of the state; None: a file below `root`
     settle: float | None = None  # seconds that a lost request may take; None: no request outlives its run
+    clearance: Clearance | None = None
+    budget: SharedBudget | None = None
     nonce: Callable[[], str] | None = None  # where what is made is marked first
     verify: Literal["written", "full"] = "written"
     made: Plan | None = None  # what the last apply planned, after so many requests:
@@ -151,12 +155,12 @@ class Org:
         url, beside = self.url or f"sqlite:///{self.root}/state.db", self.project / ".reconciler"
         return Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside, lag=self.settle or 0.0)
 
-    def transport(self) -> httpx.AsyncBaseTransport:
-        return Recording(httpx.ASGITransport(self.app), self.requests)
+    def transport(self) -> httpx2.AsyncBaseTransport:
+        return Recording(httpx2.ASGITransport(self.app), self.requests)
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
-        transport = self.transport()
-        return cls(ClientSettings(BASE, token), transport=Failing(transport, failing) if failing else transport, clock=self.clock)
+        transport = Failing(self.transport(), failing) if failing else self.transport()
+        return cls(ClientSettings(BASE, token, budget=self.budget), transport=Through(transport), clock=self.clock)
 
     def plan(
         self, *, allow_replace: tuple[str, ...] = (), targets: tuple[str, ...] = (), token: str = TOKEN, failing: tuple[str, ...] = ()
@@ -215,6 +219,7 @@ class Org:
                             verify=self.verify,
                             selection=selection,
                             settle=self.settle or 0.0,
+                            clearance=self.clearance,
                         ),
                     )
                     if outcome.went_through and made.state_update.rules is not None:
@@ -232,7 +237,7 @@ class Org:
         return asyncio.run(self._call(method, path, body))
 
     async def _call(self, method: str, path: str, body: Any) -> Any:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url=BASE) as client:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(self.app), base_url=BASE) as client:
             answer = await client.request(method, f"/v1{path}", json=body, headers={"Authorization": f"Bearer {TOKEN}"})
             assert answer.status_code < 300, answer.text
             return answer.json() if answer.content else None

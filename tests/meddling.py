@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
+import httpx2
 
 from reconciler.cli.exits import PARTLY, of_outcome
 from reconciler.client import SystemClock
@@ -32,19 +32,19 @@ class Jumping(SystemClock):
         await asyncio.sleep(0)
 
 
-class Meddling(httpx.AsyncBaseTransport):
+class Meddling(httpx2.AsyncBaseTransport):
     """Lets somebody act before the kth request."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, org: Meddled) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, org: Meddled) -> None:
         self.inner, self.org = inner, org
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.org.count += 1
         if self.org.act is not None and self.org.count == self.org.at:
             await self.org.act(self.org)
             self.org.acted = len(self.org.requests)
         if self.org.refused and request.method == "GET" and request.url.path.endswith(self.org.refused):
-            return httpx.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
+            return httpx2.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
         answer = await self.inner.handle_async_request(request)
         if request.method == "GET" or not self.org.answered:
             return answer
@@ -54,7 +54,7 @@ class Meddling(httpx.AsyncBaseTransport):
                 document[key] = value
                 if value is None:
                     del document[key]
-        return httpx.Response(answer.status_code, json=document, request=request)
+        return httpx2.Response(answer.status_code, json=document, request=request)
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Meddled(Org):
     refused: str = ""
     answered: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Meddling(super().transport(), self)
 
     def meddled(self, at: int, act: Act | None) -> Outcome:

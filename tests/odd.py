@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests.harness import Org
 
@@ -30,13 +30,13 @@ def titles(change: Callable[[str], str], *names: str) -> Alter:
     return lambda body: {key: change(value) if key in ("title", "name") and value else value for key, value in body.items()}
 
 
-class OddTransport(httpx.AsyncBaseTransport):
+class OddTransport(httpx2.AsyncBaseTransport):
     """Passes requests on, changed, and answers as the service that a test plays."""
 
-    def __init__(self, org: OddOrg, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, org: OddOrg, inner: httpx2.AsyncBaseTransport) -> None:
         self.org, self.inner = org, inner
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         body = json.loads(request.content) if request.content else None
         path = request.url.path.removeprefix("/v1")
         if request.method != "GET" and isinstance(body, dict):
@@ -45,15 +45,15 @@ class OddTransport(httpx.AsyncBaseTransport):
             refusal = self.org.refuse(request.method, path, body)
             if refusal is not None:
                 self.org.requests.append((request.method, path))
-                return httpx.Response(refusal, json={"error": {"code": refusal, "message": "it exists"}}, request=request)
+                return httpx2.Response(refusal, json={"error": {"code": refusal, "message": "it exists"}}, request=request)
             headers = [(name, value) for name, value in request.headers.items() if name.lower() != "content-length"]
-            request = httpx.Request(request.method, request.url, headers=headers, content=json.dumps(body).encode())
+            request = httpx2.Request(request.method, request.url, headers=headers, content=json.dumps(body).encode())
         response = await self.inner.handle_async_request(request)
         data = await response.aread()
         if request.method != "GET" and self.org.lose(request.method, path):
-            raise httpx.ReadError("the connection was lost")
+            raise httpx2.ReadError("the connection was lost")
         headers = {name: value for name, value in response.headers.items() if name.lower() != "content-length"}
-        return httpx.Response(response.status_code, headers=headers, content=self.org.answer(path, data), request=request)
+        return httpx2.Response(response.status_code, headers=headers, content=self.org.answer(path, data), request=request)
 
     async def aclose(self) -> None:
         await self.inner.aclose()
@@ -73,7 +73,7 @@ class OddOrg(Org):
     answer: Callable[[str, bytes], bytes] = lambda path, data: data
     bodies: list[tuple[str, str, Any]] = field(default_factory=list)
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return OddTransport(self, super().transport())
 
     def lose_state(self) -> None:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 
 from reconciler.address import Address
 from reconciler.client import ClientSettings, Reader
@@ -19,6 +19,7 @@ from reconciler.resource import Field, FieldRole, Kind, Verb
 from tests.certificates import OTHER, pem
 from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small
+from tests.transports import Through
 
 
 def everything() -> dict[str, Any]:
@@ -230,18 +231,18 @@ def _path(org: Org, case: Case, path: str, holes: dict[str, str]) -> str:
     return path
 
 
-class Showing(httpx.AsyncBaseTransport):
+class Showing(httpx2.AsyncBaseTransport):
     """Shows one key of one object otherwise: what somebody with other means than this API did to it."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, id: str, key: str, value: Any) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, id: str, key: str, value: Any) -> None:
         self.inner, self.id, self.key, self.value = inner, id, key, value
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self.inner.handle_async_request(request)
         document = json.loads(await answer.aread() or b"null")
         self._change(document)
         headers = {"Date": answer.headers["Date"]} if "Date" in answer.headers else {}
-        return httpx.Response(answer.status_code, json=document, headers=headers, request=request)
+        return httpx2.Response(answer.status_code, json=document, headers=headers, request=request)
 
     def _change(self, value: Any) -> None:
         """Wherever the object is shown."""
@@ -280,7 +281,7 @@ async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str,
         store.close()
     if case is not None and case.shown is not None:
         transport = Showing(org.transport(), org.id(case.address), case.shown, case.value)
-        reader = Reader(ClientSettings(BASE, TOKEN), transport=transport)
+        reader = Reader(ClientSettings(BASE, TOKEN), transport=Through(transport))
     else:
         reader = org.client(Reader, failing=failing)
     async with reader:

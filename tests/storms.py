@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from reconciler.cli.sandboxes.embedded import seed_document
 from reconciler.client import ClientSettings, Reader
@@ -28,14 +28,15 @@ from reconciler.plan.matching.absence import believable
 from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import prove
 from tests.harness import BASE, TOKEN, Org, Still
+from tests.transports import Through
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "acme"
 Answers = Mapping[str, tuple[int, bytes]]
-Answer = Callable[[httpx.Request, int, bytes], tuple[int, bytes]]  # request, and what would have been answered
+Answer = Callable[[httpx2.Request, int, bytes], tuple[int, bytes]]  # request, and what would have been answered
 
 
 @dataclass
-class Recorded(httpx.AsyncBaseTransport):
+class Recorded(httpx2.AsyncBaseTransport):
     """Answers as it was recorded; an object that no recorded reading asked for by its id is found in the lists."""
 
     answers: Answers
@@ -58,14 +59,14 @@ class Recorded(httpx.AsyncBaseTransport):
                 if isinstance(name, str) and len(self._objects.get(name, {})) < len(value):
                     self._objects[name] = value
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.path.removeprefix("/v1")
         self.seen.append(path)
         status, body = self._calm(path)
         if self.storm is not None and self.strikes(path, len(self.seen)):
             self.struck.append(path)
             status, body = self.storm(request, status, body)
-        return httpx.Response(status, content=body, headers={"Content-Type": "application/json"}, request=request)
+        return httpx2.Response(status, content=body, headers={"Content-Type": "application/json"}, request=request)
 
     def _calm(self, path: str) -> tuple[int, bytes]:
         if path in self.answers:
@@ -85,15 +86,15 @@ class Recorded(httpx.AsyncBaseTransport):
         return [part for item in items for part in item[key]] if items else None
 
 
-class _Keeping(httpx.AsyncBaseTransport):
-    def __init__(self, inner: httpx.AsyncBaseTransport, answers: dict[str, tuple[int, bytes]]) -> None:
+class _Keeping(httpx2.AsyncBaseTransport):
+    def __init__(self, inner: httpx2.AsyncBaseTransport, answers: dict[str, tuple[int, bytes]]) -> None:
         self.inner, self.answers = inner, answers
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self.inner.handle_async_request(request)
         body = await answer.aread()
         self.answers[request.url.path.removeprefix("/v1")] = (answer.status_code, body)
-        return httpx.Response(answer.status_code, content=body, headers={"Content-Type": "application/json"}, request=request)
+        return httpx2.Response(answer.status_code, content=body, headers={"Content-Type": "application/json"}, request=request)
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def record(org: Org) -> Record:
         state = store.read()
 
     async def look() -> Actual:
-        async with Reader(ClientSettings(BASE, TOKEN), transport=_Keeping(org.transport(), answers)) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(_Keeping(org.transport(), answers))) as reader:
             return await observe(reader, kinds(), desired, state)
 
     asyncio.run(look())
@@ -129,13 +130,13 @@ def record(org: Org) -> Record:
 
 
 def planned(
-    record: Record, transport: httpx.AsyncBaseTransport, *, accept: int | None = None, clock: Still | None = None
+    record: Record, transport: httpx2.AsyncBaseTransport, *, accept: int | None = None, clock: Still | None = None
 ) -> tuple[Plan, Drift]:
     """Observe, believe, plan and read the drift of it, as `plan` and `drift` do. Raises what they raise."""
     desired, state = record.desired, record.state
 
     async def look() -> Actual:
-        async with Reader(ClientSettings(BASE, TOKEN), transport=transport, clock=clock or Still(), jitter=lambda: 0.5) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(transport), clock=clock or Still(), jitter=lambda: 0.5) as reader:
             return await observe(reader, kinds(), desired, state)
 
     actual = asyncio.run(look())
@@ -157,7 +158,7 @@ def says(body: bytes) -> Answer:
 def shortened(*, honest: bool) -> Answer:
     """Lists lose every second item; an honest one still counts all of them."""
 
-    def answer(request: httpx.Request, status: int, body: bytes) -> tuple[int, bytes]:
+    def answer(request: httpx2.Request, status: int, body: bytes) -> tuple[int, bytes]:
         document = json.loads(body)
         if "items" not in document:
             return status, body

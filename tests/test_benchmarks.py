@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import fromstring
 
-import httpx
+import httpx2
 import pytest
 
 from benchmarks import projects
@@ -31,15 +31,15 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 ID = re.compile(r"\b(col|spc|site|sitesc|sitesp|link|sitesg|team|rev)_(?!blank)[0-9a-f]+|key=[\w-]+")
 
 
-class Answering(httpx.AsyncBaseTransport):
+class Answering(httpx2.AsyncBaseTransport):
     """The service of the benchmarks without a network."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         status, body = self.service.answer(request.method, request.url.raw_path.decode(), request.content)
-        return httpx.Response(status, content=body, request=request)
+        return httpx2.Response(status, content=body, request=request)
 
 
 class MemoryOrg(Org):
@@ -47,7 +47,7 @@ class MemoryOrg(Org):
 
     service: Service
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Recording(Answering(self.service), self.requests)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:

@@ -19,8 +19,8 @@ HISTORY = {
 SAME_WORD_OTHER_MEANING = {
     "resource/audience.py": {"admin", "members"},  # a level of access, a class of readers
     "cli/commands/sandbox_readers.py": {"admin"},  # a reader, as the sandbox calls it
-    "resource/words.py": {"member"},  # Role.MEMBER: a field that is a membership
-    "config/schemas/files.py": {"member"},  # service.member: a word of the project file
+    "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
+    "config/keys.py": {"member"},  # service.member: a word of the project file
     "config/environments/difference.py": {"member"},  # the same
     "fleet/declared/keys.py": {"organizations"},  # a sort of generator: a word of the fleet file
     "fleet/declared/schema.py": {"organizations"},  # the same

@@ -1,6 +1,7 @@
 """Which steps of a plan open something or cannot be undone, and the port to whoever is asked before each of them.
 
-By default nobody is asked, because the plan was approved. A program that embeds this one can refuse all further steps at any moment.
+By default nobody is asked, because the plan was approved. A program that embeds this one passes a `Clearance` in `ApplyOptions`, with which
+it can refuse all further steps at any moment.
 """
 
 from __future__ import annotations
@@ -22,19 +23,6 @@ class Clearance(Protocol):
     async def refusal(self, what: str) -> str | None:
         """Why no such step may be sent now, as the end of a sentence; None where it may. `what`: `delete`, `replace`, `transfer`, `expose`
         or `change`. Must not raise."""
-
-
-_INSTALLED: Final[list[Clearance]] = []
-
-
-def install(clearance: Clearance | None) -> None:
-    """Set who is asked before each such step of this process, or nobody; for programs that embed this one, before anything is sent."""
-    _INSTALLED[:] = [clearance] if clearance is not None else []
-
-
-def installed() -> Clearance | None:
-    """Who is asked; nobody by default."""
-    return _INSTALLED[0] if _INSTALLED else None
 
 
 def serious(kinds: Kinds, plan: Plan) -> Mapping[int, str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
-from reconciler.apply.clearance import installed, serious
+from reconciler.apply.clearance import serious
 from reconciler.apply.detour import Detours
 from reconciler.apply.preconditions import Preconditions
 from reconciler.apply.task import Halt, Task
@@ -45,7 +45,7 @@ class Steps:
         self.candidates = CreateCandidates(task.writer, task.kinds, task.desired, task.actual, answers.ids, find)
         self.preconditions, self.halt = Preconditions(task, answers, halt), halt
         self.detours = Detours(task, answers)
-        self.clearance = installed()
+        self.clearance = task.options.clearance
         self.serious = serious(task.kinds, task.plan) if self.clearance is not None else {}
 
     async def run(self, step: Step) -> StepResult:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
+from reconciler.apply.clearance import Clearance
 from reconciler.client import Writer
 from reconciler.model import Actual, Desired, Plan, Step, StepResult
 from reconciler.plan import Selection
@@ -66,7 +67,7 @@ class ApplyOptions:
     what the run is limited to. `stop`: when set, nothing new is started. `fresh`: what was read longer ago, in seconds, is read again
     before it is written. `verify`: what is read again at the end: what was written, with what lists with it, or everything. `nonce`:
     randomness, eight hexadecimal digits, where a created object gets a marker as its name first. `settle`: seconds after which the service
-    shows what was written.
+    shows what was written. `clearance`: asked before each step that cannot be undone.
     """
 
     deadline: float
@@ -78,6 +79,7 @@ class ApplyOptions:
     verify: Literal["written", "full"] = "written"
     nonce: Callable[[], str] | None = None
     settle: float = 0.0
+    clearance: Clearance | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler.cli.json_file import NotJson, Unreadable, read_json
-from reconciler.config.words import project_file
+from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
 from reconciler.forges.variables import event
 from reconciler.links import LinkRefused, check_read

@@ -1,7 +1,7 @@
-"""Shell completion: addresses and runs from the state, environments, kinds, schemas.
+"""Candidates for shell completion that are in files of this machine: addresses and runs in the state, environments.
 
-In: the typed part of a line. Out: candidates. It reads files of this machine only and quickly: no YAML is evaluated, nothing is sent.
-Errors are silent and give no candidates. Forbidden: writing.
+Each function is the `shell_complete` of a parameter. It reads quickly: no YAML is evaluated, nothing is sent. Errors are silent and give no
+candidates. Forbidden: writing.
 """
 
 from __future__ import annotations
@@ -10,33 +10,30 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
 
-from reconciler.cli.wiring.sealed import STATE, written_state
-from reconciler.config.words import project_file
-from reconciler.kinds import load
+from reconciler.config.keys import project_file
 from reconciler.regular_file import open_regular
-from reconciler.report.schemas.documents import DOCUMENTS
 from reconciler.state.tables.direct import recorded_runs, tracked_addresses
 
-if TYPE_CHECKING:
-    Candidates = list[CompletionItem[str]]
-
-SHELLS: Final = ("bash", "zsh", "fish")
 CANDIDATES_MAX: Final = 1000
+STATE: Final = "RECONCILER_STATE"
+_SQLITE: Final = "sqlite:///"
 _PROJECT: Final = re.compile(r"""^project:[ \t]+["']?([A-Za-z0-9._-]+)["']?[ \t]*(?:#.*)?\r?$""", re.MULTILINE)
+_STATE_KEY: Final = re.compile(rb"""state["']?[ \t]*:""")
+_STATE_LINE: Final = re.compile(rb"""^state:[ \t]+["']?sqlite:///([^\s"'#?]+)["']?[ \t]*(?:#.*)?\r?$""", re.MULTILINE)
 
-Completer = Callable[[click.Context, click.Parameter, str], "Candidates"]
+Candidates = list[CompletionItem[str]]
+Completer = Callable[[click.Context, click.Parameter, str], Candidates]
 
 
-def _completer(find: Callable[[click.Context, str], Iterator[tuple[str, str]]]) -> Completer:
+def completer(find: Callable[[click.Context, str], Iterator[tuple[str, str]]]) -> Completer:
     """A completer with the candidates of `find`, each with a description."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> Candidates:
-
         completions: Candidates = []
         try:
             for value, remark in find(ctx, incomplete):
@@ -44,14 +41,14 @@ def _completer(find: Callable[[click.Context, str], Iterator[tuple[str, str]]]) 
                     completions.append(CompletionItem(value, help=remark or None))
                 if len(completions) >= CANDIDATES_MAX:
                     break
-        except Exception:  # errors during completion are never reported
+        except Exception:  # whoever presses Tab asked for no diagnosis, and a message would destroy the line that they type
             return []
         return completions
 
     return complete
 
 
-@_completer
+@completer
 def addresses(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
     """The addresses that the state tracks."""
     params = _params(ctx)
@@ -61,7 +58,7 @@ def addresses(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
             yield address, ""
 
 
-@_completer
+@completer
 def runs(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
     """The runs in the state, newest first."""
     yield "last", "the newest run that sent anything"
@@ -72,43 +69,24 @@ def runs(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
             yield id, f"{command}, {started[:16].replace('T', ' ')}"
 
 
-@_completer
+@completer
 def environments(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
     """The environments of the project."""
     for file in sorted((_file(_params(ctx)).parent / "environments").glob("*.yaml")):
         yield file.stem, ""
 
 
-@_completer
-def kinds(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """The kinds; after a point, the fields of a kind."""
-    every = load()
-    name, point, _field = incomplete.partition(".")
-    if point and name in every:
-        for field, declared in every[name].fields.items():
-            yield f"{name}.{field}", declared.doc
-    for kind in every.values():
-        yield kind.name, kind.doc.partition("\n")[0]
-
-
-@_completer
-def schemas(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
-    """The names of the schemas."""
-    yield "config", "project files"
-    yield "fleet", "fleet files"
-    for name, (title, _document) in DOCUMENTS.items():
-        yield name, title
-
-
 def _params(ctx: click.Context) -> dict[str, Any]:
-    """The parameters of the line; click drops them if the value of the last option is completed."""
-    words: list[str] = list(ctx.find_root().obj or ())
-    if not words or not words[-1].startswith("-"):
+    """The parameters of the line."""
+    # click parses `plan p --target ` and stops at the missing value, before it has assigned `p` to the project. So the line is parsed again
+    # without its last option.
+    args: list[str] = list(ctx.find_root().obj or ())
+    if not args or not args[-1].startswith("-"):
         return ctx.params
     at = 0
     for name in ctx.command_path.split()[1:]:
-        at = words.index(name, at) + 1
-    return ctx.command.make_context(ctx.info_name, words[at:-1], parent=ctx.parent, resilient_parsing=True).params
+        at = args.index(name, at) + 1
+    return ctx.command.make_context(ctx.info_name, args[at:-1], parent=ctx.parent, resilient_parsing=True).params
 
 
 def _file(params: dict[str, Any]) -> Path:
@@ -121,11 +99,22 @@ def _state(params: dict[str, Any]) -> tuple[Path | None, str]:
     file = _file(params)
     with open_regular(file) as opened:
         text = opened.read()
-    named = _PROJECT.search(text.decode("utf-8", "replace"))
+    match = _PROJECT.search(text.decode("utf-8", "replace"))
     given = params.get("state") or os.environ.get(STATE)
     environment = file.parent / "environments" / f"{params.get('env')}.yaml"
     if not given and params.get("env") and environment.is_file():
         with open_regular(environment) as opened:
             own = opened.read()
         text = own if b"state:" in own else text
-    return written_state(file.parent, text, given), named[1] if named else ""
+    return state_path(file.parent, text, given), match[1] if match else ""
+
+
+def state_path(root: Path, text: bytes, given: str | None) -> Path | None:
+    """The file of the state, as far as it is known without evaluating YAML. `text`: the project file; `given`: the URL that was passed."""
+    if given:
+        path = given.removeprefix(_SQLITE)
+        return Path(path) if path != given and path and "?" not in path else None
+    keys, lines = _STATE_KEY.findall(text), _STATE_LINE.findall(text)
+    if not keys:
+        return root / ".reconciler" / "state.db"
+    return root / os.fsdecode(lines[0]) if len(keys) == len(lines) == 1 else None

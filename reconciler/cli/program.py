@@ -202,11 +202,11 @@ class Program(LazyGroup):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command line; exits with its code. With `standalone_mode=False` it behaves as click's own, which raises."""
+        """Run a command line; exits with its code. `obj`: its `Screen`. With `standalone_mode=False` it behaves as click's own."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         if (instruction := os.environ.get(COMPLETING)) is not None:
-            _complete(self, instruction)
+            answer(self, COMPLETING, instruction)
             sys.exit(exits.DONE)
         try:
             with _seldom_collecting(ends=args is None):
@@ -216,13 +216,13 @@ class Program(LazyGroup):
             Screen().error("interrupted", id="RC-interrupted")
             sys.exit(exits.INTERRUPTED)
 
-    def _exit_code(self, words: list[str], prog_name: str | None, complete_var: str | None, extra: Mapping[str, Any]) -> int:
+    def _exit_code(self, words: list[str], prog_name: str | None, complete_var: str | None, extra: dict[str, Any]) -> int:
         _open_what_is_closed()
-        screen = Screen()
+        screen: Screen = extra.pop("obj", None) or Screen()
         screen.hide(_given_secrets(words))
-        with signals.ending() as ending, everywhere.variables_kept():
+        with signals.ending() as screen.signals, everywhere.variables_kept():
             work = partial(super().main, words, prog_name, complete_var, False, obj=screen, **extra)
-            code = self._code(screen, lambda: ending.run(work), words)
+            code = self._code(screen, lambda: screen.signals.run(work), words)
         screen.ended(code)
         screen.close()
         if screen.lost is not None and code == exits.DONE and not screen.acted:
@@ -251,11 +251,6 @@ class Program(LazyGroup):
         except Exception as error:
             return _failed(screen, error, words)
         return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE
-
-
-def _complete(program: Program, instruction: str) -> None:
-    """Answer a shell's request for completion."""
-    click.echo(answer(program, COMPLETING, instruction).encode())
 
 
 def _given_secrets(words: Sequence[str]) -> list[str]:

@@ -1,14 +1,34 @@
-"""The shells that complete lines of this program: their scripts, and the format of their answers."""
+"""The shells that complete lines of this program: click's own completion, corrected where addresses need it.
+
+Addresses contain `@` and `:` and are written as `--target=ADDRESS`, which click's completion does not expect:
+
+    typed                      the shell asks for          click answers    the line needs
+    --target=acme/te           --target=acme/te (zsh)      acme/team/w      --target=acme/team/w
+    acme/member/ada@ac         ac (bash, after the @)      nothing          me.example
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import Final
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete, split_arg_string
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+    get_completion_class,
+    shell_complete,
+    split_arg_string,
+)
 
+# click's own script for bash evaluates each candidate (`COMPREPLY+=($value)`) and sends the words as bash has split them. This one quotes
+# the candidates and sends the line as it was typed.
 BASH: Final = """\
 %(complete_func)s() {
     local type value
@@ -25,86 +45,64 @@ BASH: Final = """\
 complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F %(complete_func)s %(prog_name)s
 """
 
-
 _SPECIAL: Final = re.compile(r"(?=[\x21-\x7e])[^\w@%+=:,./*-]")  # what bash reads as something else: an e-mail address may contain `$(…)`
 _BACKSLASH: Final = r"\\\g<0>"
 
 
-class _Whole(ShellComplete):
-    """Shows the completers all words of the line."""
+class WholeWords(ShellComplete):
+    """Candidates that replace the whole word, the option before `=` included. The completers see all complete words of the line."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
         self.ctx_args = {"obj": args}
-        return super().get_completions(args, incomplete)
+        items = super().get_completions(args, incomplete)
+        option = incomplete.partition("=")[0] + "=" if incomplete.startswith("--") and "=" in incomplete else ""
+        return [CompletionItem(option + item.value, item.type, item.help) if item.type == "plain" else item for item in items]
 
 
-class Bash(_Whole, BashComplete):
-    """Bash splits words at `@`, `=` and `:`, which addresses contain. So the line is parsed here, and the answer is the end of a word."""
+class Bash(WholeWords, BashComplete):
+    """Bash splits words at `@`, `=` and `:`. So the line is parsed here, and the answer is the end of a word."""
 
     source_template = BASH
 
     def source(self) -> str:
-        return ShellComplete.source(self)
+        return ShellComplete.source(self)  # click's own starts bash to ask for its version, at every source
 
     def get_completion_args(self) -> tuple[list[str], str]:
         line = os.environ["COMP_LINE"].encode()[: int(os.environ["COMP_POINT"])].decode("utf-8", "ignore")
-        words = split_arg_string(line)[1:]
-        self.word = words.pop() if words and not line[-1:].isspace() else ""
-        return words, self.word
+        args = split_arg_string(line)[1:]
+        self.word = args.pop() if args and not line[-1:].isspace() else ""
+        return args, self.word
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        typed = _value_part(self.word)
-        cut = max((typed.rfind(character) for character in os.environ.get("COMP_WORDBREAKS", "@=:")), default=-1) + 1
-        value = item.value[cut:] if item.value.startswith(typed[:cut]) else item.value
+        cut = max((self.word.rfind(character) for character in os.environ.get("COMP_WORDBREAKS", "@=:")), default=-1) + 1
+        value = item.value[cut:] if item.value.startswith(self.word[:cut]) else item.value
         return f"{item.type},{_SPECIAL.sub(_BACKSLASH, value) if item.type == 'plain' else value}"
 
 
-class Zsh(_Whole, ZshComplete):
-    """Zsh replaces the whole word, the option before `=` included."""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        words, self.word = super().get_completion_args()
-        return words, self.word
-
-    def format_completion(self, item: CompletionItem[str]) -> str:
-        return super().format_completion(_with_option(self.word, item))
+class Zsh(WholeWords, ZshComplete):
+    """Zsh, by click's own script."""
 
 
-class Fish(_Whole, FishComplete):
-    """Fish replaces the whole word too, and ends a description at a comma."""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        words, self.word = super().get_completion_args()
-        return words, self.word
+class Fish(WholeWords, FishComplete):
+    """Fish, whose script by click ends a description at a comma."""
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        completion = _with_option(self.word, item)
-        return super().format_completion(
-            CompletionItem(completion.value, completion.type, (completion.help or "").replace(",", ";") or None)
-        )
+        return super().format_completion(CompletionItem(item.value, item.type, (item.help or "").replace(",", ";") or None))
 
 
-SHELLS: Final[dict[str, type[ShellComplete]]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
-
-
-def _value_part(word: str) -> str:
-    """The value in `--option=value`."""
-    return word.partition("=")[2] if word.startswith("--") and "=" in word else word
-
-
-def _with_option(word: str, item: CompletionItem[str]) -> CompletionItem[str]:
-    option = word[: len(word) - len(_value_part(word))]
-    return CompletionItem(option + item.value, item.type, item.help) if item.type == "plain" else item
+SHELLS: Final = ("bash", "zsh", "fish")
+for _shell in (Bash, Zsh, Fish):
+    add_completion_class(_shell)
 
 
 def script(shell: str, program: click.Command, variable: str) -> str:
     """The script that a shell reads to complete this program. `variable`: the name of the one that it sets to ask for candidates."""
-    return SHELLS[shell](program, {}, "reconciler", variable).source()
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None
+    return shell_class(program, {}, "reconciler", variable).source()
 
 
-def answer(program: click.Command, variable: str, instruction: str) -> str:
-    """The candidates, in the format of the requesting shell: `bash_complete`."""
-    try:
-        return SHELLS[instruction.partition("_")[0]](program, {}, "reconciler", variable).complete()
-    except Exception:  # an invalid line has no completion
-        return ""
+def answer(program: click.Command, variable: str, instruction: str) -> None:
+    """Print the candidates, in the format of the requesting shell: `bash_complete`. An invalid line has none, and is not an error."""
+    with suppress(Exception):
+        shell_complete(program, {}, "reconciler", variable, instruction)

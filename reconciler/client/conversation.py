@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from itertools import count
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
-from reconciler.client.answers import Answer, KnownAnswers
+from reconciler.client.answers import Answer
 from reconciler.client.exchange import AttemptOutcome, Exchange
 from reconciler.client.hints import Hints
-from reconciler.client.library import httpx
-from reconciler.client.pacing import Clock, Gate, Pace, TooLate, installed
+from reconciler.client.pacing import Clock, Gate, Pace, TooLate
 from reconciler.client.paths import PREFIX, checked
 from reconciler.client.retry import (
     ATTEMPTS_MAX,
@@ -32,7 +32,7 @@ from reconciler.client.retry import (
     error_for,
 )
 from reconciler.client.settings import TOKEN_VARIABLE, ClientSettings
-from reconciler.client.transport import InTime, always
+from reconciler.client.transport import InTime, Transport, always
 from reconciler.errors import Ambiguous, ServiceError
 from reconciler.model import Allowance, ServiceSpeed
 
@@ -76,46 +76,28 @@ class Silent:
 
 
 _as_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+NOT_SENT: Final = AttemptFault.NOT_SENT
 LATE: Final = "its deadline passed before it could be sent"
 LIMITED: Final = "The rate limit of the service is used up. Run it again later, or use --max-rps to send requests more slowly."
-
-
-class _HeldBack(Exception):
-    """This attempt was not sent, and no other will be. `id`: the id of the cause."""
-
-    def __init__(self, says: str, *, id: str) -> None:
-        super().__init__(says)
-        self.id = id
 
 
 class Conversation:
     """All that the operations of one run share: the gate, the retry budget, the circuit breaker."""
 
     def __init__(
-        self,
-        settings: ClientSettings,
-        transport: httpx.AsyncBaseTransport,
-        listener: Listener,
-        clock: Clock,
-        jitter: Callable[[], float],
-        answers: KnownAnswers,
-    ) -> None:
+        self, settings: ClientSettings, transport: Transport, listener: Listener, clock: Clock, jitter: Callable[[], float]
+    ) -> None:  # fmt: skip
         self.requests = 0
-        self.known = answers
         self._answers, self._answer_seconds, self._answer_seconds_min = 0, 0.0, float("inf")
         self.skew: float | None = None  # seconds that the service's clock is ahead of ours
-        self._base = settings.base_url + PREFIX
-        self._timeout = settings.timeout
-        self._listener = listener
-        self._clock = clock
-        self._jitter = jitter
+        self._base, self._timeout, self._concurrency = settings.base_url + PREFIX, settings.timeout, settings.max_concurrency
+        self._listener, self._clock, self._jitter = listener, clock, jitter
         self._exchange = Exchange(settings, transport)
         self._pace = Pace(settings.max_rps, jitter)
         self._gate = Gate(clock, self._pace, listener.waiting)
-        self._shared = installed()
-        self._concurrency = settings.max_concurrency
+        self._shared = settings.budget
         self._places = asyncio.Semaphore(settings.max_concurrency)
-        self._budget = RetryBudget()
+        self._retries = RetryBudget()
         self._breaker = Breaker()
 
     @property
@@ -129,21 +111,6 @@ class Conversation:
         if not self._answers:
             return ServiceSpeed(0.0, 0.0, self._concurrency, self._pace.rate)
         return ServiceSpeed(self._answer_seconds / self._answers, self._answer_seconds_min, self._concurrency, self._pace.rate)
-
-    async def read(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
-        """The answer to a GET, unless it was requested ahead of time; no other method sends one. Raises like `ask`."""
-        return await self.known.ask(path, query, self._read)
-
-    async def _read(self, path: str, query: Mapping[str, str] | None) -> Answer:
-        return await self.ask("GET", path, query, retry=RetryClass.READ)
-
-    async def same(self, before: Mapping[str, str]) -> bool:
-        """Whether every GET is answered as it was `before`; see `KnownAnswers.same`. Equal answers are decoded when they are read."""
-        self._exchange.known = frozenset(before.values())
-        try:
-            return await self.known.same(before, self._read)
-        finally:
-            self._exchange.known = ()
 
     async def ask(
         self,
@@ -160,20 +127,21 @@ class Conversation:
 
         No more attempts are sent once `in_time` returns False.
         """
+        # What was not made by `encode` is a defect of ours, and could address another object than the one that was meant.
         url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
         content = None if body is None else _as_json(body).encode("ascii")
         until = float("inf") if deadline is None else self._clock.monotonic() + deadline
         in_doubt = False
         for attempt in count(1):
-            try:
-                outcome = await self._attempt(method, url, path, content, until, attempt, in_time)
-            except _HeldBack as held_back:
-                outcome = AttemptOutcome(AttemptFault.NOT_SENT, str(held_back))
-                raise _error(retry, method, path, outcome, in_doubt, id=held_back.id) from None
+            outcome = await self._attempt(method, url, path, content, until, attempt, in_time)
+            if outcome.held_by:
+                raise _error(retry, method, path, outcome, in_doubt, id=outcome.held_by)
             verdict = classify(retry, outcome.result)
             if verdict.effect is Effect.DONE and (status := outcome.status) is not None:
-                return Answer(status, outcome.body, outcome.hints.date, outcome.digest)
+                return Answer(status, outcome.body, outcome.hints.date)
+            # It stays in doubt whatever later answers say: a second move may be refused because the first one was done.
             in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
+            # While the breaker is open other operations are told at once, so this one does not wait for the service either.
             if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
                 raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
         raise AssertionError("unreachable")
@@ -182,7 +150,7 @@ class Conversation:
         """Wait before the next attempt; False if that would be too late or one attempt too many."""
         if outcome.result == 429:
             return True  # the gate delays all requests until the service is ready
-        if not self._budget.grant(self.requests):
+        if not self._retries.grant(self.requests):
             return False
         if outcome.status is not None and outcome.hints.retry_after:
             return True  # the gate delays this one too
@@ -193,51 +161,45 @@ class Conversation:
         await self._clock.sleep(seconds)
         return True
 
-    def _late(self) -> _HeldBack:
+    def _late(self) -> AttemptOutcome:
+        """Nothing was sent, and nothing will be: the deadline has passed."""
+        # The deadline passed because of the limit: the user can do something about that, and nothing about a lost second.
         if self._pace.is_refused:
-            return _HeldBack(f"{LATE}: the service's rate limit is used up (429)", id="RC-rate-limited")
-        return _HeldBack(LATE, id="RC-too-late-to-send")
-
-    async def _wait_for_a_place(self, until: float) -> None:
-        try:
-            async with asyncio.timeout(None if until == float("inf") else max(0.0, until - self._clock.monotonic())):
-                await self._places.acquire()
-        except TimeoutError:
-            raise self._late() from None
-
-    async def _take(self, method: str, until: float) -> int:
-        """Take a request from the budget that other processes share. Raises TooLate."""
-        assert self._shared is not None
-        try:
-            return await self._shared.take(method, until - self._clock.monotonic())
-        except TimeoutError:
-            raise TooLate from None
+            return AttemptOutcome(NOT_SENT, f"{LATE}: the service's rate limit is used up (429)", held_by="RC-rate-limited")
+        return AttemptOutcome(NOT_SENT, LATE, held_by="RC-too-late-to-send")
 
     async def _attempt(
         self, method: str, url: str, path: str, content: bytes | None, until: float, number: int, in_time: InTime
     ) -> AttemptOutcome:
+        """Wait for a place, for the gate and for the budget of other processes, in this order; then send once.
+
+        A place comes first, because whoever holds a ticket of the gate must use it at once: the gate counts it as a request in flight.
+        The shared budget comes last, because what was taken from it is missing elsewhere until it is reported.
+        """
         self._listener.queued()
-        if self._places.locked() or until <= self._clock.monotonic():
-            await self._wait_for_a_place(until)
-        else:
-            await self._places.acquire()
+        # Only who has to wait gets a timeout: it takes longer than everything else here.
+        limit = asyncio.timeout(until - self._clock.monotonic()) if until < float("inf") and self._places.locked() else nullcontext()
+        try:
+            async with limit:
+                await self._places.acquire()
+        except TimeoutError:
+            return self._late()
+        leave: int | None = None
+        status: int | None = None
+        hints: Hints | None = None
         try:
             ticket = await self._gate.enter(method, until, number)
-            leave: int | None = None
-            sent = self._clock.monotonic()
-            status: int | None = None
-            hints: Hints | None = None
             try:
                 if self._shared is not None:
-                    leave = await self._take(method, until)
-                    sent = self._clock.monotonic()
+                    leave = await self._shared.take(method, until - self._clock.monotonic())
+                sent = self._clock.monotonic()
                 if sent >= until:
-                    raise TooLate
+                    return self._late()
                 if not self._breaker.allows(sent):
-                    raise _HeldBack("it was not sent, because the service keeps failing", id="RC-service-failing")
+                    return AttemptOutcome(NOT_SENT, "it was not sent, because the service keeps failing", held_by="RC-service-failing")
                 if self._pace.is_hopeless(sent):
                     says = "it was not sent, because the service has refused all requests for 10 minutes (429)"
-                    raise _HeldBack(says, id="RC-rate-limited")
+                    return AttemptOutcome(NOT_SENT, says, held_by="RC-rate-limited")
                 self.requests += 1
                 self._listener.request(method, path, number)
                 outcome = await self._exchange.run(
@@ -248,29 +210,26 @@ class Conversation:
                 status, hints = outcome.status, outcome.hints
             finally:
                 now = self._clock.monotonic()
+                # However it ended, also by a cancellation: a ticket that is not given back would slow down the rest of the run.
                 if status is None or hints is None:
                     self._pace.lost(ticket)
                 else:
                     self._pace.answered(ticket, status, hints, now)
                 if self._shared is not None and leave is not None:
                     self._shared.report(leave, status, hints)
-        except TooLate:
-            raise self._late() from None
+        except (TooLate, TimeoutError):  # at the gate or on the wire; at the shared budget
+            return self._late()
         finally:
             self._places.release()
         if hints.date is not None:
             self.skew = hints.date.timestamp() - self._clock.wall()
         self._breaker.record(outcome.result, sent=sent, now=now)
-        self._note_speed(status, now - sent)
+        if status is not None and status < 429:  # a proxy's answer, or one that delays us, says nothing of the service's speed
+            self._answers += 1
+            self._answer_seconds += now - sent
+            self._answer_seconds_min = min(self._answer_seconds_min, now - sent)
         self._listener.answer(method, path, status, now - sent)
         return outcome
-
-    def _note_speed(self, status: int | None, seconds: float) -> None:
-        """An answer of the service itself took so many seconds; what is not one says nothing of its speed."""
-        if status is not None and status < 429:
-            self._answers += 1
-            self._answer_seconds += seconds
-            self._answer_seconds_min = min(self._answer_seconds_min, seconds)
 
 
 def _error(retry: RetryClass, method: str, path: str, outcome: AttemptOutcome, in_doubt: bool, *, id: str) -> ServiceError:

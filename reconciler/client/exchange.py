@@ -9,39 +9,43 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Collection
+import zlib
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any, Final
 
 from pydantic_core import from_json
 
 from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
-from reconciler.client.library import httpx
 from reconciler.client.retry import AttemptFault, Result
 from reconciler.client.settings import ClientSettings
-from reconciler.client.transport import InTime, Received, sending
+from reconciler.client.transport import Broken, InTime, NotSent, Request, Response, Transport
 from reconciler.text.redact import Mask
 from reconciler.text.unreadable import readable
 
 SAYS_MAX: Final = 200  # characters of the service's message in ours
-ERROR_BODY_MAX: Final = 64 * 1024  # bytes read of an error's body
+ERROR_SIZE_MAX: Final = 64 * 1024  # bytes of an error's body, decompressed
 DONE: Final = "done"
-EMPTY: Final = frozenset({204, 205})  # methods and statuses without a body
+BODILESS: Final = frozenset({204, 205})
 _HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")  # a surrogate, escaped or as bytes
-ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})  # one encoding only: gzip in gzip is a bomb
+PLAIN: Final = frozenset({"", "identity"})
+PACKED: Final = frozenset({"gzip", "deflate"})  # one of them only: gzip in gzip is a bomb
+ANY_HEADER: Final = zlib.MAX_WBITS | 32  # of gzip or zlib
+NO_HEADER: Final = -zlib.MAX_WBITS
 
 
 @dataclass(frozen=True)
 class AttemptOutcome:
-    """The result of one attempt. `says`: a description that is safe to print, without the token and other secrets."""
+    """The result of one attempt. `says`: a description that is safe to print, without the token and other secrets.
+
+    `held_by`: the id of what keeps this attempt and all others from being sent; "" if it was sent, or may be sent again.
+    """
 
     result: Result
     says: str
     body: Any = None
     hints: Hints = Hints()  # noqa: RUF009  has no state
-    digest: str = ""
+    held_by: str = ""
 
     @property
     def status(self) -> int | None:
@@ -52,11 +56,10 @@ class AttemptOutcome:
 class Exchange:
     """Sends each request through a transport exactly once."""
 
-    def __init__(self, settings: ClientSettings, transport: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, settings: ClientSettings, transport: Transport) -> None:
         self._mask = Mask({settings.token, *settings.secrets})
         self._max_body = settings.max_body
-        self.known: Collection[str] = ()  # digests of valid JSON bodies, which need no decoding
-        self._transport = sending(transport)
+        self._transport = transport
         self._headers = {
             "Authorization": f"Bearer {settings.token}",
             "User-Agent": f"reconciler/{__version__}",
@@ -67,6 +70,7 @@ class Exchange:
 
     async def run(self, method: str, url: str, content: bytes | None, *, seconds: float, wall: float, in_time: InTime) -> AttemptOutcome:
         """Send, and read the answer to its end, in at most `seconds`; `wall`: local UTC epoch seconds. Raises `TooLate`."""
+        # One limit for everything, because a server that sends a byte now and then passes every limit of its parts.
         try:
             async with asyncio.timeout(seconds):
                 outcome = await self._send(method, url, content, seconds, wall, in_time)
@@ -77,67 +81,72 @@ class Exchange:
     async def _send(self, method: str, url: str, content: bytes | None, seconds: float, wall: float, in_time: InTime) -> AttemptOutcome:
         headers = self._headers if content is None else self._headers_of_json
         try:
-            response = await self._transport(method, url, headers, content, seconds / 2, in_time)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
+            response = await self._transport.send(Request(method, url, headers, content, seconds / 2, self._max_body, in_time))
+        except NotSent as error:
             return AttemptOutcome(AttemptFault.NOT_SENT, f"the service cannot be reached: {error}")
-        except (httpx.HTTPError, OSError) as error:
-            return AttemptOutcome(AttemptFault.BROKEN, str(error) or "the connection was lost")
-        try:
-            return await self._read(response, method, read_hints(response.headers, wall))
-        finally:
-            await response.aclose()
+        except Broken as error:
+            return AttemptOutcome(AttemptFault.BROKEN, str(error))
+        hints = read_hints(response.headers, wall)
+        if not 200 <= response.status <= 299:
+            return AttemptOutcome(response.status, _complaint(response), hints=hints)
+        return self._read(response, method, hints)
 
-    async def _read(self, response: Received, method: str, hints: Hints) -> AttemptOutcome:
-        status = response.status_code
-        if not 200 <= status <= 299:
-            return AttemptOutcome(status, await _complaint(response), hints=hints)
-        if status in EMPTY:
+    def _read(self, response: Response, method: str, hints: Hints) -> AttemptOutcome:
+        """The outcome of a 2xx. From here on the request was carried out; what cannot be read is not a failure of it."""
+        status = response.status
+        if status in BODILESS:
             return AttemptOutcome(status, DONE, hints=hints)
-        if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
+        if _encoding(response) not in PLAIN | PACKED:
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with an unexpected encoding", hints=hints)
         try:
-            data = await response.read(self._max_body)
-        except httpx.DecodingError:
+            data = _unpacked(response, self._max_body)
+        except zlib.error:
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with a body that cannot be decompressed", hints=hints)
-        except (httpx.HTTPError, OSError):
-            return AttemptOutcome(AttemptFault.BROKEN, f"it answered {status}, but the response was incomplete", hints=hints)
         if len(data) > self._max_body:
             return AttemptOutcome(AttemptFault.TOO_LARGE, f"it answered {status} with more than {self._max_body} bytes", hints=hints)
-        if not data and method != "GET" and _ends_by_itself(response):
+        # An empty body is an answer only if the service says that it is empty: without a length, it may be one that was cut off.
+        if not data and method != "GET" and ("content-length" in response.headers or "transfer-encoding" in response.headers):
             return AttemptOutcome(status, DONE, hints=hints)
-        digest = sha256(data).hexdigest() if method == "GET" else ""
         try:
-            return AttemptOutcome(status, DONE, data if digest in self.known else decode(data), hints, digest)
+            return AttemptOutcome(status, DONE, decode(data), hints)
         except (ValueError, RecursionError):
             return AttemptOutcome(AttemptFault.UNREADABLE, f"it answered {status} with a body that is not JSON", hints=hints)
 
 
+def _encoding(response: Response) -> str:
+    return response.headers.get("content-encoding", "").strip().lower()
+
+
+def _unpacked(response: Response, size_max: int) -> bytes:
+    """The body, decompressed up to one byte more than `size_max`, so that a bomb never unfolds. Raises `zlib.error`."""
+    if _encoding(response) in PLAIN or not response.body:
+        return response.body
+    try:
+        return zlib.decompressobj(ANY_HEADER).decompress(response.body, size_max + 1)
+    except zlib.error:
+        if _encoding(response) != "deflate":
+            raise
+    # Some servers send "deflate" without the header of zlib that RFC 9110 requires, and browsers accept it.
+    return zlib.decompressobj(NO_HEADER).decompress(response.body, size_max + 1)
+
+
 def printable(text: str) -> str:
     """`text` on one line, cut to 200 characters, with everything escaped that a terminal could interpret."""
+    # Cut first: escaping a message of megabytes takes longer than the request.
     cut = text[: SAYS_MAX + 1]
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
     return escaped if len(escaped) <= SAYS_MAX else escaped[: SAYS_MAX - 1] + "…"
 
 
-def _ends_by_itself(response: Received) -> bool:
-    return "content-length" in response.headers or "transfer-encoding" in response.headers  # else an empty body may be a truncated one
-
-
-async def _complaint(response: Received) -> str:
+def _complaint(response: Response) -> str:
     """The message in the body of an answer outside 2xx, if it has one; everything else in it may be a secret."""
-    status = response.status_code
+    status = response.status
     if 300 <= status <= 399:
         return f"it answered {status}, a redirect; redirects are never followed"
     prefix = f"it answered {status}"
-    if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
-        return prefix
     try:
-        data = await response.read(ERROR_BODY_MAX)
-    except (httpx.HTTPError, OSError):
-        return prefix  # the status line is enough
-    try:
-        message = decode(data)["error"]["message"]
-    except (ValueError, RecursionError, TypeError, KeyError, IndexError):
+        message = decode(_unpacked(response, ERROR_SIZE_MAX))["error"]["message"]
+    except (zlib.error, ValueError, RecursionError, TypeError, KeyError, IndexError):
         return prefix
     return f"{prefix}: {message.strip()}" if isinstance(message, str) and message.strip() else prefix
 
@@ -153,6 +162,7 @@ def decode(data: bytes) -> Any:
 def _decode_leniently(data: bytes) -> Any:
     """The decoded answer where half a surrogate pair is all that is wrong with it: the texts that contain one are marked. Raises
     `ValueError`."""
+    # Titles with half an emoji exist, cut off by somebody else's program. One of them must not make a whole organization unreadable.
     if _HALF.search(data) is None:
         raise ValueError("it is not JSON")
     return readable(json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_refused))

@@ -28,9 +28,11 @@ class Hints:
 
 def read_hints(headers: Mapping[str, str], wall: float) -> Hints:
     """The hints in `headers`, whose names are looked up in lower case; `wall`: local epoch seconds, used if there is no Date header."""
+    # Retry-After may be a date (RFC 9110). It is by the clock of the service, so it is compared with its Date and not with our clock.
     date = _date(headers.get("date"))
     later = headers.get("retry-after")
     retry_after = None if later is None else _retry_after(later, date.timestamp() if date else wall)
+    # All three or nothing: one number alone cannot tell a full quota from an empty one.
     limit = _number(headers.get("x-ratelimit-limit"))
     if not limit:
         return Hints(date, retry_after)
@@ -51,6 +53,7 @@ def _retry_after(text: str, service_now: float) -> float | None:
 
 
 def _number(text: str | None) -> int | None:
+    # `int` accepts more: signs, underscores, digits of other scripts, and millions of them, which take seconds.
     text = (text or "").strip()
     return int(text) if 0 < len(text) <= 15 and text.isascii() and text.isdigit() else None
 

@@ -13,8 +13,7 @@ Own code, because rate limiters (aiolimiter, pyrate-limiter) keep to a rate that
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -114,8 +113,10 @@ class Pace:
 
     def ready_at(self, method: str, now: float) -> float:
         """When a request may be sent, in monotonic seconds; not later than `now` if at once."""
+        # Before the first answer the limit is unknown: 64 requests at once could all be refused. Methods differ, so each starts by itself.
         if method not in self._heard and len(self._unanswered.get(method, ())) >= START:
             return now + POLL
+        # After a refusal without a hint, one request at a time finds out whether the limit has ended; more would prolong it.
         if self._cuts and self._trying:
             return now + POLL
         quota = self._of_method.get(method)
@@ -128,6 +129,7 @@ class Pace:
             quota.take(now)
         if self._began is None:
             self._began = self._round_began = now
+        # A timer that wakes late must not cost throughput, but what was missed is not made up for in one burst either.
         if (rate := self.rate) is not None:
             self._next_slot = max(self._next_slot, now - CATCH_UP) + 1.0 / rate
         ticket = Ticket(method, now, quota)
@@ -139,6 +141,7 @@ class Pace:
     def lost(self, ticket: Ticket) -> None:
         """Record that no answer came: the service may have counted the request."""
         self._back(ticket)
+        # Whether it arrived is not known. Counting one too many waits a moment; counting one too few is refused.
         if ticket.quota:
             ticket.quota.remaining -= 1
 
@@ -162,6 +165,7 @@ class Pace:
         if self._cuts and ticket.at >= self._cut_at:
             self._cuts = 0
             self._settle(now)
+        # The rate is what really went through lately, not what was allowed: a plan that waits for something else proves nothing.
         self._successes.append(now)
         while self._successes[0] < now - SPAN:
             self._successes.popleft()
@@ -184,6 +188,8 @@ class Pace:
     def _tell_time(self, hints: Hints, now: float) -> None:
         if hints.date is None:
             return
+        # Resets are times of the service, and our clock may be wrong by minutes. `Date` has whole seconds, so the largest difference that
+        # was seen is the nearest: that answer was sent right after the service's second began.
         ahead = hints.date.timestamp() - now
         if self._ahead is None or not self._ahead - 2.0 < ahead <= self._ahead:  # far below: the service's clock was set back
             self._ahead = ahead
@@ -206,6 +212,7 @@ class Pace:
         return quota, quota.learn(hints.remaining, hints.reset - self._ahead, now)
 
     def _slow_down(self, ticket: Ticket, quota: Quota | None, current: bool, hints: Hints, now: float) -> None:
+        # The most precise first: a wait that the answer names, then the reset of the quota, then a rate that is learned.
         if quota and hints.retry_after is not None:
             quota.refused(now + hints.retry_after)
             return
@@ -219,6 +226,7 @@ class Pace:
             return  # sent before the last cut: the same wave
         if hints.retry_after is None:
             self._held_until = max(self._held_until, now + (0.5 + 0.5 * self._jitter()) * min(HOLD_MAX, HOLD_FIRST * 2.0**self._cuts))
+        # Only the first refusal of a wave measures: during the wave nothing succeeds, and the rate would fall to its minimum.
         if not self._cuts:
             span = min(SPAN_FIRST if self._exploring else SPAN, max(POLL, now - max(self._cut_at, self._began or 0.0)))
             seen = sum(1 for at in self._successes if at >= now - span)
@@ -230,7 +238,7 @@ class Pace:
         self._cut_at, self._cuts = now, self._cuts + 1
 
 
-class Shared(Protocol):
+class SharedBudget(Protocol):
     """A budget that this process shares with other processes that use the same token; requested before each request, after the gate."""
 
     async def take(self, method: str, seconds: float) -> int:
@@ -238,30 +246,6 @@ class Shared(Protocol):
 
     def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
         """Report the result of a request: called once for each ticket. `status`: None if no answer came."""
-
-
-_INSTALLED: Final[list[Shared]] = []
-
-
-def install(shared: Shared) -> None:
-    """Use a budget for every request of this process from now on; for programs that embed this one, before anything is sent."""
-    _INSTALLED[:] = [shared]
-
-
-@contextmanager
-def using(shared: Shared) -> Iterator[None]:
-    """Use a budget for every client created during this block; one block at a time."""
-    before = list(_INSTALLED)
-    install(shared)
-    try:
-        yield
-    finally:
-        _INSTALLED[:] = before
-
-
-def installed() -> Shared | None:
-    """The shared budget; None by default."""
-    return _INSTALLED[0] if _INSTALLED else None
 
 
 class Gate:
@@ -285,6 +269,7 @@ class Gate:
                 wait = self._pace.ready_at(method, now) - now
                 if wait <= 0 and self._pace.is_trying and attempt > min(self._here):
                     wait = POLL
+                # Said at once, and not when the deadline has passed: until then the worker can do something else.
                 if now + max(0.0, wait) > until:
                     raise TooLate
                 if wait <= 0:

@@ -14,6 +14,7 @@ from reconciler.errors import ReconcilerError
 
 PREFIX: Final = "/v1"  # the prefix of every path of the service
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+# Possessive, so that a path that does not match is refused in linear time.
 _ENCODED = re.compile(r"(?:/(?!\.\.?(?:/|\Z))(?:[A-Za-z0-9._~!$&'()*+,;=:@-]++|%[0-9A-F]{2})+)+", re.ASCII)
 
 
@@ -57,4 +58,5 @@ def checked(path: str) -> str:
 
 
 def _undot(segment: str) -> str:
-    return segment.replace(".", "%2E") if segment in {".", ".."} else segment  # RFC 3986 lets intermediaries remove a plain one
+    # RFC 3986 lets everybody on the way remove `.`, and `..` with the segment before it: a delete would address something else.
+    return segment.replace(".", "%2E") if segment in {".", ".."} else segment

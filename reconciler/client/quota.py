@@ -37,6 +37,7 @@ class Quota:
         """When a request may be sent; not later than `now` if at once."""
         if self.resets_at is not None and now >= self.resets_at:
             self._reset(self.resets_at)
+        # Requests in flight count as used: their answers have not reported it yet.
         left = self.remaining - self.under_way
         if left < 1:
             if self.resets_at is not None:
@@ -48,6 +49,8 @@ class Quota:
 
     def _reset(self, at: float) -> None:
         """Begin a new window. One that was shorter than all before it restores less: a sliding limit frees what was used earlier."""
+        # A service may say that it resets in a second, again and again: it counts the last minute, and frees what is older. Then a reset
+        # restores a few requests, not the whole limit, and each must be probed with one request.
         lasted, self._reset_at = at - self._reset_at, at
         if ROUNDING < self._shortest - lasted < float("inf"):
             self._refill = 1
@@ -65,8 +68,11 @@ class Quota:
 
     def learn(self, remaining: int, resets_at: float, now: float) -> bool:
         """Learn the numbers in an answer; False if they belong to an expired window."""
+        # For the forecast of a plan, however far away it is. Waiting ends earlier: a wrong reset must not stop a run for a day.
         self.reported_reset, self.window = resets_at, max(self.window, resets_at - now)
         resets_at = min(resets_at, now + HOLD_MAX)
+        # The first answer after a reset shows how much it restored. The next one is expected to restore at most twice as much as the last:
+        # a number that was wrong once then costs a few refusals and not hundreds.
         if self.resets_at is None and resets_at > now:
             if self._was_reset and self._trusted:
                 self._refill = min(max(1, remaining + 1), self._refill * GROWTH)

@@ -38,8 +38,12 @@ BREAKER_COOL: Final = 30.0  # seconds until one request may try again
 class RetryClass(Enum):
     """A property of the operation, not of its HTTP method: each `PUT` of a team creates another team."""
 
+    # Sent again whatever happened: it changes nothing.
     READ = auto()
+    # Sent again if it may have been carried out, because a second time makes no difference. In doubt it stays all the same: somebody else
+    # may have changed the object between the two.
     IDEMPOTENT = auto()
+    # Never sent again if it may have been carried out: there would be two. `apply.recover` looks for the object instead.
     CREATE = auto()
 
 
@@ -81,18 +85,22 @@ def classify(retry: RetryClass, result: Result) -> AttemptVerdict:
     """The table above, for one attempt."""
     reading = retry is RetryClass.READ
     match result:
+        # A 429 refuses before anything is done, which is what a rate limit is for.
         case AttemptFault.NOT_SENT | 429:
             return _NOTHING_AGAIN
         case AttemptFault.UNREADABLE:
             return _NOTHING_AGAIN if reading else _UNKNOWN
+        # The same object will be too large the next time too.
         case AttemptFault.TOO_LARGE:
             return _NOTHING if reading else _UNKNOWN
         case AttemptFault.BROKEN:
             pass
         case int() if 200 <= result <= 299:
             return _DONE
+        # The service understood the request and refused it. A 408 is a timeout of whoever is in between, so it says nothing.
         case int() if 400 <= result <= 499 and result != 408:
             return _NOTHING
+        # A redirect, or a status that nobody has heard of: what the server did before it answered so is anybody's guess.
         case int() if result != 408 and not 500 <= result <= 599:
             return _NOTHING if reading else _UNKNOWN
         case int():
@@ -112,6 +120,7 @@ def classify(retry: RetryClass, result: Result) -> AttemptVerdict:
 
 def error_for(retry: RetryClass, method: str, result: Result, *, in_doubt: bool) -> type[ServiceError]:
     """The error that ends a request with the last result `result`; `in_doubt`: one of its attempts may have been carried out."""
+    # A delete that finds nothing ends all doubt: whichever attempt it was, the object is deleted.
     if in_doubt and not (method == "DELETE" and result == 404):
         return Ambiguous
     match result:
@@ -170,6 +179,7 @@ def is_sign_of_life(result: Result) -> bool:
 
 def backoff(attempt: int, jitter: float) -> float:
     """Seconds to wait after the attempt-th failure (from 1): full jitter, `jitter` in [0, 1)."""
+    # From 0 and not from a half: what failed together must not be sent again together ("Exponential Backoff And Jitter", AWS, 2015).
     return jitter * min(BACKOFF_MAX, BACKOFF_FIRST * 2.0 ** (attempt - 1))
 
 
@@ -220,6 +230,7 @@ class Breaker:
         elif is_failure(result):
             if self._failures == 0:
                 self._failures, self._row_began = 1, now
+            # Only a request that was sent after the first failure is another sign; see above.
             elif sent >= self._row_began:
                 self._failures += 1
             if self._failures >= BREAKER_FAILURES and self._next_try is None:

@@ -15,12 +15,12 @@ from typing import Any, Self
 
 from reconciler.client.answers import Answer, KnownAnswers
 from reconciler.client.conversation import Conversation, Listener, Silent
-from reconciler.client.library import httpx
 from reconciler.client.pacing import Clock
-from reconciler.client.paging import PAGE_SIZE, ListPage, WholeList, read_all
+from reconciler.client.paging import PAGE_SIZE, WholeList, read_all
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import ClientSettings
-from reconciler.client.transport import InTime, OnlyGet, always, default_transport
+from reconciler.client.transport import InTime, OnlyGet, Transport, always
+from reconciler.client.wire import default_transport
 from reconciler.model import Allowance, ServiceSpeed
 
 
@@ -48,41 +48,36 @@ class Reader:
     """Reads only: it has no method that writes, and its transport refuses everything but GET.
 
     Use it in `async with`: on leaving, the transport is closed, also one that was passed in. `jitter`: random numbers in [0, 1). `clock`:
-    also for callers that wait between reads. `concurrency`: the maximum of requests in flight. `answers`: what is known of the answers.
+    also for callers that wait between reads. `concurrency`: the maximum of requests in flight. `base_url`: of the service.
     """
 
     def __init__(
         self,
         settings: ClientSettings,
         *,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: Transport | None = None,
         listener: Listener = Silent(),  # noqa: B008  has no state
         clock: Clock = _SYSTEM,
         jitter: Callable[[], float] = _CHANCE,
-        answers: KnownAnswers | None = None,
     ) -> None:
+        # Made here and not in `__aenter__`, so that a wrong variable of proxies or certificates is an error before anything begins.
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._listener = listener
-        self._conversation = Conversation(settings, self._transport, listener, clock, jitter, answers or KnownAnswers())
-        self._base_url, self.clock, self.concurrency = settings.base_url, clock, settings.max_concurrency
+        self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
+        self._answers = KnownAnswers(self._ask)
+        self.base_url, self.clock, self.concurrency = settings.base_url, clock, settings.max_concurrency
 
-    def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+    def _guarded(self, transport: Transport) -> Transport:
         return OnlyGet(transport)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._base_url!r})"
+        return f"{type(self).__name__}({self.base_url!r})"
 
     async def __aenter__(self) -> Self:
-        await self._transport.__aenter__()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._transport.__aexit__(kind, error, trace)
-
-    @property
-    def base_url(self) -> str:
-        """The URL of the service."""
-        return self._base_url
+        await self._transport.close()
 
     @property
     def requests(self) -> int:
@@ -110,7 +105,10 @@ class Reader:
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an unusable answer."""
-        return await self._conversation.read(path, query)
+        return await self._answers.get(path, query)
+
+    async def _ask(self, path: str, query: Mapping[str, str] | None) -> Answer:
+        return await self._conversation.ask("GET", path, query, retry=RetryClass.READ)
 
     def count_objects(self, number: int) -> None:
         """Tell who listens that answers showed so many more objects. Whoever reads them calls it: lists show objects more than once."""
@@ -118,24 +116,18 @@ class Reader:
 
     def keeping(self) -> AbstractContextManager[Mapping[str, Answer]]:
         """The answers that come in this block, for `giving`."""
-        return self._conversation.known.keeping()
+        return self._answers.keeping()
 
     def giving(self, answers: Mapping[str, Answer]) -> AbstractContextManager[None]:
         """In this block, a reading that was answered before gets that answer again, once; nothing is sent for it."""
-        return self._conversation.known.giving(answers)
-
-    async def same(self, before: Mapping[str, str]) -> bool:
-        """Whether everything is answered as it was `before`. Later reads of this run use these answers."""
-        return await self._conversation.same(before)
+        return self._answers.giving(answers)
 
     async def list(self, path: str, query: Mapping[str, str] | None = None, *, key: Callable[[dict[str, Any]], str] = _by_id) -> WholeList:
         """Read all pages of a list, each object once by `key`. Raises like `get`, for any page that fails."""
 
-        async def fetch(token: str | None) -> ListPage:
+        async def fetch(token: str | None) -> Answer:
             page = {} if token is None else {"page": token}
-            query_of_page = {**(query or {}), "limit": str(PAGE_SIZE), **page}
-            answer = await self._conversation.read(path, query_of_page)
-            return ListPage(answer.body, answer.date)
+            return await self._answers.get(path, {**(query or {}), "limit": str(PAGE_SIZE), **page})
 
         return await read_all(fetch, key, f"GET {path}")
 
@@ -143,7 +135,7 @@ class Reader:
 class Writer(Reader):
     """Reads and writes."""
 
-    def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+    def _guarded(self, transport: Transport) -> Transport:
         return transport
 
     async def send(

@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from reconciler.client.pacing import SharedBudget
 from reconciler.errors import UsageError
 
 TOKEN_VARIABLE: Final = "RECONCILER_TOKEN"  # noqa: S105  the name of the variable, not a token
@@ -37,7 +38,8 @@ def normalise(base_url: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise UsageError("the URL of the service contains credentials", id="RC-url-credentials", hint=f"Set {TOKEN_VARIABLE} instead.")
     host, path = (parts.hostname or "").lower(), parts.path.rstrip("/")
-    plain = base_url.strip().isprintable()  # urlsplit drops line breaks and tabs silently
+    # `urlsplit` drops line breaks and tabs silently, and the URL that is confirmed must be the one that is used.
+    plain = base_url.strip().isprintable()
     if parts.scheme not in PORTS or not host or not plain or parts.query or parts.fragment or _PATH.fullmatch(path) is None:
         raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)
     if {".", ".."} & set(path.split("/")):
@@ -48,12 +50,14 @@ def normalise(base_url: str) -> str:
         if not _is_address(host) or "%" in host:
             raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)
         shown = f"[{host}]"
+    # Two scripts have letters that look the same. The xn-- form shows which host it is, to people and to the list of confirmed hosts.
     elif _HOST.fullmatch(host) is None:
         raise UsageError(
             f"the host in {base_url!r} is not ASCII", id="RC-service-url", hint="Write an internationalized name in its xn-- form."
         )
     else:
         shown = host
+    # Also where only GETs are sent: each carries the token.
     if parts.scheme == "http" and not is_loopback(host):
         wrong = f"{base_url!r} would send the token unencrypted"
         raise UsageError(wrong, id="RC-unencrypted-url", hint="Use https; plain http is only for the loopback interface.")
@@ -80,6 +84,7 @@ class ClientSettings:
     `timeout`: seconds for one exchange, from connecting to the last byte of the answer.
     `max_rps`: requests a second that are never exceeded; None: only the service limits the rate.
     `max_body`: bytes of one decoded body. `secrets`: texts masked in the service's messages, besides the token.
+    `budget`: what this process shares with others that use the same token; None if it is alone.
     """
 
     base_url: str
@@ -89,6 +94,7 @@ class ClientSettings:
     max_rps: float | None = None
     max_body: int = BODY_MAX
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    budget: SharedBudget | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", normalise(self.base_url))

@@ -1,46 +1,52 @@
-"""aiohttp behind httpx's transport interface; imported only for real connections.
+"""One request on a real connection, with aiohttp: sent exactly once, and with the truth about whether it was sent.
 
-In: an httpx request. Out: an httpx response, or an httpx error that says correctly whether anything was sent.
+    Exchange --Request--> Wire.send -> ClientSession -> _truthfully -> _Connector -> socket
+             <-Response-- body, bounded                 |              checks the deadline before the first byte
+                                                        every error of aiohttp becomes NotSent or Broken
+
+aiohttp by itself does three things that a program must not do whose `PUT` may create an object:
+
+- it sends GET, PUT and DELETE again if a reused connection turns out to be closed: `PUT` of a team would create two.
+  The middleware raises errors that aiohttp does not know, which ends the request before that.
+- it normalizes a URL given as text, so `%2E%2E` goes up a folder. A `yarl.URL` that is declared encoded is sent as it is.
+- it connects and writes some time after it was called. A process can be paused in between for longer than the lease on the state lasts,
+  so the deadline is checked again where the bytes are written.
+
 Forbidden: as in `transport`.
-
-Own code, because httpx-aiohttp, which does the same, reports and does wrong things:
-- it reports a connection that breaks after the request was sent as ConnectTimeout, "never sent"; here only errors of the connector are;
-- aiohttp silently resends GET, PUT and DELETE if a reused connection is closed: `PUT` of a team would create two;
-  a middleware that raises httpx's errors ends the exchange before that;
-- a URL given as text is normalised, `%2E%2E` goes up a folder; here it is sent as encoded.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, Final, cast
+from urllib.parse import urlsplit
 
+import aiohttp
 from yarl import URL
 
-from reconciler.client.library import httpx, without_certificates
+from reconciler.certificates import tls_context
 from reconciler.client.pacing import TooLate
-from reconciler.client.transport import Decoded, InTime, Received, always
-
-with without_certificates():
-    import aiohttp
+from reconciler.client.proxy import proxy_for
+from reconciler.client.transport import Broken, InTime, NotSent, Request, Response, always
 
 KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write to a closing connection
 CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have received the request
-
-
-PLAIN: Final = frozenset({"", "identity"})  # encodings that leave a body unchanged
+ERROR_BODY_MAX: Final = 64 * 1024  # bytes read of an error's body
+BODILESS: Final = frozenset({204, 205})  # a 205 without a length would otherwise be read until the connection is closed
 USUAL: Final = aiohttp.ClientTimeout(total=None, connect=CONNECT_MAX)
 
-
+# A context variable, because aiohttp carries nothing of ours from a request to the connection that it is written to.
 IN_TIME: ContextVar[InTime] = ContextVar("in_time", default=always)
-"""Whether the current request may still be sent: aiohttp connects and writes between our call and the first byte."""
+"""Whether the current request may still be sent."""
 
 
 class _Transport:
-    """A transport that writes nothing of a request that is too late."""
+    """A transport of asyncio that writes nothing of a request that is too late."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -72,60 +78,13 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-class _Body(httpx.AsyncByteStream):
-    """The body of an answer; closing it never waits, and drops the connection if the answer was not read completely."""
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return _chunks(self._response)
-
-    async def aclose(self) -> None:
-        self._response.close()
-
-
-class _Plain:
-    """An answer whose body is not compressed."""
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self.status_code, self.headers, self._response = response.status, response.headers, response
-
-    async def read(self, enough: int) -> bytes:
-        """The body, up to the chunk that passes `enough` bytes."""
-        content, parts, size = self._response.content, list[bytes](), 0
-        try:
-            while size <= enough and not content.at_eof():
-                parts.append(await content.readany())
-                size += len(parts[-1])
-            return b"".join(parts)
-        except Exception as error:
-            failure = httpx.ReadError(_broken(error))
-        raise failure
-
-    async def aclose(self) -> None:
-        """Close the response; drops the connection if the answer was not read completely."""
-        if not self._response.closed:
-            self._response.close()
-
-
-async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    try:
-        while chunk := await response.content.readany():
-            yield chunk
-        return
-    except Exception as error:
-        failure = httpx.ReadError(_broken(error))
-    raise failure
-
-
-class Wire(httpx.AsyncBaseTransport):
+class Wire:
     """Sends each request exactly once."""
 
     def __init__(self, context: ssl.SSLContext, connections: int, proxy: str | None, proxy_headers: dict[str, str]) -> None:
         self.ssl_context = context
+        self.proxy = proxy
         self._connections = connections
-        self._proxy = proxy
         self._proxy_headers = proxy_headers
         self._session: aiohttp.ClientSession | None = None  # opened in the event loop of the first request
 
@@ -134,57 +93,71 @@ class Wire(httpx.AsyncBaseTransport):
             connector=_Connector(limit=self._connections, ssl=self.ssl_context, keepalive_timeout=KEEP_ALIVE),
             cookie_jar=aiohttp.DummyCookieJar(),
             middlewares=(_truthfully,),
+            # We unpack bodies ourselves: aiohttp would unpack gzip in gzip and whatever else is installed, without our limit.
             auto_decompress=False,
             trust_env=False,  # it would read ~/.netrc, and send those credentials instead of our token
             timeout=USUAL,
         )
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send `request` once; raises httpx.ConnectError if it was provably not sent, else httpx.ReadError."""
-        seconds = request.extensions.get("timeout", {}).get("connect", CONNECT_MAX)
-        headers = request.headers.multi_items()
-        response = await self._send(request.method, str(request.url), headers, request.content or None, seconds, always)
-        return httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response), request=request)
-
-    async def direct(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float, in_time: InTime
-    ) -> Received:
-        """The same without httpx's objects, which take as long as the request itself; only a compressed body needs them."""
-        response = await self._send(method, url, headers, content, seconds, in_time)
-        if ",".join(response.headers.getall("content-encoding", ())).strip().lower() in PLAIN:
-            return _Plain(response)
-        return Decoded(httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response)))
-
-    async def _send(
-        self, method: str, url: str, headers: Any, content: bytes | None, seconds: float, in_time: InTime
-    ) -> aiohttp.ClientResponse:
+    async def send(self, request: Request) -> Response:
+        """The response to `request`, which is sent once."""
         if self._session is None:
             self._session = self._open()
-        IN_TIME.set(in_time)
-        return await self._session.request(
-            method,
-            URL(url, encoded=True),
-            headers=headers,
-            data=content,
+        IN_TIME.set(request.in_time)
+        seconds = request.connect_seconds
+        response = await self._session.request(
+            request.method,
+            URL(request.url, encoded=True),
+            headers=request.headers,
+            data=request.content,
+            # The token is for the host that the user named. Wherever a redirect leads, it would be sent along.
             allow_redirects=False,
             timeout=USUAL if seconds >= CONNECT_MAX else aiohttp.ClientTimeout(total=None, connect=seconds),
-            proxy=self._proxy,
+            proxy=self.proxy,
             proxy_headers=self._proxy_headers or None,
         )
+        try:
+            return Response(response.status, response.headers, await _body(response, request.body_max))
+        finally:
+            if not response.closed:
+                response.close()  # the rest of a body is not waited for: its connection is dropped
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
 
 
+async def _body(response: aiohttp.ClientResponse, body_max: int) -> bytes:
+    """The body, up to the chunk that passes the limit. Raises `Broken` if it ends too early."""
+    status, content = response.status, response.content
+    succeeded = 200 <= status <= 299
+    if status in BODILESS or 300 <= status <= 399:
+        return b""
+    limit = body_max if succeeded else ERROR_BODY_MAX
+    parts, size = list[bytes](), 0
+    try:
+        while size <= limit and not content.at_eof():
+            parts.append(await content.readany())
+            size += len(parts[-1])
+        return b"".join(parts)
+    except Exception:
+        if not succeeded:
+            return b""  # the status of an error says enough; its body only explains
+    raise Broken(f"it answered {status}, but the response was incomplete")
+
+
 async def _truthfully(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Send a request; every error becomes `NotSent`, `Broken` or `TooLate`."""
     try:
         return await send(request)
+    # Only these come from the connector, before there is a connection. A connection that is reset later is another ClientOSError.
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
-        failure: Exception = httpx.ConnectError(_connect_trouble(error))
+        failure: Exception = NotSent(_connect_trouble(error))
     except Exception as error:  # whatever the error, the request may have been sent, unless it was late
-        failure = TooLate() if TooLate in (type(error), type(error.__cause__)) else httpx.ReadError(_broken(error))
+        late = TooLate in (type(error), type(error.__cause__))
+        garbled = isinstance(error, aiohttp.ClientResponseError)
+        failure = TooLate() if late else Broken("the response is not HTTP" if garbled else "the connection was lost")
     raise failure  # outside the clauses: aiohttp's errors contain the request's headers, and so the token
 
 
@@ -204,9 +177,18 @@ def _connect_trouble(error: Exception) -> str:
             return "the connection was refused"
 
 
-def _broken(error: Exception) -> str:
-    match error:
-        case aiohttp.ClientResponseError():
-            return "the response is not HTTP"
-        case _:
-            return "the connection was lost"
+def default_transport(base_url: str, max_concurrency: int, environ: Mapping[str, str] = os.environ) -> Wire:
+    """Connections to a service: as many as requests in flight, so that none waits for one.
+
+    For https the proxy of `environ` (HTTPS_PROXY, NO_PROXY) is used; http is for the loopback interface and never proxied.
+    """
+    parts = urlsplit(base_url)
+    if parts.scheme != "https":
+        return Wire(_no_tls(), max_concurrency, None, {})
+    return Wire(tls_context(), max_concurrency, *proxy_for(parts.hostname or "", environ))
+
+
+@lru_cache(maxsize=1)
+def _no_tls() -> ssl.SSLContext:
+    # For a connector that encrypts nothing. It trusts no authority, should it ever be used, and saves reading them (30 ms).
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -6,70 +6,64 @@ In: the files after evaluation. Out: the project, and the nodes that patches or 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from reconciler.address import Address
 from reconciler.config.access.conditions import check_conditions
 from reconciler.config.access.tests import read_access
 from reconciler.config.environments.overlay import Overlay
 from reconciler.config.environments.patches import Patches
+from reconciler.config.keys import IGNORE_CHANGES, IGNORED, MEMBER, POLICIES, RULES_OF_ANY_FILE, SERVICE
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.policies.section import PolicySections
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
 from reconciler.config.resources.ignored_changes import opening, with_ignored
 from reconciler.config.resources.items import ItemReader
-from reconciler.config.resources.shapes import Item, shapes
+from reconciler.config.resources.shapes import shapes
 from reconciler.config.resources.tree import ResourceTree
 from reconciler.config.rules import read_guards, read_ignores, read_protect, read_prune, rule_lines
 from reconciler.config.settings import KeyReader, Project, read_settings
-from reconciler.config.source.nodes import Map, MapEntry, Node, Problems
+from reconciler.config.source.nodes import Map, Node
+from reconciler.config.source.problems import Problems
 from reconciler.config.source.split import Split
 from reconciler.config.tops import Tops
-from reconciler.config.words import IGNORE_CHANGES, IGNORED, POLICIES, RULES_OF_ANY_FILE, AccessSection, ServiceSection
-from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
-from reconciler.model.desired import Excluded, Generation
+from reconciler.model import Desired, Source
+from reconciler.model.desired import Generation
 from reconciler.resource import Kinds
 
 
-@dataclass(frozen=True)
-class EvaluatedFiles:
-    """The files of a project after evaluation. `top`: the project file. `included`: the files that it includes as a whole. `split`: reads
-    the files that a map or list includes. `overlay`: the file of the environment, None without environments."""
+def assembled(
+    kinds: Kinds,
+    problems: Problems,
+    environment: str | None,
+    top: Map,
+    *,
+    included: list[Map],
+    split: Split,
+    evaluation: Evaluation,
+    overlay: Overlay | None,
+) -> tuple[Project, Mapping[int, Node | None], Mapping[int, list[Any]]]:
+    """The project that evaluated files declare, what patches put in the place of a node (by its identity, None: removed), and the
+    results of `forEach`.
 
-    top: Map
-    included: list[Map]
-    split: Split
-    evaluation: Evaluation
-    overlay: Overlay | None
-
-
-@dataclass(frozen=True)
-class Assembled:
-    """`changed`: what patches put in the place of a node, by its identity, None: removed. `generated`: the results of `forEach`."""
-
-    project: Project
-    changed: Mapping[int, Node | None]
-    generated: Mapping[int, list[Any]]
-
-
-def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: EvaluatedFiles) -> Assembled:
-    """The project that the files declare."""
-    words = _words(files.top, problems)
-    settings = read_settings(words, files.top.at, files.split.files.root, problems)
-    prune, protect = read_prune(words, kinds, problems), read_protect(words, kinds, problems)
-    guards = read_guards(words, problems)
-    ignores = _ignores(words)
+    `top`: the project file; `included`: the files that it includes as a whole; `split` reads those that a map or list includes; `overlay`:
+    the file of the environment, None without environments."""
+    keys = _top_keys(top, problems)
+    settings = read_settings(keys, top.at, split.files.root)
+    prune, protect = read_prune(keys, kinds, problems), read_protect(keys, kinds, problems)
+    guards = read_guards(keys)
+    ignores = read_ignores(KeyReader.of("lint", keys.entry("lint"), problems, example="ignore: […]"), problems)
     compiled = shapes(kinds)
-    defaults = read_defaults(compiled, words.entry("defaults"), problems)
-    tree = ResourceTree(kinds, ItemReader(compiled, problems), files.split, files.evaluation)
+    defaults = read_defaults(compiled, keys.entry("defaults"), problems)
+    tree = ResourceTree(kinds, ItemReader(compiled, problems), split, evaluation)
     tops = Tops(tree)
-    tops.everywhere(words)
-    words.known.append(IGNORE_CHANGES)
-    rules = {name: [entry] if (entry := words.entry(name)) is not None else [] for name in RULES_OF_ANY_FILE}
-    tops.rest(words)
-    fragments = [_words(document, problems) for document in files.included]
+    # All roots come first, then the sections that other files add to them: the order of the files must not matter.
+    tops.everywhere(keys)
+    keys.known.append(IGNORE_CHANGES)
+    rules = {name: [entry] if (entry := keys.entry(name)) is not None else [] for name in RULES_OF_ANY_FILE}
+    tops.rest(keys)
+    fragments = [_top_keys(document, problems) for document in included]
     for fragment in fragments:
         tops.everywhere(fragment)
     for fragment in fragments:
@@ -77,83 +71,45 @@ def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: 
             rules[name] += [entry] if (entry := fragment.entry(name)) is not None else []
         tops.fragment(fragment)
     items = tree.complete()
-    generated = tree.generator.made if "generator" in tree.__dict__ else {}
-    patches: Patches | None = None
-    if files.overlay is not None:
-        patches = Patches(tree, problems)
-        patches.apply(files.overlay)
-        tops.removed += files.overlay.removed
-    linker = Linker(kinds, compiled, problems, items, defaults, patches.gone if patches is not None else {})
+    # Patches are applied to what was read and before references are resolved: a patch may set a reference, or remove what others refer to.
+    patches = Patches(tree, problems)
+    if overlay is not None:
+        patches.apply(overlay)
+        tops.removed += overlay.removed
+    linker = Linker(kinds, compiled, problems, items, defaults, patches.gone)
     resources = linker.link()
-    _check_conditions(kinds, resources, problems)
-    lister = linker.lister(settings.member, _member_at(words)) if settings.member is not None else None
+    check_conditions(kinds, resources, problems)
+    lister = linker.lister(settings.member, _member_at(keys)) if settings.member is not None else None
     if lister is not None and lister in linker.implied:
         resources = {**resources, lister: linker.implied[lister]}
-    resources, ineffective = with_ignored(words.entry(IGNORE_CHANGES), kinds, resources, problems)
-    renamed = read_moved(kinds, tops.moved, items, problems, excluded=patches.gone if patches is not None else ())
-    excluded = linker.excluded(patches.removed) if patches is not None and patches.removed else {}
+    resources, ineffective = with_ignored(keys.entry(IGNORE_CHANGES), kinds, resources, problems)
+    moved = read_moved(kinds, tops.moved, items, problems, excluded=patches.gone)
+    excluded = linker.excluded(patches.removed)
+    removed = {address: resource.declared for address, resource in excluded.items()}
+    addresses = {address: item.kind.name for address, item in items.items()}
+    sections = PolicySections(
+        kinds, addresses, problems, evaluation, removed={address: declared.kind for address, declared in removed.items()}
+    )
     desired = Desired(
-        project=settings.project, environment=environment, resources=resources, prune=prune, protect=protect,
-        moved=renamed,
-        removed=read_removed(kinds, tops.removed, items, renamed, problems, chosen=files.overlay is not None),
-        written=frozenset(tree.items.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
-        patches=tuple(patches.read) if patches is not None else (),
-        excluded=excluded,
-        policies=_policies(kinds, {name: rules[name] for name in POLICIES}, items, excluded, files.evaluation),
+        project=settings.project, environment=environment, resources=resources, prune=prune, protect=protect, moved=moved,
+        removed=read_removed(kinds, tops.removed, items, moved, problems, chosen=overlay is not None),
+        written=frozenset(tree.items.written), guards=guards, lister=lister, rule_lines=rule_lines(keys),
+        patches=tuple(patches.read), excluded=excluded, policies=sections.read({name: rules[name] for name in POLICIES}),
         generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
-        access=_access(kinds, rules[AccessSection.SECTION], resources, excluded, problems),
+        access=read_access(rules["access"], kinds, resources, removed, problems),
         ignored=opening(kinds, resources),
     )  # fmt: skip
-    settings = replace(settings, files=tuple(files.split.files.seen))
+    settings = replace(settings, files=tuple(split.files.seen))
     project = Project(settings, desired, unused={**linker.unused(), **ineffective}, ignores=ignores)
-    return Assembled(project, patches.changed if patches is not None else {}, generated)
+    return project, patches.changed, tree.generator.copies if "generator" in tree.__dict__ else {}
 
 
-def _words(document: Map, problems: Problems) -> KeyReader:
+def _top_keys(document: Map, problems: Problems) -> KeyReader:
     """The top of a file, without the keys that are ignored."""
     return KeyReader("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
 
 
-def _ignores(words: KeyReader) -> tuple[Ignore, ...]:
-    """The findings that the project accepts."""
-    entry = words.entry("lint")
-    if entry is None:
-        return ()
-    return read_ignores(KeyReader.of("lint", entry, words.problems, example="ignore: […]"), words.problems)
-
-
-def _access(
-    kinds: Kinds, entries: list[MapEntry], resources: Mapping[Address, Declared], excluded: Mapping[Address, Excluded], problems: Problems
-) -> tuple[AccessTest, ...]:
-    if not entries:
-        return ()
-
-    return read_access(entries, kinds, resources, {at: gone.declared for at, gone in excluded.items()}, problems)
-
-
-def _check_conditions(kinds: Kinds, resources: Mapping[Address, Declared], problems: Problems) -> None:
-    """Compare conditions with the schemas of claims that the project declares; what does that is imported only if there are some."""
-    if any(kinds[declared.kind].claims is not None for declared in resources.values()):
-        check_conditions(kinds, resources, problems)
-
-
-def _policies(
-    kinds: Kinds,
-    rules: Mapping[str, list[MapEntry]],
-    items: Mapping[Address, Item],
-    excluded: Mapping[Address, Excluded],
-    evaluation: Evaluation,
-) -> Policies:
-    """The policies of the project; their reader is imported only if there are some."""
-    if not any(rules.values()):
-        return Policies()
-
-    addresses = {item.address: item.kind.name for item in items.values()}
-    removed = {at: gone.declared.kind for at, gone in excluded.items()}
-    return PolicySections(kinds, addresses, evaluation.problems, evaluation, removed=removed).read(rules)
-
-
-def _member_at(words: KeyReader) -> Source:
+def _member_at(keys: KeyReader) -> Source:
     """The position of `service.member`, the owner of the token."""
-    service = words.entries[ServiceSection.SECTION].node
-    return service.entries[ServiceSection.MEMBER].node.at if isinstance(service, Map) else service.at
+    service = keys.entries[SERVICE.name].node
+    return service.entries[MEMBER].node.at if isinstance(service, Map) else service.at

@@ -29,14 +29,15 @@ def canonical(kinds: Kinds, items: Mapping[Address, Item]) -> list[Item]:
         in_list = item.kind.place.in_list
         return ranks[item.section], item.index if in_list else 0, "" if in_list else item.address.key
 
-    found: list[Item] = []
+    ordered: list[Item] = []
+    # A stack instead of recursion: groups of a site nest as deep as a file allows.
     waiting = sorted(below[None], key=place, reverse=True)
     while waiting:
         item = waiting.pop()
-        found.append(item)
+        ordered.append(item)
         waiting += sorted(below[item.address], key=place, reverse=True)
-    _number(found)
-    return found
+    _number(ordered)
+    return ordered
 
 
 def _ranks(kinds: Kinds) -> dict[str, int]:

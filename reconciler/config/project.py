@@ -7,39 +7,26 @@ The only module that knows the order of the steps: read the project file, its va
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from reconciler.config.assembled import EvaluatedFiles, assembled
-from reconciler.config.environments.folder import chosen
-from reconciler.config.environments.mentions import unmentioned
+from reconciler.config.assembled import assembled
+from reconciler.config.environments.folder import chosen, unmentioned
 from reconciler.config.environments.overlay import Overlay, lay_over, overlay
+from reconciler.config.keys import ENVIRONMENTS, EVERYWHERE, IGNORED, SECRETS, SERVICE, SETTINGS, STATE, TOP, by_name, project_file
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.files import ProjectFiles
-from reconciler.config.language.stand_ins import stand_in, take_unset
-from reconciler.config.language.variable_files import VariableFile, read_files
-from reconciler.config.language.variables import Variables, read_variables
+from reconciler.config.language.variables import VariableFile, Variables, read_files, read_variables, stand_in, take_unset
 from reconciler.config.secrets.secrets import Secrets
-from reconciler.config.settings import STATE, KeyReader, Project, databases, read_settings
+from reconciler.config.settings import KeyReader, Project, databases, read_settings
 from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import included, is_encrypted_document
-from reconciler.config.source.nodes import (
-    PROBLEMS_MAX,
-    Enough,
-    List,
-    Map,
-    MapEntry,
-    Node,
-    Problems,
-    described,
-    scalars,
-    wrong_form,
-)
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, scalars
+from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems, described, wrong_form
 from reconciler.config.source.split import Split
-from reconciler.config.words import ENVIRONMENTS, IGNORED, SECRETS, SETTINGS, TOP, ServiceSection, project_file
 from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
 from reconciler.resource import Kinds
@@ -98,6 +85,7 @@ def _without_problems(loading: Loading, read: Callable[[], Project | None]) -> P
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Disable the cycle collector, which would walk the growing trees again and again: 40 % of the time for 10,000 resources."""
+    # Nodes have no references back, so there is nothing that counting references does not free.
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -108,12 +96,13 @@ def _uncollected() -> Iterator[None]:
 
 
 class Loading:
-    """One run of `load`. `documents`: the files by name, the project file first; `given`: the variables, and `supplied`: the values
-    of `--var-file`, known once it has run.
+    """One run of `load`.
 
-    `look`: called with each file before its expressions are evaluated. `include`: the files that the project file names. `overlay`: the
-    file of the environment, None without environments; `missing`: the project has environments, and none is chosen. `changed`: the
-    replacements of nodes by patches, by identity; `generated`: the results of `forEach`.
+        project file -> environment laid over it -> variables -> included files -> secrets -> service and state -> everything else
+                                                                                              |
+        what `file()` may not read is known only after their expressions are evaluated <------+
+
+    `look` is called with each file before its expressions are evaluated. What a run found is kept for `rendered`, which prints the files.
     """
 
     def __init__(
@@ -123,22 +112,23 @@ class Loading:
         problems: Problems,
         options: LoadOptions,
         *,
-        look: Callable[[Node], None] | None = None,
+        look: Callable[[Node], None] = lambda node: None,
     ) -> None:
-        self.path, self.kinds, self.problems, self.look = path, kinds, problems, look
+        self.path, self.kinds, self.problems, self.look, self.options = path, kinds, problems, look, options
         self.environment, self.access = options.get("environment") or None, options.get("access", PROJECT_ONLY)
-        self.variables, self.environ = options.get("variables", {}), options.get("environ", {})
-        self.public = options.get("public", ())
+        # The files by name, the project file first.
         self.documents: dict[str, Node] = {}
+        # The values of variables, and those of `--var-file`.
         self.given: Variables
         self.supplied: Mapping[str, MapEntry] = {}
+        # The files that the project file names.
         self.include: MapEntry | None = None
+        # The file of the environment, None without environments.
         self.overlay: Overlay | None = None
-        self.missing = False
         self.secrets: Secrets | None = None
+        # The replacements of nodes by patches, and the results of `forEach`, both by the identity of a node.
         self.changed: Mapping[int, Node | None] = {}
         self.generated: Mapping[int, list[Any]] = {}
-        self.roots = {kind.place.section_in(None): kind for kind in kinds.roots}
 
     def _begin(self) -> tuple[Files, Map, list[MapEntry]] | None:
         """The files of the project, its project file with that of the environment laid over it, and what names encrypted files. `given` is
@@ -150,25 +140,33 @@ class Loading:
             return None
         files = Files(file.parent.resolve(), self.problems)
         top = files.read(file.name)
-        environment = self._environment(files) if self.environment is not None or (file.parent / ENVIRONMENTS).is_dir() else None
-        if top is None or self.missing:
+        environment: Node | None = None
+        if self.environment is not None or (file.parent / ENVIRONMENTS).is_dir():
+            name = chosen(files.root, self.environment, self.problems)
+            environment = files.read(name) if name is not None else None
+            if environment is None:
+                return None
+            self.look(environment)
+        if top is None:
             return None
         if not isinstance(top, Map):
             form = f"a project file must be a map, not {described(top)}; it must begin with version: 1"
             self.problems.add(top.at, form, id=wrong_form(top))
             return None
-        chosen: Mapping[str, MapEntry] = {}
         if environment is not None:
-            self.overlay = overlay(environment, frozenset(self.roots), self.problems)
-            chosen = self.overlay.variables
+            self.overlay = overlay(environment, frozenset(kind.place.section_in(None) for kind in self.kinds.roots), self.problems)
             lay_over(top, environment)
             files.literal.discard(file.name)  # the overlay may contain expressions
-        self.supplied = supplied = self._supplied(self.access.variables)
-        declared = top.entries.pop("vars", None)
-        unset = self._unset(declared, {*chosen, *supplied})
-        given = read_variables(declared, self.variables, self.public, self.environ, self.problems, chosen=chosen, files=supplied)
-        self.given = given.with_stand_ins(unset)
-        return files, top, [entry for entry in (self._secrets(environment), top.entries.pop(SECRETS, None)) if entry is not None]
+        # Variables come before every expression, so they contain none: each is known whatever order the files are read in.
+        values = self.overlay.variables if self.overlay is not None else {}
+        self.supplied = read_files(self.access.variables, self.problems)
+        declared, variables, environ = top.entries.pop("vars", None), self.options.get("variables", {}), self.options.get("environ", {})
+        unset = take_unset(declared, variables, environ, {*values, *self.supplied}) if self.access.stand_ins else {}
+        public = self.options.get("public", ())
+        given = read_variables(declared, variables, public, environ, self.problems, chosen=values, files=self.supplied)
+        self.given = given.with_stand_ins({name: (entry.at, stand_in([name])) for name, entry in unset.items()})
+        of_environment = environment.entries.get(SECRETS) if isinstance(environment, Map) else None
+        return files, top, [entry for entry in (of_environment, top.entries.pop(SECRETS, None)) if entry is not None]
 
     def run(self) -> Project | None:
         """The project, with its problems noted."""
@@ -176,35 +174,38 @@ class Loading:
         if begun is None:
             return None
         files, top, encrypted = begun
-        file = project_file(self.path)
+        top_file = project_file(self.path).name
         self.include = top.entries.pop("include", None)
-        names = included(files.root, file.name, self.include, self.problems)
-        split = Split(files, file.name, self.problems, dict(names))
-        self.documents = {file.name: top} | {name: document for name in names if (document := files.read(name)) is not None}
+        names = included(files.root, top_file, self.include, self.problems)
+        self.documents = {top_file: top} | {name: document for name in names if (document := files.read(name)) is not None}
         documents = list(self.documents.values())[1:]
-        if self.look is not None:
-            for document in self.documents.values():
-                self.look(document)
-        evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
-        evaluation.allowed, evaluation.stand_ins = self.access.allowed, self.access.stand_ins
-        if encrypted:
-            self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root))
-        split.evaluated = self._evaluated(evaluation)
-        evaluation.top(top, ServiceSection.SECTION, STATE)
-        evaluation.refuse(databases(top, files.root))
+        for document in self.documents.values():
+            self.look(document)
+        evaluation = self._evaluation(files, top, encrypted)
+        evaluation.stand_ins = self.access.stand_ins
         evaluation.top(top)
-        maps = [one for one in documents if isinstance(one, Map) and not is_encrypted_document(one, self.problems)]
-        for one in documents:
-            if not isinstance(one, Map):
-                name = next(iter(self.kinds.lists(self.kinds.roots[0].name)), "") if isinstance(one, List) else ""
-                way = f"; include it where its nodes belong: {name}: {{include: [{one.at.file}]}}" if name else ""
-                self.problems.add(one.at, f"an included file must be a map of sections, not {described(one)}{way}", id=wrong_form(one))
-        for one in maps:
-            evaluation.top(one)
+        maps = []
+        for document in documents:
+            if not isinstance(document, Map):
+                name = next(iter(self.kinds.lists(self.kinds.roots[0].name)), "") if isinstance(document, List) else ""
+                way = f"; include it where its nodes belong: {name}: {{include: [{document.at.file}]}}" if name else ""
+                wrong = f"an included file must be a map of sections, not {described(document)}{way}"
+                self.problems.add(document.at, wrong, id=wrong_form(document))
+            elif not is_encrypted_document(document, self.problems):
+                maps.append(document)
+                evaluation.top(document)
         if self.overlay is not None:
-            self._evaluate_overlay(self.overlay, evaluation)
-        assembly = assembled(self.kinds, self.problems, self.environment, EvaluatedFiles(top, maps, split, evaluation, self.overlay))
-        project, self.changed, self.generated = assembly.project, assembly.changed, assembly.generated
+            for node in (*self.overlay.patches, *(entry.node for entry in (*self.overlay.roots.values(), *self.overlay.removed))):
+                evaluation.node(node)
+
+        def evaluated(document: Node) -> Node:
+            self.look(document)
+            return evaluation.document(document)
+
+        split = Split(files, top_file, self.problems, dict(names), evaluated)
+        project, self.changed, self.generated = assembled(
+            self.kinds, self.problems, self.environment, top, included=maps, split=split, evaluation=evaluation, overlay=self.overlay
+        )
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
         unused = {f"vars.{name}": at for name, at in self._unused(evaluation, files, project).items()}
         return replace(
@@ -225,81 +226,44 @@ class Loading:
         if begun is None:
             return None
         files, top, encrypted = begun
-        evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
-        evaluation.allowed = self.access.allowed
         written = [top.entries[key].node for key in SETTINGS if key in top.entries]
-        if encrypted and any(SECRETS in scalar.text for node in written for scalar in scalars(node)):
-            self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root))
-        evaluation.top(top, ServiceSection.SECTION, STATE)
-        evaluation.refuse(databases(top, files.root))
+        # Decrypting takes a key that whoever only asks for the state may not have.
+        uses_secrets = any(SECRETS in scalar.text for node in written for scalar in scalars(node))
+        evaluation = self._evaluation(files, top, encrypted if uses_secrets else [])
         evaluation.top(top, *SETTINGS)
-        settings = read_settings(KeyReader("", top.entries, self.problems), top.at, files.root, self.problems)
-        known = (*TOP, "moved", "removed", *self.roots)
+        settings = read_settings(KeyReader("", top.entries, self.problems), top.at, files.root)
+        known = (*TOP, *by_name(EVERYWHERE), *(kind.place.section_in(None) for kind in self.kinds.roots))
         for key, entry in top.entries.items():
             if key not in known and not key.startswith(IGNORED) and closest(key, SETTINGS):  # a setting that is misspelled
                 self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, known)}', id="RC-unknown-key")
         nothing = Desired(settings.project, self.environment, {}, {}, frozenset())
         return Project(settings, nothing, sensitive=self.given.secrets | self.secret_texts, texts={**files.texts, **evaluation.texts})
 
+    def _evaluation(self, files: Files, top: Map, encrypted: list[MapEntry]) -> Evaluation:
+        """Evaluates expressions. `encrypted`: what names encrypted files, the environment's first."""
+        evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
+        evaluation.allowed = self.access.allowed
+        if encrypted:
+            readable = ProjectFiles(evaluation.root, databases(top, files.root), texts=evaluation.texts, allowed=evaluation.allowed)
+            self.secrets = evaluation.secrets = Secrets(readable, self.options.get("environ", {}), self.problems, self.access.decrypt)
+            for entry in reversed(encrypted):  # that of the environment wins
+                self.secrets.add(entry)
+        # Where the databases are may come from an expression, and file() must return neither. So these two are evaluated first, then every
+        # other expression is refused what they name.
+        evaluation.top(top, SERVICE.name, STATE)
+        evaluation.refuse(databases(top, files.root))
+        return evaluation
+
     @property
     def secret_texts(self) -> frozenset[str]:
         """Every text that was decrypted."""
         return self.secrets.texts if self.secrets is not None else frozenset()
 
-    def _unset(self, declared: MapEntry | None, others: Collection[str]) -> Mapping[str, tuple[Source, str]]:
-        """Remove variables without a value from `vars`, if that is allowed: where each is declared, and its placeholder text."""
-        if not self.access.stand_ins:
-            return {}
-
-        return {name: (entry.at, stand_in([name])) for name, entry in take_unset(declared, self.variables, self.environ, others).items()}
-
-    def _supplied(self, given: Sequence[VariableFile]) -> Mapping[str, MapEntry]:
-        """The values of `--var-file` by name."""
-        if not given:
-            return {}
-
-        return read_files(given, self.problems)
-
-    def _unused(self, evaluation: Evaluation, files: Files, made: Project) -> Mapping[str, Source]:
+    def _unused(self, evaluation: Evaluation, files: Files, project: Project) -> Mapping[str, Source]:
         """The variables that no expression uses, of this environment or of another one, and no policy."""
-        unused = {name: at for name, at in evaluation.unused().items() if name not in made.desired.policies.variables}
+        unused = {name: at for name, at in evaluation.unused().items() if name not in project.desired.policies.variables}
         if not unused or self.environment is None:
             return unused
 
         names = unmentioned(files.root, unused, files.texts)
         return {name: at for name, at in unused.items() if name in names}
-
-    def _environment(self, files: Files) -> Node | None:
-        """The file of the chosen environment."""
-        name = chosen(files.root, self.environment, self.problems)
-        node = files.read(name) if name is not None else None
-        self.missing = node is None
-        if node is not None and self.look is not None:
-            self.look(node)
-        return node
-
-    def _secrets(self, environment: Node | None) -> MapEntry | None:
-        """The encrypted files that the environment names."""
-        return environment.entries.get(SECRETS) if isinstance(environment, Map) else None
-
-    def _encrypted(self, entries: list[MapEntry], evaluation: Evaluation, refused: list[Path]) -> Secrets:
-        """The values in encrypted files. `entries`: the sections that name them, the environment's first."""
-        files = ProjectFiles(evaluation.root, refused, texts=evaluation.texts, allowed=evaluation.allowed)
-        secrets = Secrets(files, self.environ, self.problems, self.access.decrypt)
-        for entry in reversed(entries):
-            secrets.add(entry)
-        return secrets
-
-    def _evaluate_overlay(self, overlay: Overlay, evaluation: Evaluation) -> None:
-        for node in (*overlay.patches, *(entry.node for entry in (*overlay.roots.values(), *overlay.removed))):
-            evaluation.node(node)
-
-    def _evaluated(self, evaluation: Evaluation) -> Callable[[Node], Node]:
-        """A function that evaluates the node of a file that a map or list includes."""
-
-        def evaluated(document: Node) -> Node:
-            if self.look is not None:
-                self.look(document)
-            return evaluation.document(document)
-
-        return evaluated

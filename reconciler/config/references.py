@@ -6,7 +6,7 @@ In: the items of the tree. Out: Desired's resources, implied ones last. Forbidde
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -14,7 +14,8 @@ from typing import Any, Final
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
 from reconciler.config.resources.shapes import Item, KindShape
-from reconciler.config.source.nodes import EACH_ITS_OWN, Map, MapEntry, Node, Problems, Scalar, described, empty, scalars, shown, wrong_form
+from reconciler.config.source.nodes import MapEntry, Node, Scalar, scalars
+from reconciler.config.source.problems import EACH_ITS_OWN, Problems, entries_of, shown
 from reconciler.config.values import INVALID
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
@@ -36,35 +37,25 @@ class Default:
 
 def read_defaults(shapes: Mapping[str, KindShape], entry: MapEntry | None, problems: Problems) -> dict[str, dict[str, Default]]:
     """The `defaults` of the project file, by kind and field."""
-    found: dict[str, dict[str, Default]] = defaultdict(dict)
-    for each in _entries(entry, problems, "defaults"):
-        shape = shapes.get(each.key)
+    defaults: dict[str, dict[str, Default]] = defaultdict(dict)
+    for fields in entries_of(entry, "write {} for an empty one", problems.add, name="defaults"):
+        name, shape = fields.key, shapes.get(fields.key)
         if shape is None:
-            problems.add(each.at, f'kind "{each.key}" does not exist{did_you_mean(each.key, shapes)}', "defaults", id="RC-unknown-kind")
-            shape = shapes.get(closest(each.key, shapes) or "")
+            wrong = f'kind "{name}" does not exist{did_you_mean(name, shapes)}'
+            problems.add(fields.at, wrong, "defaults", id="RC-unknown-kind")
+            # The values are read as those of the kind that was meant: what else is wrong with them is reported now, not by the next run.
+            shape = shapes.get(closest(name, shapes) or "")
             if shape is None:
                 continue
-        about = f"defaults.{each.key}"
-        for one in _entries(each, problems, about):
-            reader = shape.readers.get(one.key)
+        about = f"defaults.{name}"
+        for value in entries_of(fields, "write {} for an empty one", problems.add, name=about):
+            reader = shape.readers.get(value.key)
             if reader is None:
-                problems.add(one.at, f'unknown field "{one.key}"{did_you_mean(one.key, shape.readers)}', about, id="RC-unknown-field")
-                continue
-            value = reader.read(one.node, problems.about(about))
-            if value is not INVALID:
-                found[shape.kind.name][one.key] = Default(value, one.node, one.at)
-    return found
-
-
-def _entries(entry: MapEntry | None, problems: Problems, name: str) -> list[MapEntry]:
-    if entry is None:
-        return []
-    if isinstance(entry.node, Map):
-        return list(entry.node.entries.values())
-    nothing = isinstance(entry.node, Scalar) and entry.node.empty
-    wrong = empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{}} for an empty one"
-    problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
-    return []
+                wrong = f'unknown field "{value.key}"{did_you_mean(value.key, shape.readers)}'
+                problems.add(value.at, wrong, about, id="RC-unknown-field")
+            elif (data := reader.read(value.node, problems.about(about))) is not INVALID:
+                defaults[shape.kind.name][value.key] = Default(data, value.node, value.at)
+    return defaults
 
 
 class Positions(Mapping[str, Source]):
@@ -87,27 +78,36 @@ class Positions(Mapping[str, Source]):
 
 @dataclass(eq=False)
 class Linker:
-    """Turns items into `Declared`, resolving every reference."""
+    """Turns items into `Declared`, resolving every reference.
+
+    items, with Named("space", "guides")          of the tree, in the order of the files
+      |  defaults: fields that are not written
+      |  references: Address, or Foreign, or INVALID and a problem
+      |  first children, required fields, seeds in a circle, ids and names that two resources use
+    Declared, containers before contents          what nothing declares and something refers to is implied
+    """
 
     kinds: Kinds
     shapes: Mapping[str, KindShape]
     problems: Problems
     items: Mapping[Address, Item]
     defaults: Mapping[str, Mapping[str, Default]]
-    gone: Mapping[Address, Source] = field(default_factory=dict)  # resources that the environment removes, and where it says so
-    implied: dict[Address, Declared] = field(default_factory=dict)
-    taken: set[tuple[str, str]] = field(default_factory=set)  # the defaults, by kind and field, that a resource takes
-    _seeds: dict[Address, tuple[Address, Source]] = field(default_factory=dict)
-    _places: dict[int, dict[str, Source]] = field(default_factory=dict)  # by a node's identity: the first position of each text in it
-    _known: dict[tuple[Address | None, str, str], Address | None] = field(default_factory=dict)
+    # The resources that the environment removes, and where it says so.
+    gone: Mapping[Address, Source] = field(default_factory=dict)
+    # The defaults, by kind and field, that a resource takes.
+    taken: set[tuple[str, str]] = field(default_factory=set)
+    implied: dict[Address, Declared] = field(default_factory=dict, init=False)
+    # What each seeded resource is a copy of.
+    _seeds: dict[Address, tuple[Address, Source]] = field(default_factory=dict, init=False)
+    # By a node's identity, the first position of each text in it: a list of 1,000 members is searched once, not for each member.
+    _places: dict[int, dict[str, Source]] = field(default_factory=dict, init=False)
+    # What each key means in a container: most references of a project name the same few resources.
+    _known: dict[tuple[Address | None, str, str], Address | None] = field(default_factory=dict, init=False)
 
     def link(self) -> dict[Address, Declared]:
         """Every resource in its canonical order, containers before contents; call it once."""
-        named = self._named_by_default()
-        for item in self.items.values():
-            if item.kind.name in self.defaults:
-                self._default(item, named)
-            self._resolve_all(item)
+        self._complete(self.items.values())
+        # Only now has every resource its final values: a circle or a name that is used twice may come from a default.
         for item in self.items.values():
             self._first(item)
             self._check(item)
@@ -117,16 +117,21 @@ class Linker:
         self.implied = {address: replace(self.implied[address], index=index) for index, address in enumerate(sorted(self.implied))}
         return {**resources, **self.implied}
 
-    def excluded(self, items: Sequence[Item]) -> dict[Address, Excluded]:
-        """The resources that the environment removes, as the files declare them; their errors are not reported."""
-        every = {**self.items, **{item.address: item for item in items}}
-        silent = replace(self, problems=Problems([]), items=every, gone={}, implied={}, _seeds={}, _known={}, _places={})
-        named = silent._named_by_default()
+    def _complete(self, items: Iterable[Item]) -> None:
+        """Apply defaults, and resolve references."""
+        named = self._named_by_default()
         for item in items:
             if item.kind.name in self.defaults:
-                silent._default(item, named)
-            silent._resolve_all(item)
-        return {item.address: Excluded(silent._declared(item), self.gone[item.address]) for item in items}
+                self._default(item, named)
+            self._resolve_all(item)
+
+    def excluded(self, items: Sequence[Item]) -> dict[Address, Excluded]:
+        """The resources that the environment removes, as the files declare them; their errors are not reported."""
+        # A linker of its own: they may refer to one another, and nothing that remains may refer to them.
+        every = {**self.items, **{item.address: item for item in items}}
+        linker = Linker(self.kinds, self.shapes, Problems([]), every, self.defaults, taken=self.taken)
+        linker._complete(items)
+        return {item.address: Excluded(linker._declared(item), self.gone[item.address]) for item in items}
 
     # -- defaults ------------------------------------------------------------------------------------------------------------------
 
@@ -257,14 +262,14 @@ class Linker:
         return None
 
     @cached_property
-    def _by_place(self) -> dict[tuple[str, Address | None], list[str]]:
-        found: dict[tuple[str, Address | None], list[str]] = defaultdict(list)
+    def _keys_by_place(self) -> dict[tuple[str, Address | None], list[str]]:
+        keys: dict[tuple[str, Address | None], list[str]] = defaultdict(list)
         for address, item in self.items.items():
-            found[(item.kind.name, address.container)].append(address.key)
-        return found
+            keys[(item.kind.name, address.container)].append(address.key)
+        return keys
 
     def _keys(self, kind: str, address: Address) -> list[str]:
-        return self._by_place[(kind, address.container)]
+        return self._keys_by_place[(kind, address.container)]
 
     # -- required values -----------------------------------------------------------------------------------------------------------
 
@@ -303,15 +308,13 @@ class Linker:
             if item.id is None and not unique:
                 continue
             inside = item.kind.inside
-            level = item.parent.address if item.parent is not None and inside is not None and inside.on_change == "replace" else None
-            scope = (item.address.container,) if item.kind.local_ids else ()
-            said: list[tuple[str, object, tuple[object, ...]]] = [("id", item.id, scope)] if item.id is not None else []
-            for name in unique:
-                value = item.values.get(name)
-                if isinstance(value, str) and name not in item.given:
-                    said.append((name, value, (item.address.container, level)))
-            for name, value, where in said:
-                other = claims.setdefault((item.kind.name, name, value, *where), item)
+            holder = item.parent.address if item.parent is not None and inside is not None and inside.on_change == "replace" else None
+            values = {name: item.values.get(name) for name in unique if name not in item.given}
+            scopes: dict[str, tuple[object, ...]] = dict.fromkeys(values, (item.address.container, holder))
+            if item.id is not None:
+                values["id"], scopes["id"] = item.id, (item.address.container,) if item.kind.local_ids else ()
+            for name, value in values.items():
+                other = claims.setdefault((item.kind.name, name, value, *scopes[name]), item) if isinstance(value, str) else item
                 if other is not item:
                     at = item.nodes[name].at if name in item.nodes else item.at
                     wrong = f"{name} {shown(value)} is already used by {other.address}, at {other.at}"
@@ -326,30 +329,20 @@ class Linker:
             at: Address | None = start
             while at is not None and at not in done and at not in path:
                 path[at] = None
-                step = self._seeds.get(at)
-                at = step[0] if step is not None and self.items[at].id is None else None
-            if at is not None and at in path:
-                order = list(path)
-                loop = order[order.index(at) :]
-                label = (
-                    next(
-                        (
-                            declared_field.label
-                            for declared_field in self.items[at].kind.fields.values()
-                            if declared_field.role is FieldRole.SEED
-                        ),
-                        None,
-                    )
-                    or "copy"
-                )
-                names = " -> ".join(str(address) for address in (*loop, at))
-                wrong = (
-                    f"it cannot {label} itself"
-                    if len(loop) == 1
-                    else f"these resources {label} each other in a circle: {names}; give one of them an id"
-                )
-                self.problems.add(self._seeds[at][1], wrong, at, id="RC-copies-in-a-circle")
+                seed = self._seeds.get(at)
+                # One with an id exists already: nothing waits for it.
+                at = seed[0] if seed is not None and self.items[at].id is None else None
             done.update(path)
+            if at is None or at not in path:
+                continue
+            loop = [*path][[*path].index(at) :]
+            fields = self.items[at].kind.fields.values()
+            label = next((declared.label for declared in fields if declared.role is FieldRole.SEED), None) or "copy"
+            wrong = f"it cannot {label} itself"
+            if len(loop) > 1:
+                names = " -> ".join(map(str, (*loop, at)))
+                wrong = f"these resources {label} each other in a circle: {names}; give one of them an id"
+            self.problems.add(self._seeds[at][1], wrong, at, id="RC-copies-in-a-circle")
 
     def _declared(self, item: Item) -> Declared:
         read = item.values

@@ -9,21 +9,11 @@ from collections.abc import Collection, Mapping
 from typing import Final, Literal, cast
 
 from reconciler.address import Address
+from reconciler.config.keys import ENVIRONMENTS, MOVED, REMOVED, REMOVED_ACTIONS
 from reconciler.config.resources.shapes import Item
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import (
-    EACH_ITS_OWN,
-    List,
-    Map,
-    MapEntry,
-    Problems,
-    Scalar,
-    described,
-    described_or_nothing,
-    empty,
-    wrong_form,
-)
-from reconciler.config.words import ENVIRONMENTS, REMOVED_ACTIONS
+from reconciler.config.source.nodes import Map, MapEntry
+from reconciler.config.source.problems import EACH_ITS_OWN, Problems, described_or_nothing, items_of, wrong_form
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import a, did_you_mean
@@ -43,13 +33,12 @@ def read_moved(
     moves: dict[Address, Moved] = {}
     targets: dict[Address, Source] = {}
     for node in _nodes(entries, problems):
-        words = KeyReader("moved", node.entries, problems)
-        old, new = _address(kinds, words, "from", items, problems), _address(kinds, words, "to", items, problems)
-        words.rest()
-        old, new = (_with_container(kinds, words, key, address, problems) for key, address in (("from", old), ("to", new)))
-        for key in ("from", "to"):
-            if key not in node.entries and not words.meant(key):
-                problems.add(node.at, f"moved lacks {key}; write {{from: ADDRESS, to: ADDRESS}}", id="RC-missing-key")
+        keys = KeyReader("moved", node.entries, problems)
+        old, new = _address(kinds, keys, "from", items, problems), _address(kinds, keys, "to", items, problems)
+        keys.rest()
+        old, new = (_with_container(kinds, keys, key, address, problems) for key, address in (("from", old), ("to", new)))
+        for key in keys.missing(MOVED):
+            problems.add(node.at, f"moved lacks {key}; write {{from: ADDRESS, to: ADDRESS}}", id="RC-missing-key")
         if old is None or new is None:
             continue
         at, target = node.entries["from"].node.at, node.entries["to"].node.at
@@ -69,6 +58,7 @@ def read_moved(
             moves[old] = Moved(old, new, at)
             targets[old] = target
     _check_former(items, moves, problems)
+    # Lines are kept for those who have not applied them yet, so a name has a history: a -> b, later b -> c. Each maps to where it ends.
     for old, move in list(moves.items()):
         last, steps = move.new, 0
         while last not in items and last in moves and steps <= len(moves):
@@ -121,12 +111,11 @@ def read_removed(
     renamed = {move.old: move.new for move in moved} | {old: item.address for item in items.values() for old, _ in item.previously}
     removals: dict[Address, Removed] = {}
     for node in _nodes(entries, problems):
-        words = KeyReader("removed", node.entries, problems)
-        address, action = _address(kinds, words, "address", items, problems), words.choice("action", REMOVED_ACTIONS)
-        words.rest()
-        for key in ("address", "action"):
-            if key not in node.entries:
-                problems.add(node.at, f"removed lacks {key}; write {{address: ADDRESS, action: forget}}", id="RC-missing-key")
+        keys = KeyReader("removed", node.entries, problems)
+        address, action = _address(kinds, keys, "address", items, problems), keys.choice("action", REMOVED_ACTIONS)
+        keys.rest()
+        for key in keys.missing(REMOVED):
+            problems.add(node.at, f"removed lacks {key}; write {{address: ADDRESS, action: forget}}", id="RC-missing-key")
         if address is None or action is None:
             continue
         at = node.entries["address"].node.at
@@ -154,27 +143,22 @@ def read_removed(
 def _nodes(entries: list[MapEntry], problems: Problems) -> list[Map]:
     maps: list[Map] = []
     for entry in entries:
-        item = "{from: ADDRESS, to: ADDRESS}" if entry.key == "moved" else "{address: ADDRESS, action: forget}"
-        if not isinstance(entry.node, List):
-            nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            wrong = f"{entry.key} must be a list, not {described(entry.node)}; write [{item}]"
-            problems.add(entry.node.at, empty(entry.key) if nothing else wrong, id=wrong_form(entry.node))
-            continue
-        for node in entry.node.items:
+        form = "{from: ADDRESS, to: ADDRESS}" if entry.key == "moved" else "{address: ADDRESS, action: forget}"
+        for node in items_of(entry, "a list", f"write [{form}]", problems.add):
             if isinstance(node, Map):
                 maps.append(node)
             else:
-                wrong = f"an item of {entry.key} must be a map, not {described_or_nothing(node)}; write {item}"
+                wrong = f"an item of {entry.key} must be a map, not {described_or_nothing(node)}; write {form}"
                 problems.add(node.at, wrong, id=wrong_form(node))
     return maps
 
 
-def _address(kinds: Kinds, words: KeyReader, key: str, items: Collection[Address], problems: Problems) -> Address | None:
-    found = words.text(key)
-    if found is None:
+def _address(kinds: Kinds, keys: KeyReader, key: str, items: Collection[Address], problems: Problems) -> Address | None:
+    written = keys.text(key)
+    if written is None:
         return None
-    text, at = found
-    name = words.path(key)
+    text, at = written
+    name = keys.path(key)
     try:
         address = Address.parse(text)
     except ValueError as error:
@@ -202,12 +186,12 @@ def _address(kinds: Kinds, words: KeyReader, key: str, items: Collection[Address
     return address
 
 
-def _with_container(kinds: Kinds, words: KeyReader, key: str, address: Address | None, problems: Problems) -> Address | None:
+def _with_container(kinds: Kinds, keys: KeyReader, key: str, address: Address | None, problems: Problems) -> Address | None:
     """The address of a move; None, and a problem, if it has no key that can change."""
     if address is None or not kinds.of(address).one_per:
         return address
-    wrong = f"{words.path(key)}: {address} has no key and is moved with {address.container}; remove the line"
-    problems.add(words.entries[key].node.at, wrong, id="RC-address-form")
+    wrong = f"{keys.path(key)}: {address} has no key and is moved with {address.container}; remove the line"
+    problems.add(keys.entries[key].node.at, wrong, id="RC-address-form")
     return None
 
 

@@ -15,26 +15,25 @@ from pathlib import Path
 from typing import Any, Final, Unpack
 
 from reconciler.config.environments.overlay import REMOVED, VARIABLES
+from reconciler.config.keys import IGNORED
 from reconciler.config.language.variables import Variables
 from reconciler.config.project import PROJECT_ONLY, Loading, LoadOptions
 from reconciler.config.settings import Project
 from reconciler.config.source.nodes import (
     ESCAPED,
-    MARK,
+    HOLE_OPENING,
     UNREAD,
-    Enough,
     List,
     Map,
     MapEntry,
     Node,
-    Problems,
     Scalar,
     holds_expression,
     lifted,
     scalars,
 )
+from reconciler.config.source.problems import Enough, Problems
 from reconciler.config.source.split import INCLUDE
-from reconciler.config.words import IGNORED, AccessSection
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
 from reconciler.text.escape import replaced
@@ -42,7 +41,7 @@ from reconciler.text.escape import replaced
 HIDDEN: Final = "(hidden)"
 _PLAIN: Final = re.compile(r"[A-Za-z]([\w ./@+-]*[\w./@+-])?", re.ASCII)
 _TYPED: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})  # of some version of YAML
-NAMES: Final = (AccessSection.SEES, AccessSection.MUST_NOT_SEE)
+NAMES: Final = ("sees", "mustNotSee")
 _COMMAND: Final = "##"  # some pipelines take a command from it, wherever in a line it is
 
 
@@ -54,7 +53,7 @@ def rendered(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> dict[s
     def look(document: Node) -> None:
         for scalar in scalars(document):
             if holds_expression(scalar.text):
-                expressions[(scalar.at.file, scalar.at.line, scalar.at.column)] = scalar.text
+                expressions[scalar.at] = scalar.text
 
     access = replace(options.get("access", PROJECT_ONLY), decrypt=False)
     loading = Loading(path, kinds, problems, {**options, "access": access}, look=look)
@@ -78,7 +77,7 @@ def _whole(document: Node, loading: Loading, project: Project) -> Node:
     environment says about removed resources."""
     if not isinstance(document, Map):
         return document
-    entries, at = dict(document.entries), document.mark
+    entries, at = dict(document.entries), document.at
     if loading.include is not None:
         entries[INCLUDE] = loading.include
     if used := project.desired.policies.variables:
@@ -141,7 +140,7 @@ class _Printer:
     def _value(self, begin: str, node: Node, indent: int) -> list[str]:
         """The text of a value after its key or dash: maps and lists on lines of their own, and the origin as a comment."""
         later = isinstance(node, Scalar) and node.value is UNREAD and holds_expression(node.text)  # of a policy: shown as written
-        origin = None if later else self.expressions.get((node.at.file, node.at.line, node.at.column))
+        origin = None if later else self.expressions.get(node.at)
         parts = [" ".join(origin.split())] if origin is not None else []
         if node.at.file != self.file:
             parts.append(f"from {node.at.file_and_line}")
@@ -167,7 +166,7 @@ def _text(text: str) -> str:
     """A text in which nothing is an expression; in double quotes, unless it is plainly a text without them."""
     if _PLAIN.fullmatch(text) and text.lower() not in _TYPED:
         return text
-    return _quoted(text.replace(MARK, ESCAPED))
+    return _quoted(text.replace(HOLE_OPENING, ESCAPED))
 
 
 def _quoted(text: str) -> str:

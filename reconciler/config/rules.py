@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
+from reconciler.config.keys import GUARDS, IGNORE, RULES
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Problems, Scalar, described, empty, untainted, wrong_form
-from reconciler.config.words import POLICIES
+from reconciler.config.source.nodes import Map, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, items_of, untainted, wrong_form
 from reconciler.model import RULES as LINT_RULES
 from reconciler.model import Guards, Ignore, Source
 from reconciler.resource import PRUNE_SCOPES, Kinds
 from reconciler.text.suggest import did_you_mean, one_of
 
 Prune = Literal["owned", "all", "none"]
-RULES = ("prune", "protect", "guards", "access", *POLICIES)
 
 
 def read_prune(top: KeyReader, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
     """The scope of every kind."""
-    words = KeyReader.of("prune", top.entry("prune"), problems, example="team: all")
-    found: dict[str, Any] = {name: words.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
-    words.rest()
-    return found
+    keys = KeyReader.of("prune", top.entry("prune"), problems, example="team: all")
+    scopes: dict[str, Any] = {name: keys.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
+    keys.rest()
+    return scopes
 
 
 def read_protect(top: KeyReader, kinds: Kinds, problems: Problems) -> frozenset[str]:
@@ -33,36 +33,21 @@ def read_protect(top: KeyReader, kinds: Kinds, problems: Problems) -> frozenset[
     entry = top.entry("protect")
     if entry is None:
         return frozenset(name for name, kind in kinds.items() if kind.protected)
-    if not isinstance(entry.node, List):
-        nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = empty("protect") if nothing else f"protect must be a list of kinds, not {described(entry.node)}; write [] for none"
-        problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
-        return frozenset()
-    found = set()
-    for node in entry.node.items:
+    protected = set()
+    for node in items_of(entry, "a list of kinds", "write [] for none", problems.add):
         name = node.text if isinstance(node, Scalar) else ""
         if not untainted(node, "protect", problems.add):
             continue
         if name in kinds:
-            found.add(name)
+            protected.add(name)
         else:
             problems.add(node.at, f"protect names {described(node)}, which does not exist{did_you_mean(name, kinds)}", id="RC-unknown-kind")
-    return frozenset(found)
+    return frozenset(protected)
 
 
-def read_guards(top: KeyReader, problems: Problems) -> Guards:
+def read_guards(top: KeyReader) -> Guards:
     """The limits of a run."""
-    words = KeyReader.of("guards", top.entry("guards"), problems)
-    limit = KeyReader.of("guards.maxDelete", words.entry("maxDelete"), problems, example="percent: 20, atLeast: 3")
-    plain = Guards()
-    guards = Guards(
-        limit.number("percent", plain.max_delete_percent, most=100.0),
-        limit.whole("atLeast", plain.max_delete_at_least),
-        words.whole("minAdmins", plain.min_admins),
-    )
-    limit.rest()
-    words.rest()
-    return guards
+    return Guards(**top.map(GUARDS))
 
 
 def rule_lines(top: KeyReader) -> dict[str, Source]:
@@ -84,52 +69,25 @@ def _lines(entries: Mapping[str, MapEntry], within: str) -> Iterator[tuple[str, 
 IGNORE_FORM: Final = "write {id: RULE, address: PATTERN, reason: WHY}"
 
 
-def read_ignores(words: KeyReader, problems: Problems) -> tuple[Ignore, ...]:
+def read_ignores(keys: KeyReader, problems: Problems) -> tuple[Ignore, ...]:
     """The entries of `lint.ignore`, in their order."""
-    entry = words.entry("ignore")
-    words.rest()
-    if entry is None:
-        return ()
-    if not isinstance(entry.node, List):
-        nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = empty("lint.ignore") if nothing else f"lint.ignore must be a list, not {described(entry.node)}; write [{{id: RULE}}]"
-        problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
-        return ()
-    found = []
-    for node in entry.node.items:
+    entry = keys.entry("ignore")
+    keys.rest()
+    ignores = []
+    for node in items_of(entry, "a list", "write [{id: RULE}]", problems.add, name="lint.ignore"):
         if not isinstance(node, Map):
             problems.add(node.at, f"lint.ignore contains {described(node)}; {IGNORE_FORM}", id=wrong_form(node))
             continue
-        inner = KeyReader("lint.ignore", node.entries, problems)
-        rule, address, reason = inner.text("id"), inner.text("address"), inner.text("reason")
-        inner.rest()
+        reader = KeyReader("lint.ignore", node.entries, problems)
+        values = reader.values(IGNORE)
+        reader.rest()
+        rule, address = values["id"], values["address"]
         if rule is None:
             if "id" not in node.entries:
                 problems.add(node.at, f"lint.ignore must say which rule it ignores; {IGNORE_FORM}", id="RC-missing-key")
-        elif (name := rule[0].removeprefix("RC-")) not in LINT_RULES:
-            wrong = f'lint rule "{rule[0]}" does not exist{did_you_mean(name, LINT_RULES) or f"; {one_of(LINT_RULES)}"}'
-            problems.add(rule[1], wrong, id="RC-unknown-lint-rule")
-        elif address is None or problems.glob(*address) is not None:
-            found.append(Ignore(name, address[0] if address is not None else "", reason[0] if reason is not None else "", node.at))
-    return tuple(found)
-
-
-def lint_schema() -> dict[str, Any]:
-    """The JSON Schema of `lint`."""
-    address = "An address, a pattern, or a setting (vars.brand); the default is all."
-    words = {
-        "id": {
-            "description": "The rule.",
-            "anyOf": [{"enum": [*LINT_RULES, *(f"RC-{rule}" for rule in LINT_RULES)]}, {"$ref": "#/$defs/expression"}],
-        },
-        "address": {"description": address, "type": "string", "minLength": 1},
-        "reason": {"description": "Why it is accepted.", "type": "string"},
-    }
-    entry = {"type": "object", "properties": words, "additionalProperties": False, "required": ["id"]}
-    ignore = {"description": "Findings that the project accepts.", "type": "array", "items": entry}
-    return {
-        "description": "What validate --lint does not report.",
-        "type": "object",
-        "properties": {"ignore": ignore},
-        "additionalProperties": False,
-    }
+        elif (name := rule.removeprefix("RC-")) not in LINT_RULES:
+            wrong = f'lint rule "{rule}" does not exist{did_you_mean(name, LINT_RULES) or f"; {one_of(LINT_RULES)}"}'
+            problems.add(node.entries["id"].node.at, wrong, id="RC-unknown-lint-rule")
+        elif address is None or problems.glob(address, node.entries["address"].node.at) is not None:
+            ignores.append(Ignore(name, address or "", values["reason"] or "", node.at))
+    return tuple(ignores)

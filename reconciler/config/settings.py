@@ -5,32 +5,35 @@ In: the evaluated top of the project file. Out: `ProjectSettings`.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Literal, TypeVar
 
 from reconciler.config.canonical import digest
-from reconciler.config.source import state_url
-from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
-from reconciler.config.words import CREATE_STRATEGIES, IGNORE_CHANGES, ServiceSection
+from reconciler.config.keys import (
+    COUNT_MAX,
+    IGNORE_CHANGES,
+    PROJECT,
+    RECOVERY,
+    SANDBOX,
+    SECONDS_MAX,
+    SERVICE,
+    SETTLE_DEFAULT,
+    STATE,
+    STATE_KEY,
+    TIMEOUT_DEFAULT,
+    Key,
+)
+from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
+from reconciler.config.source.problems import Problems, described, empty, report_form, shown, untainted, wrong_form
 from reconciler.model import Desired, Ignore, Source
 from reconciler.text.suggest import closest, did_you_mean, one_of
 
 CreateStrategy = Literal["snapshot"]
 
-STATE = "state"
 DEFAULT_STATE = ".reconciler/state.db"
-TIMEOUT_DEFAULT = 30.0  # seconds for one request, including everything
-SETTLE_DEFAULT = 30.0  # seconds to wait out a request in doubt
-SECONDS_MAX = 86_400.0
-
-_EMAIL = re.compile(r"[^@\s/]+@[^@\s/]+")
-_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,100}", re.ASCII)
-_STATES = re.compile(r"(sqlite|postgresql(\+psycopg)?|s3|gs|az|file)://.*", re.DOTALL)
 
 T = TypeVar("T", bound=str)
 
@@ -109,9 +112,7 @@ class KeyReader:
         if entry is not None and isinstance(entry.node, Map):
             return cls(name, entry.node.entries, problems)
         if entry is not None:
-            nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            wrong = empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{{example}}}"
-            problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
+            report_form(entry.node, name, "a map", f"write {{{example}}}", problems.add)
         return cls(name, {}, problems)
 
     def path(self, key: str) -> str:
@@ -130,6 +131,7 @@ class KeyReader:
             return None
         node, name = entry.node, self.path(key)
         if isinstance(node, Scalar) and node.empty:
+            # `timeout:` with nothing after it is a line that somebody meant to fill in; YAML says null, which would mean the default.
             self.problems.add(node.at, empty(name), id="RC-no-value")
         elif not isinstance(node, Scalar) or node.null:
             self.problems.add(node.at, f"{name} must be one value, not {described(node)}", id="RC-wrong-form")
@@ -149,15 +151,15 @@ class KeyReader:
         return node.text, node.at
 
     def choice(self, key: str, options: tuple[T, ...]) -> T | None:
-        found = self.text(key)
-        if found is None:
+        written = self.text(key)
+        if written is None:
             return None
+        text, at = written
         for option in options:
-            if option == found[0]:
+            if option == text:
                 return option
-        self.problems.add(
-            found[1], f"{self.path(key)} is {shown(found[0])}; {one_of(options)}{did_you_mean(found[0], options)}", id="RC-unknown-choice"
-        )
+        wrong = f"{self.path(key)} is {shown(text)}; {one_of(options)}{did_you_mean(text, options)}"
+        self.problems.add(at, wrong, id="RC-unknown-choice")
         return None
 
     def number(self, key: str, default: float, *, least: float = 0.0, most: float = SECONDS_MAX, above: bool = False) -> float:
@@ -176,16 +178,56 @@ class KeyReader:
         return default
 
     def whole(self, key: str, default: int) -> int:
-        value = self.number(key, float(default), most=1_000_000_000)
+        value = self.number(key, float(default), most=COUNT_MAX)
         if value != int(value):
             node = self.entries[key].node
             self.problems.add(node.at, f"{self.path(key)} must be a whole number, not {described(node)}", id="RC-not-a-number")
             return default
         return int(value)
 
+    def values(self, keys: Iterable[Key]) -> dict[str, Any]:
+        """The values of keys by their names in Python; a key that is missing has its default, and so has an invalid number or choice. The
+        keys of a map are `max_delete_percent`. Keys that another module reads count as known, and have no value here."""
+        values: dict[str, Any] = {}
+        for key in keys:
+            name = key.attribute
+            if key.form == "map":
+                values |= {f"{name}_{inside}": value for inside, value in self.map(key).items()}
+            elif self.entry(key.name) is None or key.form in ("list", "other"):
+                values |= {name: key.default} if key.form not in ("list", "other") else {}
+            elif key.form == "number":
+                values[name] = self.number(key.name, key.default, least=key.least, most=key.most or SECONDS_MAX, above=key.above)
+            elif key.form == "whole":
+                values[name] = self.whole(key.name, key.default or 0)
+            elif key.form == "choice":
+                values[name] = self.choice(key.name, key.options) or key.default
+            else:
+                values[name] = self._checked(key)
+        return values
+
+    def map(self, key: Key) -> dict[str, Any]:
+        """The values of the map of a key; its unknown keys are reported."""
+        inner = KeyReader.of(self.path(key.name), self.entry(key.name), self.problems, example=key.example)
+        values = inner.values(key.keys)
+        inner.rest()
+        return values
+
+    def _checked(self, key: Key) -> str | None:
+        """A text. One that its check refuses is reported and returned: what is compared with it may be wrong as well."""
+        written = self.text(key.name)
+        mistake = key.check(written[0]) if written is not None and key.check is not None else None
+        if written is not None and mistake is not None:
+            self.problems.add(written[1], mistake.message, id=mistake.id)
+        return written[0] if written is not None else key.default
+
     def meant(self, key: str) -> bool:
         """Whether an unknown key was probably meant to be this one: the message about it is then enough."""
+        # `asert: …` is reported as unknown, with its suggestion; that `assert` is missing too would be the same mistake twice.
         return any(closest(other, (key,)) for other in self.entries if other not in self.known)
+
+    def missing(self, keys: Iterable[Key]) -> list[str]:
+        """The required keys that are neither written nor meant by a misspelled one."""
+        return [key.name for key in keys if key.required and key.name not in self.entries and not self.meant(key.name)]
 
     def rest(self) -> None:
         """Report the keys that were not read."""
@@ -195,95 +237,47 @@ class KeyReader:
                 self.problems.add(entry.at, f'unknown key "{key}"{inside}{did_you_mean(key, self.known)}', id="RC-unknown-key")
 
 
-def read_settings(top: KeyReader, begin: Source, root: Path, problems: Problems) -> ProjectSettings:
+def read_settings(top: KeyReader, begin: Source, root: Path) -> ProjectSettings:
     """The settings of a project file that begins at a position; invalid ones are reported and have their defaults."""
+    problems = top.problems
     version = top.scalar("version")
     if version is not None and version.core() != 1:
         problems.add(version.at, f"version is {described(version)}; this program knows version 1", id="RC-version")
     elif "version" not in top.entries:
         problems.add(begin, "version is missing; write version: 1", id="RC-missing-key")
-    project = top.text("project")
-    if project is None and "project" not in top.entries:
+    if "project" not in top.entries:
         problems.add(begin, "project is missing; write the name of the project", id="RC-missing-key")
-    elif project is not None and _PROJECT.fullmatch(project[0]) is None:
-        problems.add(
-            project[1], f"project is {shown(project[0])}; it must be 1 to 100 letters, digits or any of . _ -", id="RC-project-name"
-        )
-    service = KeyReader.of(ServiceSection.SECTION, top.entry(ServiceSection.SECTION), problems)
-    base, sandbox, member = service.text(ServiceSection.BASE_URL), service.text(ServiceSection.SANDBOX), service.text(ServiceSection.MEMBER)
-    timeout = service.number(ServiceSection.TIMEOUT, TIMEOUT_DEFAULT, above=True)
-    service.rest()
-    if base is not None and not _is_base(base[0]):
-        problems.add(
-            base[1], f"service.baseUrl is {_safe(base[0])}; it must be https://host, without user, query or fragment", id="RC-service-url"
-        )
-    if base is not None and sandbox is not None:
-        problems.add(sandbox[1], "service.sandbox and service.baseUrl cannot be combined; write one of them", id="RC-settings-conflict")
-    if member is not None and _EMAIL.fullmatch(member[0]) is None:
-        wrong = f"service.member is {shown(member[0])}; it must be the e-mail of the member who owns the token"
-        problems.add(member[1], wrong, id="RC-not-an-e-mail")
-        member = None
-    recovery = KeyReader.of("recovery", top.entry("recovery"), problems)
-    settle = recovery.number("settle", SETTLE_DEFAULT)
-    strategy = recovery.choice("createStrategy", CREATE_STRATEGIES)
-    recovery.rest()
-    state = top.text(STATE)
+    values, service = top.values(key for key in PROJECT if key.role == "setting"), top.entries.get(SERVICE.name)
+    if values["service_base_url"] is not None and values["service_sandbox"] is not None and service is not None:
+        assert isinstance(service.node, Map)
+        at = service.node.entries[SANDBOX].node.at
+        problems.add(at, "service.sandbox and service.baseUrl cannot be combined; write one of them", id="RC-settings-conflict")
+    recovery = top.entries.get(RECOVERY.name)
     return ProjectSettings(
-        project=project[0] if project is not None else "",
+        project=values["project"] or "",
         root=root,
-        base_url=base[0] if base is not None else None,
-        sandbox=root / sandbox[0] if sandbox is not None else None,
-        member=member[0] if member is not None else None,
-        timeout=timeout,
-        state=_state(state, root, problems),
-        state_in_yaml=state is not None,
-        settle=settle,
-        settle_written="settle" in recovery.entries,
-        marks=strategy == "marker",
+        base_url=values["service_base_url"],
+        sandbox=root / values["service_sandbox"] if values["service_sandbox"] is not None else None,
+        member=values["service_member"],
+        timeout=values["service_timeout"],
+        state=_state(values["state"], root),
+        state_in_yaml=STATE in top.entries,
+        settle=values["recovery_settle"],
+        settle_written=recovery is not None and isinstance(recovery.node, Map) and "settle" in recovery.node.entries,
+        marks=values["recovery_create_strategy"] == "marker",
     )
-
-
-def _is_base(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return (
-            parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-            and parts.username is None and not parts.query and not parts.fragment
-        )  # fmt: skip
-    except ValueError:
-        return False
-
-
-def _safe(url: str) -> str:
-    """A URL inside a sentence, without what could be a secret."""
-    return shown(re.sub(r"//[^/@]*@", "//…@", url).partition("?")[0])
 
 
 def databases(top: Map, root: Path) -> list[Path]:
     """The files of the state and of the sandbox, as far as they are known already: `file()` returns neither."""
-    silent = Problems([])
-    words = KeyReader("", top.entries, silent)
-    sandbox = KeyReader.of(ServiceSection.SECTION, words.entry(ServiceSection.SECTION), silent).text(ServiceSection.SANDBOX)
-    state = _state(words.text(STATE), root, silent).partition("sqlite:///")[2]
-    return [root / DEFAULT_STATE, *([Path(state)] if state else []), *([root / sandbox[0]] if sandbox is not None else [])]
+    # A silent reader: `read_settings` reports what is wrong with them, after their expressions are evaluated.
+    keys = KeyReader("", top.entries, Problems([]))
+    sandbox, state = keys.map(SERVICE)[SANDBOX], _state(keys.values([STATE_KEY])["state"], root).partition("sqlite:///")[2]
+    return [root / DEFAULT_STATE, *([Path(state)] if state else []), *([root / sandbox] if sandbox is not None else [])]
 
 
-def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> str:
-    if found is None:
+def _state(url: str | None, root: Path) -> str:
+    """The URL of the state, with the path of a file made absolute."""
+    if url is None:
         return f"sqlite:///{root / DEFAULT_STATE}"
-    url, at = found
-    if _STATES.fullmatch(url) is None:
-        wrong = f"state is {_safe(url)}; it must be sqlite:///FILE, postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX"
-        problems.add(at, wrong, id="RC-state-url")
-        return ""
-    if url.startswith("sqlite:"):
-        path = url.removeprefix("sqlite:///")
-        if path == url or not path or "?" in path:
-            problems.add(at, f"state is {shown(url)}; write sqlite:///FILE for a file, relative to the project", id="RC-state-url")
-            return ""
-        return f"sqlite:///{root / path}"
-    mistake = state_url.mistake(url)
-    if mistake is not None:
-        problems.add(at, mistake.message, id=mistake.id)
-        return ""
-    return url
+    return f"sqlite:///{root / url.removeprefix('sqlite:///')}" if url.startswith("sqlite:///") else url

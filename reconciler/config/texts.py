@@ -9,11 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from reconciler.config.environments.folder import files
+from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import included
-from reconciler.config.source.nodes import Enough, Map, Node, Problems
+from reconciler.config.source.nodes import Map, Node
+from reconciler.config.source.problems import Enough, Problems
 from reconciler.config.source.split import Sections, Split, all_files
-from reconciler.config.words import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError
 from reconciler.links import leads_out
 from reconciler.resource import Kinds

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.config.keys import ENVIRONMENTS, NO_ENVIRONMENTS, SECRETS, TOP
 from reconciler.config.resources.shapes import Item
 from reconciler.config.resources.tree import ResourceTree
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import FOR_EACH, MapEntry, Scalar, described_or_nothing, untainted, wrong_form
-from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, SECRETS, TOP
+from reconciler.config.source.nodes import FOR_EACH, MapEntry, Scalar
+from reconciler.config.source.problems import described_or_nothing, untainted, wrong_form
 from reconciler.resource import Kind
 from reconciler.text.suggest import did_you_mean
 
@@ -29,41 +30,43 @@ class Tops:
         self.kinds, self.problems = self.tree.kinds, self.tree.problems
         self.roots = {kind.place.section_in(None): kind for kind in self.kinds.roots}
 
-    def everywhere(self, words: KeyReader) -> None:
+    def everywhere(self, keys: KeyReader) -> None:
         """Read the keys that any file may have: root resources, `removed` and `moved`."""
         for section, kind in self.roots.items():
-            entry = words.entry(section)
+            entry = keys.entry(section)
             if entry is not None:
                 self.tree.roots(kind, entry)
         for name, entries in (("removed", self.removed), ("moved", self.moved)):
-            entry = words.entry(name)
+            entry = keys.entry(name)
             if entry is not None:
                 entries.append(entry)
 
-    def rest(self, words: KeyReader) -> None:
+    def rest(self, keys: KeyReader) -> None:
         """Report the unread keys of the project file."""
+        # A section of an organization at the top of the project file: allowed in included files, so the message says where it belongs.
         inner = {section for kind in self.roots.values() for section in self._inner(kind)}
-        words.known += ["vars", "include", SECRETS]
-        for key, entry in list(words.entries.items()):
+        keys.known += ["vars", "include", SECRETS]
+        for key, entry in list(keys.entries.items()):
             if key == ENVIRONMENTS:
                 self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of the project file: {NO_ENVIRONMENTS}", id="RC-key-elsewhere")
-                words.known.append(key)
+                keys.known.append(key)
             elif key == FOR_EACH:
                 wrong = "forEach is not allowed at the top of a file: write it in the entry or node that it repeats"
                 self.problems.add(entry.at, wrong, id="RC-for-each-elsewhere")
-                words.known.append(key)
-            elif key in inner and key not in words.known:
+                keys.known.append(key)
+            elif key in inner and key not in keys.known:
                 where = " or ".join(f"{section}: …" for section in self.roots)
                 wrong = f"{key} is not allowed at the top of the project file; write it inside {where}, or include it"
                 self.problems.add(entry.at, wrong, id="RC-key-elsewhere")
-                words.known.append(key)
-        words.rest()
+                keys.known.append(key)
+        keys.rest()
 
-    def fragment(self, words: KeyReader) -> None:
+    def fragment(self, keys: KeyReader) -> None:
         """Read the sections of one root in an included file."""
         for kind in self.kinds.roots:
-            named = words.entry(kind.name)
-            entries = [entry for key in self._inner(kind) if (entry := words.entry(key)) is not None]
+            named = keys.entry(kind.name)
+            entries = [entry for key in self._inner(kind) if (entry := keys.entry(key)) is not None]
+            # In the order of the file, as a reader sees it: problems about several of them come in that order.
             entries.sort(key=lambda entry: (entry.at.line, entry.at.column))
             roots = {item.address.key: item for item in self.tree.items.by_address.values() if item.parent is None and item.kind is kind}
             root: Item | None = None
@@ -77,8 +80,8 @@ class Tops:
                 self.problems.absent(entries[0].at, wrong, id="RC-which-organization")
             if root is not None:
                 self.tree.sections(root, entries)
-        for key, entry in words.entries.items():
-            if key not in words.known:
+        for key, entry in keys.entries.items():
+            if key not in keys.known:
                 if key == ENVIRONMENTS:
                     self.problems.add(
                         entry.at, f"{ENVIRONMENTS} is not a key of an included file: {NO_ENVIRONMENTS}", id="RC-key-elsewhere"
@@ -86,7 +89,7 @@ class Tops:
                 elif key in TOP:
                     self.problems.add(entry.at, f"{key} is only allowed in the project file", id="RC-only-in-project-file")
                 else:
-                    self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, words.known)}', id="RC-unknown-key")
+                    self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, keys.known)}', id="RC-unknown-key")
 
     def _named(self, kind: Kind, entry: MapEntry, roots: Mapping[str, Item]) -> Item | None:
         node = entry.node

@@ -6,50 +6,36 @@ problems reported at their positions. Annotations are compiled once per kind. Fo
 
 from __future__ import annotations
 
+import ast
 import collections.abc
-import dataclasses
 import functools
-import operator
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.config.acceptance import UNSURE, Accept, acceptance
-from reconciler.config.messages import cause_of_value, sentence
-from reconciler.config.source.nodes import (
-    UNREAD,
-    List,
-    Map,
-    Node,
+from reconciler.config.source.nodes import UNREAD, List, Map, Node, Scalar, StandIn, first_tainted, is_stand_in, plain, unknown
+from reconciler.config.source.problems import (
     ProblemReport,
-    Scalar,
-    StandIn,
     described,
     described_or_nothing,
     empty,
-    first_tainted,
-    is_stand_in,
-    plain,
     read_from_file,
-    unknown,
+    shown,
     untainted,
     without_private_key,
     wrong_form,
 )
 from reconciler.model import Source
-from reconciler.resource import Field, FieldRole, Foreign, Kind, Named, To
-from reconciler.text.suggest import a, did_you_mean
+from reconciler.resource import Field, FieldRole, Kind, To, WithheldError
+from reconciler.text.suggest import a, did_you_mean, one_of
 
 INVALID: Final = object()
 """The result for an invalid value, whose problem is reported."""
-
-KNOWN_MAX: Final = 10_000  # of a field
-_ATOMS: Final = frozenset({str, int, float, bool, Named, Foreign})  # types of immutable values
 
 _REFERENCE = "write the key of {kind}, or {{id: …}} for one outside the project"
 
@@ -66,86 +52,63 @@ class Outside(dict[str, str]):
 
 @dataclass(frozen=True, eq=False)
 class FieldReader:
-    """One field, compiled. `convert` and `accept` follow from the annotation alone. `name`: its key in the YAML.
-
-    `known`: the values of texts that were read before; a text has the same value everywhere.
-    """
+    """Reads the values of one field. `name`: its key in the YAML. `convert` makes the data that its type requires of a node, with messages
+    about YAML (`must be a list, not "a"`); `adapter` is pydantic's, which alone decides what the type accepts."""
 
     field: Field
     convert: Convert
-    accept: Accept
     name: str
-    known: dict[tuple[str, bool], Any] = dataclasses.field(default_factory=dict)
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[Any]:
+        # Compiled when the first value is read: a project uses a third of the fields, and each takes half a millisecond.
+        return adapter(self.field.type)
 
     def read(self, node: Node, report: ProblemReport) -> Any:
         """The written form, or INVALID; reports every problem found."""
-        if node.__class__ is not Scalar or node.value is not UNREAD:
-            return self._read(node, report)
-        value = self.known.get((node.text, node.plain), INVALID)
-        if value is INVALID:
-            value = self._read(node, report)
-            if value.__class__ in _ATOMS and len(self.known) < KNOWN_MAX:
-                self.known[(node.text, node.plain)] = value
-        return value
-
-    def _read(self, node: Node, report: ProblemReport) -> Any:
-        name = self.name
+        name, field = self.name, self.field
         if (node.__class__ is not Scalar or isinstance(node.value, StandIn)) and is_stand_in(node):
             return plain(node)
-        secret_allowed = self.field.sensitive or self.field.secret_allowed
+        secret_allowed = field.sensitive or field.secret_allowed
+        # A secret in a title would be published. Checked before anything else: no message about the value may show it.
         if not secret_allowed and not untainted(node, name, report):
             return INVALID
-        if not self.field.sensitive and not without_private_key(node, name, report):
+        # A certificate field with the whole PEM file in it, key included, is a mistake that people make.
+        if not field.sensitive and not without_private_key(node, name, report):
             return INVALID
         tainted = first_tainted(node) if secret_allowed else None
         if tainted is not None:
             if unknown(node):
                 return INVALID  # it cannot be checked, and is not used
             report = _hiding(report, name, tainted)
-        if isinstance(node, Scalar):
-            if node.empty:
-                report(node.at, empty(name), id="RC-no-value")
-                return INVALID
-            if node.null:
-                if self.field.clear:
-                    return None
-                report(node.at, f"{name} cannot be cleared; remove the line to stop managing it", id="RC-not-clearable")
-                return INVALID
-            value = self.convert(node, name, report)
-            if value is INVALID:
-                return INVALID
-        else:
-            failed: list[bool] = []
-
-            def noted(at: Source, message: str, *, id: str) -> None:
-                failed.append(True)
-                report(at, message, id=id)
-
-            value = self.convert(node, name, noted)
-            if failed:
-                return INVALID
-        accepted = self.accept(value)
-        if accepted is not UNSURE:
-            return accepted
-        return self._validated(value, node, report) if tainted is None else self._normalised(value)
-
-    def _validated(self, value: Any, node: Node, report: ProblemReport) -> Any:
-        """The value after pydantic's validation; INVALID, with pydantic's message, if it refuses the value."""
-        try:
-            return adapter(self.field.type).validator.validate_python(value, strict=True)
-        except ValidationError as error:
-            for one in error.errors(include_url=False):
-                part = _part(node, one["loc"])
-                report(part.at, sentence(self.name, one, part), id=cause_of_value(one))
+        if isinstance(node, Scalar) and node.empty:
+            report(node.at, empty(name), id="RC-no-value")
             return INVALID
+        if isinstance(node, Scalar) and node.null:
+            if field.clear:
+                return None
+            report(node.at, f"{name} cannot be cleared; remove the line to stop managing it", id="RC-not-clearable")
+            return INVALID
+        failed = False
 
-    def _normalised(self, value: Any) -> Any:
-        """The value of a secret as pydantic normalises it; unchanged if it is refused. That is not reported: joined with texts of several
-        lengths, a limit would measure the secret. The service checks the value."""
+        def noted(at: Source, message: str, *, id: str) -> None:
+            nonlocal failed
+            failed = True
+            report(at, message, id=id)
+
+        value = self.convert(node, name, noted)
+        if failed:
+            return INVALID
         try:
-            return adapter(self.field.type).validator.validate_python(value, strict=True)
-        except ValidationError:
-            return value
+            return self.adapter.validate_python(value, strict=True)
+        except ValidationError as error:
+            # Nothing is said about a secret: joined with texts of several lengths, a limit would measure it. The service checks the value.
+            if tainted is not None:
+                return value
+            for mistake in error.errors(include_url=False):
+                part = _part(node, mistake["loc"])
+                report(part.at, sentence(name, mistake, part), id=cause_of_value(mistake))
+            return INVALID
 
 
 def _hiding(report: ProblemReport, name: str, tainted: Scalar) -> ProblemReport:
@@ -161,7 +124,7 @@ def readers(kind: Kind) -> dict[str, FieldReader]:
     """A reader for each field that users write, including the one that is the key."""
     fields = {name: field for name, field in kind.fields.items() if field.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)}
     whole = {kind.place.value_is: kind.place.section_in(kind.within)}
-    return {name: FieldReader(field, compiled(field.type), acceptance(field.type), whole.get(name, name)) for name, field in fields.items()}
+    return {name: FieldReader(field, compiled(field.type), whole.get(name, name)) for name, field in fields.items()}
 
 
 # -- by type -----------------------------------------------------------------------------------------------------------------------
@@ -171,23 +134,23 @@ def compiled(hint: Any) -> Convert:
     """The conversion of nodes for a type; types without a rule here use the core schema."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        to = next((one for one in args[1:] if isinstance(one, To)), None)
+        to = next((part for part in args[1:] if isinstance(part, To)), None)
         return compiled(args[0]) if to is None else _reference(to.kind)
     if origin in (Union, UnionType):
-        options = [one for one in args if one is not type(None)]
+        options = [part for part in args if part is not type(None)]
         return _nullable(compiled(options[0])) if len(options) == 1 else _anything
     if origin in (Required, NotRequired):
         return compiled(args[0])
-    if hint is str or (origin is Literal and all(isinstance(one, str) for one in args)):
+    if hint is str or (origin is Literal and all(isinstance(part, str) for part in args)):
         return _text
     if hint in (bool, int, float):
         return {bool: _boolean, int: _integer, float: _number}[hint]
     if typing_extensions.is_typeddict(hint):
         return _record(hint)
-    made = origin or hint
-    if made in (list, tuple, set, frozenset, collections.abc.Sequence):
-        return _list(made, compiled(args[0]) if args else _anything)
-    if made in (dict, collections.abc.Mapping):
+    collection = origin or hint
+    if collection in (list, tuple, set, frozenset, collections.abc.Sequence):
+        return _list(collection, compiled(args[0]) if args else _anything)
+    if collection in (dict, collections.abc.Mapping):
         return _mapping(compiled(args[1]) if args else _anything)
     return _anything
 
@@ -217,28 +180,28 @@ def _text(node: Node, name: str, report: ProblemReport) -> Any:
     return INVALID
 
 
-def _boolean(node: Node, name: str, report: ProblemReport) -> Any:
-    value = node.core() if isinstance(node, Scalar) else None
-    if not isinstance(value, bool):
-        report(node.at, f"{name} must be true or false, not {described_or_nothing(node)}", id=wrong_form(node))
+def _scalar(types: Any, must: str, id: str) -> Convert:
+    """The conversion of a value that YAML's core schema reads as one of these types."""
+
+    def convert(node: Node, name: str, report: ProblemReport) -> Any:
+        value = node.core() if isinstance(node, Scalar) else None
+        # In Python a boolean is a number: `is True` and 1 are told apart by their class.
+        if isinstance(value, types) and (types is bool or not isinstance(value, bool)):
+            return value
+        report(node.at, f"{name} must be {must}, not {described_or_nothing(node)}", id=id or wrong_form(node))
         return INVALID
-    return value
+
+    return convert
 
 
-def _integer(node: Node, name: str, report: ProblemReport) -> Any:
-    value = node.core() if isinstance(node, Scalar) else None
-    if not isinstance(value, int) or isinstance(value, bool):
-        report(node.at, f"{name} must be a whole number, not {described_or_nothing(node)}", id="RC-not-a-number")
-        return INVALID
-    return value
+_boolean: Final = _scalar(bool, "true or false", "")
+_integer: Final = _scalar(int, "a whole number", "RC-not-a-number")
+_real: Final = _scalar(int | float, "a number", "RC-not-a-number")
 
 
 def _number(node: Node, name: str, report: ProblemReport) -> Any:
-    value = node.core() if isinstance(node, Scalar) else None
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        report(node.at, f"{name} must be a number, not {described_or_nothing(node)}", id="RC-not-a-number")
-        return INVALID
-    return float(value)
+    value = _real(node, name, report)
+    return value if value is INVALID else float(value)
 
 
 def _reference(kind: str) -> Convert:
@@ -256,8 +219,8 @@ def _reference(kind: str) -> Convert:
     return convert
 
 
-def _list(made: Any, inner: Convert) -> Convert:
-    unordered = made in (set, frozenset)
+def _list(collection: Any, inner: Convert) -> Convert:
+    unordered = collection in (set, frozenset)
 
     def convert(node: Node, name: str, report: ProblemReport) -> Any:
         if not isinstance(node, List):
@@ -275,7 +238,7 @@ def _list(made: Any, inner: Convert) -> Convert:
                 if value in seen and value is not INVALID:
                     report(item.at, f"{name} names {described(item)} twice", id="RC-value-twice")
                 seen.add(value)
-        return made(values) if made in (tuple, set, frozenset) else values
+        return collection(values) if collection in (tuple, set, frozenset) else values
 
     return convert
 
@@ -319,13 +282,13 @@ def _record(hint: Any) -> Convert:
         for key in required:
             if key not in node.entries:
                 report(node.at, f"{name} lacks {key}", id="RC-missing-field")
-        made = {}
+        record = {}
         for key, entry in node.entries.items():
             if isinstance(entry.node, Scalar) and entry.node.empty:
                 report(entry.node.at, empty(f"{name}.{key}"), id="RC-no-value")
             elif key in parts:
-                made[key] = parts[key](entry.node, f"{name}.{key}", report)
-        return made
+                record[key] = parts[key](entry.node, f"{name}.{key}", report)
+        return record
 
     return convert
 
@@ -336,24 +299,7 @@ def _record(hint: Any) -> Convert:
 @functools.cache
 def adapter(hint: Any) -> TypeAdapter[Any]:
     """Validates data of a type; compiled once per process, and only on request."""
-    return TypeAdapter(_portable(hint))
-
-
-def _portable(hint: Any) -> Any:
-    """The same type for pydantic, which before Python 3.12 requires `typing_extensions.TypedDict` instead of `typing.TypedDict`."""
-    if sys.version_info >= (3, 12):
-        return hint
-    if typing_extensions.is_typeddict(hint) and type(hint).__module__ == "typing":
-        parts = {name: _portable(part) for name, part in get_type_hints(hint, include_extras=True).items()}
-        return typing_extensions.TypedDict(hint.__name__, parts, total=hint.__total__)  # type: ignore[operator]
-    origin, args = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return Annotated[(_portable(args[0]), *args[1:])]
-    if origin in (Union, UnionType):
-        return functools.reduce(operator.or_, (_portable(one) for one in args))
-    if origin in (list, tuple, set, frozenset, dict) and any(_portable(one) is not one for one in args):
-        return origin[tuple(_portable(one) for one in args)]
-    return hint
+    return TypeAdapter(hint)
 
 
 def _part(node: Node, path: tuple[int | str, ...]) -> Node:
@@ -364,3 +310,90 @@ def _part(node: Node, path: tuple[int | str, ...]) -> Node:
         elif isinstance(node, List) and isinstance(part, int) and part < len(node.items):
             node = node.items[part]
     return node
+
+
+# -- pydantic's errors in the sentences of this program -----------------------------------------------------------------------------------
+
+_LIMITS: Mapping[str, str] = {
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "{ge} or more",
+    "less_than": "less than {lt}",
+    "less_than_equal": "{le} or less",
+    "multiple_of": "a multiple of {multiple_of}",
+}
+
+_LENGTHS: Final = frozenset({"string_too_long", "string_too_short", "too_long", "too_short"})
+
+
+def sentence(name: str, error: Any, node: Node) -> str:
+    """One problem of one value. `error` is an item of `ValidationError.errors()`; `name` the field's."""
+    path = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"] if _telling(part))
+    kind, context, value = error["type"], error.get("ctx", {}), error["input"]
+    if kind in _LIMITS:
+        limits = {name: f"{limit:g}" if isinstance(limit, int | float) else limit for name, limit in context.items()}
+        return f"{path} is {described(node)}; the service allows {_LIMITS[kind].format(**limits)}"
+    wording = _SENTENCES.get(kind)
+    if wording is not None:
+        return wording(path, value, context)
+    if isinstance(context.get("error"), WithheldError):
+        return f"{path} {context['error']}"
+    message = str(error["msg"]).replace("{{", "{").replace("}}", "}")  # a message without values comes with its braces still doubled
+    if kind == "value_error":
+        message = message.removeprefix("Value error, ")
+    return f"{path} is {shown(value) if isinstance(value, str | int | float) else described(node)}; {message[:1].lower()}{message[1:]}"
+
+
+def cause_of_value(error: Any) -> str:
+    """The id of what is wrong with a value. `error` is an item of `ValidationError.errors()`."""
+    kind = error["type"]
+    if kind in _LIMITS or kind in _LENGTHS:
+        return "RC-out-of-range"
+    return "RC-unknown-choice" if kind == "literal_error" else "RC-value-not-accepted"
+
+
+def _telling(part: Any) -> bool:
+    """Whether a part of pydantic's path comes from the user (pydantic adds names of types and validators)."""
+    return isinstance(part, int) or (isinstance(part, str) and part.isidentifier() and part not in ("str", "int", "float", "bool"))
+
+
+def _long(path: str, value: Any, context: Any) -> str:
+    return f"{path} is {len(value)} characters long; the service allows {context['max_length']}"
+
+
+def _short(path: str, value: Any, context: Any) -> str:
+    least = context["min_length"]
+    return f"{path} is {_characters(len(value))}; the service requires at least {least}"
+
+
+def _characters(count: int) -> str:
+    return "empty" if not count else f"{count} character{'s' if count != 1 else ''} long"
+
+
+def _many(path: str, value: Any, context: Any) -> str:
+    return f"{path} has {context['actual_length']} items; the service allows {context['max_length']}"
+
+
+def _few(path: str, value: Any, context: Any) -> str:
+    return f"{path} has {context['actual_length']} items; the service requires at least {context['min_length']}"
+
+
+def _literal(path: str, value: Any, context: Any) -> str:
+    try:
+        options = [str(option) for option in ast.literal_eval("[" + str(context["expected"]).replace(" or ", ", ") + "]")]
+    except (SyntaxError, ValueError):
+        return f"{path} is {shown(value)}; expected {context['expected']}"
+    return f"{path} is {shown(value)}; {one_of(options)}{did_you_mean(str(value), options)}"
+
+
+def _pattern(path: str, value: Any, context: Any) -> str:
+    return f"{path} is {shown(value)}, which does not match {context['pattern']}"
+
+
+_SENTENCES: Mapping[str, Callable[[str, Any, Any], str]] = {
+    "string_too_long": _long,
+    "string_too_short": _short,
+    "too_long": _many,
+    "too_short": _few,
+    "literal_error": _literal,
+    "string_pattern_mismatch": _pattern,
+}

@@ -76,11 +76,15 @@ def report(budget: TokenBudget, ticket: str, answer: BudgetReport | None, now: f
     limit, resets_at = budget.limits.get(answer.size, Limit()), now + min(answer.reset, RESET_MAX)
     others = _under_way(budget, answer.size)
     if limit.left is None or now >= limit.resets_at:
+        # An answer that was written before the others arrived does not count them yet. Too careful by a few requests is better
+        # than a 429, which some services punish.
         left = answer.left - others  # the service may not have counted them yet
+    # The header has whole seconds, so two answers of one window may differ by one.
     elif resets_at > limit.resets_at + 1.5 and answer.left > limit.left + others:  # the next window began
         left = answer.left - others
     else:
         left, resets_at = min(limit.left, answer.left), max(limit.resets_at, min(resets_at, limit.resets_at + 1.5))
+    # A 429 means that nothing is left, whatever its headers say.
     if answer.refused:
         left = 0
     return replace(budget, limits={**budget.limits, answer.size: Limit(max(0, left), resets_at)})
@@ -96,6 +100,7 @@ def held_until(budget: TokenBudget, now: float) -> float | None:
 def _expired(budget: TokenBudget, now: float) -> TokenBudget:
     """Without requests whose report is overdue, and with expired limits unknown again. Times too far ahead were written before the clock
     was set back."""
+    # A worker that died never reports its requests.
     way = {ticket: (at, method) for ticket, (at, method) in budget.way.items() if abs(now - at) < WAY_MAX}
     limits = {
         size: limit if limit.left is None or now < limit.resets_at <= now + RESET_MAX + WAY_MAX else Limit()

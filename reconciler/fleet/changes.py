@@ -53,7 +53,7 @@ class Changes:
 
 def changes(declared: Mapping[str, FleetProject], stored: Mapping[str, Stored]) -> Changes:
     """The changes from the stored fleet to the declared one."""
-    active = {name for name, one in stored.items() if not one.orphaned}
+    active = {name for name, row in stored.items() if not row.orphaned}
     changing = {}
     vanishing = tuple(sorted(active - declared.keys()))
     for name, project in declared.items():
@@ -64,7 +64,7 @@ def changes(declared: Mapping[str, FleetProject], stored: Mapping[str, Stored]) 
         changing=changing,
         returning=tuple(name for name in declared if name in stored and stored[name].orphaned),
         vanishing=vanishing,
-        orphaned=tuple(sorted(name for name, one in stored.items() if one.orphaned and name not in declared)),
+        orphaned=tuple(sorted(name for name, row in stored.items() if row.orphaned and name not in declared)),
         total=len(declared),
         shrinking=tuple(_shrinking(vanishing, {name: stored[name].project.origin for name in active})),
     )

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Map, MapEntry, Problems, Scalar
+from reconciler.config.source.nodes import Map, MapEntry, Scalar
+from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems
 from reconciler.errors import ConfigError
 from reconciler.fleet.declared.project import duplicates, meetings, named, over, project
 from reconciler.fleet.declared.template import filled
@@ -33,15 +34,15 @@ def generated(fleet: Fleet, listing: Listing) -> dict[str, FleetProject]:
 
 
 def _projects(fleet: Fleet, generator: Generator, elements: Sequence[Mapping[str, str]], problems: Problems) -> list[FleetProject]:
-    made = []
+    projects = []
     for element in elements[:ELEMENTS_MAX]:
         node = filled(generator.template, element, problems)
         assert isinstance(node, Map)
-        one = project(over(_defaults(fleet, generator, element), node), problems)
-        if one is not None:
-            known = named(one) if generator.sort == "list" else one  # names of a repository or a service are not the operator's
-            made.append(replace(known, origin=generator.name))
-    return made
+        declared = project(over(_defaults(fleet, generator, element), node), problems)
+        if declared is not None:
+            known = named(declared) if generator.sort == "list" else declared  # names of a repository or a service are not the operator's
+            projects.append(replace(known, origin=generator.name))
+    return projects
 
 
 def _defaults(fleet: Fleet, generator: Generator, element: Mapping[str, str]) -> Map | None:

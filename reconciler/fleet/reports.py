@@ -214,8 +214,8 @@ def status_text(rows: Sequence[ProjectRow], workers: int, *, width: int) -> str:
         project_status, well = status_of(row), health_of(row)
         age = lasting(project_status.age) if project_status.age is not None else "-"
         coverage = f"{int(project_status.coverage * 100)} %" if project_status.coverage is not None else "-"
-        words = ("orphaned", "-") if row.orphaned else (project_status.word.value, well.word.value)
-        lines.append((row.project.name, *words, age, coverage, "; ".join(_why(row, project_status, well)) or "-"))
+        shown_words = ("orphaned", "-") if row.orphaned else (project_status.word.value, well.word.value)
+        lines.append((row.project.name, *shown_words, age, coverage, "; ".join(_why(row, project_status, well)) or "-"))
     statuses = Counter(status_of(row).word for row in rows if not row.orphaned)
     parts = [f"{statuses[word]} {word.value}" for word in (StatusWord.SYNCED, StatusWord.OUT_OF_SYNC, StatusWord.UNKNOWN) if statuses[word]]
     orphaned = sum(row.orphaned for row in rows)
@@ -258,5 +258,5 @@ def audit_document(line: AuditRecord) -> FleetAuditLine:
 def audit_text(line: AuditRecord) -> str:
     """The same for a screen."""
     about = ", ".join(f"{name}: {_value(value)}" for name, value in line.details.items() if value not in (None, "", []))
-    words = [utc_text(line.at) if line.at is not None else "", line.person, line.action, line.project or ""]
-    return terminal("  ".join(word for word in words if word) + (f"  ({about})" if about else "")) + "\n"
+    parts = [utc_text(line.at) if line.at is not None else "", line.person, line.action, line.project or ""]
+    return terminal("  ".join(word for word in parts if word) + (f"  ({about})" if about else "")) + "\n"

@@ -20,6 +20,7 @@ def delay(every: int, failures: int) -> int:
     """Seconds from the end of a run to the next. `failures`: runs in a row, this one included, that ended without a reading."""
     if failures <= 0:
         return every
+    # Never more seldom than every BACKOFF_MAX, unless the project asks for that: a service that is back must be noticed.
     return min(max(every, BACKOFF_MAX), BACKOFF_FIRST << min(failures - 1, 12))
 
 

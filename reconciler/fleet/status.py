@@ -59,9 +59,9 @@ def of_documents(commit: str, plan: Mapping[str, Any], drift: Mapping[str, Any],
         if entry["address"] in drifted and any(field["cause"] == "yours" for field in entry["fields"])
     }  # fmt: skip
     changed = {entry["address"] for entry in plan["changes"]} | {entry["address"] for entry in plan["blocked"] if entry["cause"] is None}
-    said = {entry["address"] for entry in plan["changes"]}
+    listed = {entry["address"] for entry in plan["changes"]}
     changed |= {
-        entry["address"] for entry in plan["exposures"] if not entry["window"] and said.isdisjoint((entry["address"], entry["cause"]))
+        entry["address"] for entry in plan["exposures"] if not entry["window"] and listed.isdisjoint((entry["address"], entry["cause"]))
     }
     unknown = {f"{entry['kind']}: {entry['reason']}" for document in (plan, drift) for entry in document["unknown"]}
     managed, unmanaged = drift["summary"]["managed"], drift["summary"]["unmanaged"]

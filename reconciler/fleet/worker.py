@@ -33,7 +33,7 @@ TIDY_SECONDS: Final = 3_600.0
 PATIENCE: Final = 30
 
 
-def _nothing(*words: object, **facts: object) -> None:
+def _nothing(*message: object, **facts: object) -> None:
     """Ignore the message."""
 
 
@@ -162,7 +162,7 @@ class _Worker:
         """Report that this worker lives. Runs that are no longer its own, or possibly not, are ended; runs of its own that it no longer
         does, because their end could not be written, are given up after a while, so that they are recovered."""
         loop = asyncio.get_running_loop()
-        said, idle = loop.time(), dict[int, float]()
+        reported_at, idle = loop.time(), dict[int, float]()
         while True:
             given_up = {run for run, since in idle.items() if loop.time() - since > self.settings.patience}
             mine = set(self.tasks)  # before reading: a run that begins meanwhile is not among the rows yet
@@ -174,9 +174,9 @@ class _Worker:
 
             try:
                 own = await asyncio.to_thread(alive)
-                said = loop.time()
+                reported_at = loop.time()
             except ReconcilerError:
-                if loop.time() - said > self.settings.patience * 0.8:
+                if loop.time() - reported_at > self.settings.patience * 0.8:
                     raise
                 own = mine
             for run in mine - own:
@@ -220,9 +220,9 @@ class _Worker:
     async def _refresh(self) -> None:
         """Read the generators' lists, whenever that is due and no other worker does it."""
         while True:
-            said = await asyncio.to_thread(refresh, self.database, self.place.cache, strict=self.settings.strict)
-            if said is not None:
-                self.say(said)
+            summary = await asyncio.to_thread(refresh, self.database, self.place.cache, strict=self.settings.strict)
+            if summary is not None:
+                self.say(summary)
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def _notify(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, understood
@@ -29,12 +30,10 @@ class Bitbucket:
         self._talk = Talk(self.name, api, {"Authorization": basic}, token=token, clock=clock)
         self._at = f"/repositories/{repository}/pullrequests/{number}/comments"
         self._pipelines, self._number, self._run = f"/repositories/{repository}/pipelines", number, run
-        self._user: str | None = None
 
     @understood
     def comments(self) -> Sequence[OurComment]:
         """All of our comments, among at most 10,000 comments of everybody."""
-        user = self._me()
         own: list[OurComment] = []
         path = f"{self._at}?pagelen=100"
         for _ in range(100):
@@ -42,21 +41,20 @@ class Bitbucket:
             own += [
                 OurComment(item["id"], item["content"]["raw"])
                 for item in page["values"]
-                if not item.get("deleted") and _is_own(item.get("user") or {}, user)
+                if not item.get("deleted") and _is_own(item.get("user") or {}, self._user)
             ]
             if not page.get("next"):
                 return own
             path = page["next"]
         raise ForgeError("the pull request has more comments than can be read", id="RC-too-many-comments")
 
-    def _me(self) -> str:
+    @cached_property
+    def _user(self) -> str:
         """The id of the token's user; "" if the token may not read it."""
-        if self._user is None:
-            try:
-                self._user = str(self._talk.read("GET", "/user").data["uuid"])
-            except NotAllowed:
-                self._user = ""
-        return self._user
+        try:
+            return str(self._talk.read("GET", "/user").data["uuid"])
+        except NotAllowed:
+            return ""
 
     @understood
     def has_run(self, run: Run) -> bool | None:

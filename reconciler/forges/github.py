@@ -8,7 +8,6 @@ once and answers 200 instead of 201 to later requests.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, Taken, understood
@@ -129,8 +128,7 @@ class GitHub:
             return None
         if reply.status == 201:
             return Taken(reply.data["id"])
-        since = datetime.fromisoformat(reply.data["created_at"]).timestamp() if reply.data.get("created_at") else None
-        return Busy(reply.data["id"], 0.0 if since is None or reply.at is None else reply.at - since)
+        return Busy(reply.data["id"], reply.age(reply.data.get("created_at")))
 
     def free(self, id: int) -> None:
         """Remove the reaction."""

@@ -7,12 +7,12 @@ at once, the one with the lower id counts. Notes cannot be minimised: one withou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, Taken, understood
-from reconciler.forges.talk import OK, Reply, Talk
+from reconciler.forges.talk import OK, Talk
 from reconciler.report.comment.part import Dialect, Run
 from reconciler.report.comment.upkeep import OurComment
 
@@ -31,20 +31,18 @@ class GitLab:
         self._talk = Talk(self.name, api, {"PRIVATE-TOKEN": token}, token=token, clock=clock)
         self._at = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
         self._jobs, self._run = f"/projects/{quote(project, safe='')}/jobs", run
-        self._user: int | None = None
         self.turns = self
 
     @understood
     def comments(self) -> Sequence[OurComment]:
         """All of our notes, among at most 10,000 notes of everybody."""
-        user = self._me()
+        user = self._user
         items = self._listed("notes", {"sort": "asc", "order_by": "created_at"})
         return [OurComment(note["id"], note["body"]) for note in items if note["author"]["id"] == user and not note.get("system")]
 
-    def _me(self) -> int:
-        if self._user is None:
-            self._user = int(self._talk.read("GET", "/user").data["id"])
-        return self._user
+    @cached_property
+    def _user(self) -> int:
+        return int(self._talk.read("GET", "/user").data["id"])
 
     def _listed(self, what: str, query: dict[str, str]) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = []
@@ -87,7 +85,7 @@ class GitLab:
     @understood
     def take(self) -> Taken | Busy | None:
         """Add an emoji to the merge request."""
-        user = self._me()
+        user = self._user
         reply = self._talk.write("POST", f"{self._at}/award_emoji", data={"name": EMOJI}, accepted=OK | {400, 403, 404, 409, 422})
         if reply.status == 403:
             return None
@@ -99,7 +97,7 @@ class GitLab:
             return Taken(first["id"])
         if reply.status in OK:
             self.free(reply.data["id"])
-        return Busy(first["id"], _age(first, reply))
+        return Busy(first["id"], reply.age(first.get("created_at")))
 
     def free(self, id: int) -> None:
         """Remove the emoji."""
@@ -109,8 +107,3 @@ class GitLab:
 def _request_of(ref: str) -> str:
     """The merge request of a ref, whose pipelines are for its branch (`head`) or for what it would be merged to (`merge`)."""
     return ref.rpartition("/")[0] if ref.startswith("refs/merge-requests/") else ref
-
-
-def _age(item: dict[str, Any], reply: Reply) -> float:
-    since = datetime.fromisoformat(item["created_at"]).timestamp() if item.get("created_at") else None
-    return 0.0 if since is None or reply.at is None else reply.at - since

@@ -14,9 +14,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from reconciler import __version__
+from reconciler.certificates import tls_context
+from reconciler.errors import UsageError
 from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, TryAgain
 from reconciler.text.escape import terminal
 from reconciler.text.redact import Mask
@@ -44,6 +46,10 @@ class Reply:
         """The time of the answer by the forge's clock; None if unknown."""
         return _epoch(self.headers.get("date"))
 
+    def age(self, created: str | None) -> float:
+        """Seconds since something was created, by the forge's clock on both sides; 0 if unknown."""
+        return 0.0 if not created or self.at is None else self.at - datetime.fromisoformat(created).timestamp()
+
 
 class Talk:
     """Requests to one forge. `name`: in messages."""
@@ -52,10 +58,11 @@ class Talk:
         self.name, self._base, self._clock, self._waited = name, base.rstrip("/"), clock, 0.0
         self._mask = Mask({token, *token.split(":")})
         common = {"User-Agent": f"reconciler/{__version__}", "Accept": "application/json"}
-        encrypted = not self._base.startswith("http://")  # only on the loopback interface; reading certificates takes 30 ms
         try:
-            self._http = httpx.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=encrypted)
-        except (OSError, ValueError, httpx.InvalidURL) as error:  # SSLError is an OSError
+            # Unencrypted only on the loopback interface, see `job.checked_api`; reading certificates takes 30 ms.
+            verify = False if self._base.startswith("http://") else tls_context()
+            self._http = httpx2.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=verify)
+        except (UsageError, ValueError, httpx2.InvalidURL) as error:  # a variable of certificates, or of proxies
             hint = "Correct or unset SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and ALL_PROXY."
             raise ForgeError(f"{name} cannot be reached: {self.says(str(error))}", id="RC-certificates", hint=hint) from None
 
@@ -65,35 +72,35 @@ class Talk:
         """The answer to a request that changes nothing. `path`: also a whole URL of the same API."""
         trouble = ""
         for attempt in range(ATTEMPTS):
-            wait = min(8.0, 2.0**attempt) * (0.5 + self._clock.chance())
-            try:
-                reply = self._send(method, path, query, data)
-            except (httpx.HTTPError, OSError) as error:
-                trouble = f"{self.name} cannot be reached: {self.says(str(error) or type(error).__name__)}"
-            else:
-                trouble, limit = self._refusal(reply), self._limit(reply)
-                if limit is None and reply.status < 500 and reply.status != 408:
-                    return self._judged(reply, accepted)
-                wait = wait if limit is None else limit
+            reply, limit, trouble = self._attempt(method, path, query, data, "cannot be reached")
+            if reply is not None:
+                return self._judged(reply, accepted)
             if attempt < ATTEMPTS - 1:
-                self._wait(wait, trouble)
+                # Spread, because the jobs of one push meet the same trouble at the same time.
+                self._wait(min(8.0, 2.0**attempt) * (0.5 + self._clock.chance()) if limit is None else limit, trouble)
         raise ForgeError(trouble, id="RC-forge-failing")
 
     def write(self, method: str, path: str, *, data: Any = None, accepted: frozenset[int] = OK) -> Reply:
         """The answer to a request that is sent once. Raises `TryAgain` if it was not carried out, or if that is unknown."""
+        reply, limit, trouble = self._attempt(method, path, None, data, "did not answer")
+        if reply is not None:
+            return self._judged(reply, accepted)
+        # Not sent again here: it may have been carried out, and a second comment would stay. The caller reads first, then decides.
+        self._wait(0.5 + self._clock.chance() if limit is None else limit, trouble)
+        raise TryAgain(trouble, id="RC-forge-failing")
+
+    def _attempt(
+        self, method: str, path: str, query: Mapping[str, str] | None, data: Any, failure: str
+    ) -> tuple[Reply | None, float | None, str]:  # fmt: skip
+        """The reply; or seconds until a limit ends, if one is reported, and what is wrong."""
         try:
-            reply = self._send(method, path, None, data)
-        except (httpx.HTTPError, OSError) as error:
-            trouble = f"{self.name} did not answer: {self.says(str(error) or type(error).__name__)}"
-            self._wait(0.5 + self._clock.chance(), trouble)
-            raise TryAgain(trouble, id="RC-forge-failing") from None
-        wait = self._limit(reply)
-        if wait is None and (reply.status >= 500 or reply.status == 408):
-            wait = 0.5 + self._clock.chance()
-        if wait is not None:
-            self._wait(wait, self._refusal(reply))
-            raise TryAgain(self._refusal(reply), id="RC-forge-failing")
-        return self._judged(reply, accepted)
+            reply = self._send(method, path, query, data)
+        except (httpx2.HTTPError, OSError) as error:
+            return None, None, f"{self.name} {failure}: {self.says(str(error) or type(error).__name__)}"
+        limit = self._limit(reply)
+        if limit is None and reply.status < 500 and reply.status != 408:
+            return reply, None, ""
+        return None, limit, self._refusal(reply)
 
     def _send(self, method: str, path: str, query: Mapping[str, str] | None, data: Any) -> Reply:
         url = path if "://" in path else self._base + path
@@ -105,7 +112,7 @@ class Talk:
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > BODY_MAX or self._clock.monotonic() > ends:
-                    raise httpx.ReadError("the answer is too long")
+                    raise httpx2.ReadError("the answer is too long")
             headers = {name.lower(): value for name, value in response.headers.items()}
             try:
                 decoded = json.loads(content) if content else None
@@ -146,7 +153,10 @@ class Talk:
         says = message(reply.data).lower()
         after = reply.headers.get("retry-after")
         limited = reply.status == 429 or (reply.status == 403 and (spent or after is not None or "rate limit" in says))
-        if not limited and not _graphql_limit(reply.data):
+        # GraphQL answers 200 where it refuses: the limit is an error inside the body.
+        errors = reply.data.get("errors") if isinstance(reply.data, dict) else None
+        graphql = isinstance(errors, list) and any(isinstance(error, dict) and error.get("type") == "RATE_LIMITED" for error in errors)
+        if not limited and not graphql:
             return None
         now = reply.at or self._clock.wall()
         if after is not None:
@@ -170,16 +180,11 @@ def message(data: Any) -> str:
     if not isinstance(data, dict):
         return ""
     inner = data.get("error")
-    words = data.get("message") or (inner.get("message") if isinstance(inner, dict) else inner)
+    own = data.get("message") or (inner.get("message") if isinstance(inner, dict) else inner)
     details = data.get("errors")
     more = [str(item["message"]) for item in details if isinstance(item, dict) and "message" in item] if isinstance(details, list) else []
-    text = words if isinstance(words, str) else json.dumps(words) if words else ""
+    text = own if isinstance(own, str) else json.dumps(own) if own else ""
     return ": ".join(filter(None, [text, *more[:2]]))
-
-
-def _graphql_limit(data: Any) -> bool:
-    errors = data.get("errors") if isinstance(data, dict) else None
-    return isinstance(errors, list) and any(isinstance(error, dict) and error.get("type") == "RATE_LIMITED" for error in errors)
 
 
 def _epoch(text: str | None) -> float | None:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.address import Address, bare
-from reconciler.config.language.expressions import ExpressionError, Hole, holds_expression, holes
+from reconciler.config.keys import ENVIRONMENTS, TOP
+from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.resources.shapes import shapes
-from reconciler.config.words import ENVIRONMENTS, TOP
+from reconciler.config.source.nodes import holds_expression
 from reconciler.errors import ReconcilerError, Refused, UsageError
 from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.importer.moves import Moves

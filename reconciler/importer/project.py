@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.config.words import TOP
+from reconciler.config.keys import TOP
 from reconciler.importer.entries import EntryWriter
 from reconciler.importer.gather import Gathered, GatheredObject
 from reconciler.importer.parts import LIMITS, Limits, RootFiles

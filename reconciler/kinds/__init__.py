@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from functools import cache
 
-from reconciler.resource import Kind, Kinds, Resource
+from reconciler.resource import Kind, Kinds, Resource, combined
 
 
 @cache
@@ -21,4 +21,4 @@ def load() -> Kinds:
                 for value in vars(loaded).values()
                 if isinstance(value, type) and issubclass(value, Resource) and value is not Resource
             ]
-    return Kinds(kinds)
+    return combined(kinds)

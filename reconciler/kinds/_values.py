@@ -9,11 +9,12 @@ from typing import Annotated, Any, Final, Literal
 
 from reconciler.kinds._shapes import MERGE_RULES, shaped
 from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Shape, Spelled, To, WireForm, WithheldError
-from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
+from reconciler.resource.audience import ANYONE, ANYONE_WITH_THE_URL, MEMBERS, MEMBERS_THROUGH, VISITORS
 from reconciler.resource.conditions import excludes_nobody
 from reconciler.text.certificate import NoCertificate, certificate_content
 
 
+# "Where marked nullable the value may be null (null means guest for organization roles)": the API reference, "Conventions".
 def _guest_to_null(value: Any) -> Any:
     return None if value == "guest" else value
 
@@ -40,6 +41,7 @@ Language = Literal[
 ]  # fmt: skip
 """The languages that the service has a code for."""
 
+# `null` is the least: a guest.
 ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
 """The roles as requests have them, from the least permitted to the most."""
 
@@ -57,14 +59,18 @@ def visitor_condition(values: Mapping[str, Any]) -> str | None:
     return condition if isinstance(condition, str) and not excludes_nobody(condition) else None
 
 
+READERS: Final = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": VISITORS}
+"""The readers that a `visibility` admits; of the other values, `share-link` admits through its links, and the rest only members."""
+
 NODES: Final = {"space": {"type": "space", "space": "{id}"}, "collection": {"type": "collection", "collection": "{id}"}}
 """How a move names a sibling in a content list."""
 
 
-def _blank_to_null(value: Any) -> Any:
+def blank_to_null(value: Any) -> Any:
     return None if value == "" else value
 
 
+# The service compares names of hosts and addresses without case, and an address may be typed with combining characters.
 def _lower(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_lower(part) for part in value]
@@ -75,11 +81,14 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
-BLANK_IS_NULL = WireForm(body=_blank_to_null, show=_unchanged)
+BLANK_IS_NULL = WireForm(body=blank_to_null, show=_unchanged)
 """For a text that `null` clears: the service may show an absent text as an empty one."""
 
 URI_MAX: Final = 2048
+# The API reference names only the format `uri` and the length. The service refuses what RFC 3986 does not allow, so a plan would end in a
+# refused request; these are the characters that it allows.
 _URI: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:(?://[^\s/?#\"<>\\^`{|}]+)?[^\s\"<>\\^`{|}]*$"
+# The pattern of the service's own document: a host and at least one segment.
 _PROXY: Final = r"^(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+\.[A-Za-z]{2,}(?:/[A-Za-z0-9_-]+)+$"
 
 
@@ -198,6 +207,8 @@ def _merge_rules_written(value: Any, name: Callable[[str, str], Any]) -> Any:
     return value
 
 
+# The reference does not say how a path follows from a title. This is how the service does it for Latin letters; of others the plan says
+# that only the service knows the path.
 def slug(title: str) -> str:
     """The path that the service derives from a title; "" if the title contains no letter."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
@@ -215,6 +226,7 @@ _MERGED: Final = Shape(known=frozenset({"type", "rules"}), keys={"rules": Shape(
 """Neither the rules nor the reviewers of a rule have an order."""
 
 MergeRules = Annotated[
+    # The reference shows two forms and says that there are more, so an object of the service is accepted as it is.
     Any,
     _MERGED,
     Spelled(_merge_rules_written),
@@ -247,6 +259,7 @@ def _rules(value: Any) -> list[Any] | None:
 
 def _loosened(before: Any, after: Any) -> bool:
     """Whether change requests may be merged that could not be before, as far as is known: a rule is missing or different."""
+    # What the service inherits or a later version adds is unknown here: such a rule counts as kept only if it is the same.
     held, kept = _rules(before), _rules(after)
     if kept is None:
         return held is None or bool(held)

@@ -27,6 +27,7 @@ class AdaptiveSchema(
 
     reads = (One("/orgs/{organization}/sites/{site}/adaptive-schema"),)
     api = Verbs(
+        # The PUT that replaces it also creates it. There is no delete: a schema without attributes is the least that a site can have.
         create=PUT("/orgs/{organization}/sites/{site}/adaptive-schema", upsert=True),
         update=PUT("/orgs/{organization}/sites/{site}/adaptive-schema"),
     )

@@ -16,6 +16,7 @@ class AgentInstructions(
 
     reads = (One("/orgs/{organization}/agent-instructions"),)
     api = Verbs(
+        # The organization always has the document, empty at first; the PUT replaces it.
         create=PUT("/orgs/{organization}/agent-instructions", upsert=True),
         update=PUT("/orgs/{organization}/agent-instructions"),
     )

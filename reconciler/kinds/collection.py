@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from reconciler.kinds._values import NODES, Level, level_of_members
+from reconciler.kinds._values import NODES, Level, blank_to_null, level_of_members
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -30,10 +30,6 @@ def _null_to_blank(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _blank_to_null(value: Any) -> Any:
-    return None if value == "" else value
-
-
 class Collection(
     Resource,
     kind="collection",
@@ -56,9 +52,11 @@ class Collection(
     )
 
     organization = within("organization", on="transfer")
+    # Part of the identity, because two collections in different parents may have one title.
     parent = inside("collection", on=("create", "move"), key=True)
     title: Annotated[str, Len(0, 50)] = field("The name.", key=True, required=True)
-    description: Annotated[Annotated[str, Len(0, 100)] | None, WireForm(body=_null_to_blank, show=_blank_to_null)] = field(
+    # The create does not take it (the API reference, "Collection"): an update after the create sets it.
+    description: Annotated[Annotated[str, Len(0, 100)] | None, WireForm(body=_null_to_blank, show=blank_to_null)] = field(
         "A one-line description.", on="update", clear=True, initial=""
     )
     defaultLevel: Level = field(

@@ -24,12 +24,14 @@ class Group(
         update=PATCH("/orgs/{organization}/sites/{site}/section-groups/{id}"),
         move=POST(
             "/orgs/{organization}/sites/{site}/section-groups/{id}/move",
+            # Unlike the move of a section, this one names both kinds of sibling, in the same form.
             anchors={"section": {"type": "site-section", "id": "{id}"}, "group": {"type": "site-section-group", "id": "{id}"}},
         ),
         delete=DELETE("/orgs/{organization}/sites/{site}/section-groups/{id}"),
     )
 
     site = within("site")
+    # Only a create names the parent: the move of a group changes its place among its siblings, not the group that contains it.
     parent = inside("group", on="create", on_change="replace", read="sectionGroup")
     title: Annotated[str, Len(1, 100)] = field("The name.", key=True, required=True)
     icon: Icon = field("The name of an icon.", clear=True)

@@ -27,9 +27,11 @@ class Installation(
     """An integration that is installed. It is created once: the service cannot configure or remove it."""
 
     reads = (Listing("/integrations/{integration}/installations", each="integration"),)
+    # Sending it again answers with the same installation. The reference has no request that configures or removes one.
     api = Verbs(create=POST("/integrations/{integration}/installations", upsert=True))
 
     organization = within("organization", on="create")
+    # Part of the path, so no body names it, and an integration of another organization can be installed.
     integration: Annotated[Address, To("integration", anywhere=True)] = field(
         "The integration. One of another organization is {id: its name}.", on=(), read=_integration, key=True, required=True
     )

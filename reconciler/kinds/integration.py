@@ -58,6 +58,7 @@ class Integration(
     kind="integration",
     place=Keyed("integrations", key_is="name"),
     seeds="integrations",
+    # Integrations have no id; names are unique in the whole service, and the list that all organizations share names the owner of each.
     id_is="name",
     owner="owner.id",
     protected=True,
@@ -70,6 +71,7 @@ class Integration(
 
     reads = (Listing("/integrations"), One("/integrations/{name}"))
     api = Verbs(
+        # Both are one request, which publishes a new version and replaces everything: it needs the program, which no answer shows.
         create=POST("/integrations/{name}", upsert=True, whole=("script",)),
         update=POST("/integrations/{name}", whole=("script",)),
         delete=DELETE("/integrations/{name}"),
@@ -82,6 +84,7 @@ class Integration(
     summary: str = field("A long description, in Markdown.")
     icon: Image = field("An image, in base64.", readable=False)
     previewImages: list[Image] = field("Images of it, in base64.", readable=False)
+    # The reference names one value of each of these enumerations, so any text is accepted.
     visibility: str = field("Who can find and install it: private, unlisted or public.", exposes=Exposes("more people can install it"))
     target: str = field("Where it can be installed: all, space or site.", usual="all")
     scopes: frozenset[str] = field("What it may do once installed.", exposes=Exposes("it may do more where it is installed", added=True))

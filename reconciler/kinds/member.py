@@ -11,15 +11,18 @@ class Member(
     kind="member",
     place=Keyed("members", bare="role", key_is="email"),
     seeds="members",
+    # People are invited and removed by people: a file that omits somebody says nothing about them.
     prune="none",
     undeclared=True,
-    local_ids=True,  # the user's
+    # A member's id is the user's, which is the same in every organization.
+    local_ids=True,
     permission=Permission("admin", of="organization"),
 ):
     """A person in an organization, known by e-mail."""
 
     reads = (Listing("/orgs/{organization}/members"), One("/orgs/{organization}/members/{id}"))
     api = Verbs(
+        # The reference has no request that adds a member: they join by invitation, by domain or by single sign-on.
         update=PATCH("/orgs/{organization}/members/{id}"),
         enroll=POST("/orgs/{organization}/members/{id}/sso"),
         delete=DELETE("/orgs/{organization}/members/{id}"),
@@ -30,4 +33,5 @@ class Member(
     role: MemberRole = field(
         "The role of the member.", scarce="admin", exposes=Exposes("may do everything in the organization", ("admin",))
     )
+    # The endpoint only enrolls; nothing takes a member out of single sign-on.
     sso: bool = field("Add the member to single sign-on. Nobody can be taken out of it.", on="enroll", one_way=True, usual=False)

@@ -90,6 +90,7 @@ class OpenApi(
     published=PublishedField("urls.published", unless=("visibility", "private")),
     permission=Permission("edit"),
     create_permission=Permission("createOpenAPISpec", of="organization"),
+    # The service fetches and reads the document after the answer (`processingState`: the API reference, "OpenAPI spec").
     work=ProcessingField("processingState", done=("complete",), changed_at="updatedAt", error="lastProcessErrorCode"),
     audience=Audience.by("visibility", {"public": Grant(ANYONE)}, otherwise=Grant(MEMBERS, of="organization")),
 ):
@@ -99,12 +100,14 @@ class OpenApi(
     api = Verbs(
         create=PUT("/orgs/{organization}/openapi/{slug}", upsert=True),
         update=PATCH("/orgs/{organization}/openapi/{slug}"),
-        refresh=PUT("/orgs/{organization}/openapi/{slug}"),  # restarts processing even with the same URL: only on change
+        # The same request as the create. It restarts processing even with the same URL, so it is sent for a changed source only.
+        refresh=PUT("/orgs/{organization}/openapi/{slug}"),
         delete=DELETE("/orgs/{organization}/openapi/{slug}"),
     )
 
     organization = within("organization")
     slug: Slug = field(on=(), key=True, caseless=True)
+    # A document that was sent as text is not shown again; a URL may contain a password.
     source: Annotated[DocumentSource, Checked(_either), _EITHER] = field(
         "The URL of the document, or the document itself.", on=("create", "refresh"), read=_source, required=True, secret_allowed=True
     )

@@ -74,6 +74,7 @@ class Organization(
 ):
     """The account that contains members, teams, content and sites."""
 
+    # No create and no delete: an organization is a contract with the service.
     reads = (Listing("/orgs"), One("/orgs/{id}"))
     api = Verbs(update=PATCH("/orgs/{id}"))
 
@@ -81,9 +82,11 @@ class Organization(
     emailDomains: Annotated[frozenset[str], NO_CASE] = field(
         "Domains whose verified addresses may join.", exposes=Exposes("everybody with such an address may join", added=True)
     )
+    # The default for public content (the API reference, "Organization"): a change breaks every URL that begins with it.
     hostname: Annotated[str, Len(3, 32), NO_CASE] = field("The default hostname of public content.", address="whole")
     defaultRole: MemberRole = field("The role of new members.", exposes=Exposes("new members may do more", ROLES))
     defaultContent: DefaultContent = field("The site that members see first.", clear=True, read=_seen_content)
+    # The update takes `logo`; answers show `urls.logo`, the address of a copy that the service hosts.
     logo: Uri | None = field("The URL of an image; the service hosts a copy.", clear=True, read="urls.logo", lossy=True, hosted=True)
     sso: bool = field("Enforce single sign-on; requires a SAML provider.", exposes=Exposes("people can sign in without it", (True, False)))
     ai: bool = field("Enable AI features.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import ne
 from typing import Annotated, Any
 
 from reconciler.kinds._values import ROLES, Certificate, MemberRole, Uri
@@ -33,11 +34,7 @@ def _team(raw: Mapping[str, Any]) -> Any:
     return team.get("id", UNSET) if isinstance(team, Mapping) else team
 
 
-def _other(before: Any, after: Any) -> bool:
-    return bool(before != after)
-
-
-_ELSEWHERE = Exposes("another provider decides who may sign in", when=_other)
+_ELSEWHERE = Exposes("another provider decides who may sign in", when=ne)
 
 
 class Saml(
@@ -49,6 +46,7 @@ class Saml(
     protected=True,
     loses="people can no longer sign in through it",
     grants="whoever it signs in may join the organization",
+    # Who enforced single sign-on without a provider would lock everybody out, the token's owner included.
     needed=Needed("sso", True, of=("member",)),
     permission=Permission("admin", of="organization"),
 ):
@@ -62,9 +60,11 @@ class Saml(
     )
 
     organization = within("organization")
+    # Labels may be the same and may change: the identifier that the provider itself has is the identity.
     label: Annotated[str, Len(1, 30)] = field("The name on the sign-in page.", required=True)
     entityID: Annotated[str, Len(1, 1024)] = field("The identifier of the provider.", key=True, required=True, exposes=_ELSEWHERE)
     ssoURL: Uri = field("The URL where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
+    # The service stores a certificate without the text around it, so what it shows is not what was sent.
     certificate: Certificate = field(
         "The certificate of the provider, in PEM format; of a chain, its own first. Text around it is dropped.",
         required=True,
@@ -73,6 +73,6 @@ class Saml(
         expires="certificate",
     )
     defaultTeam: Annotated[Address, To("team")] = field(
-        "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=_other)
+        "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=ne)
     )
     defaultRole: MemberRole = field("The role of new members.", initial=None, exposes=Exposes("new members may do more", ROLES))

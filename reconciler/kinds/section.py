@@ -42,6 +42,7 @@ class Section(
         create=POST(
             "/orgs/{organization}/sites/{site}/sections",
             brings={"site-space": "siteSpaces"},
+            # The first section of a site takes the site spaces that had no section, and the last one leaves them behind.
             reshapes=("site-space",),
         ),
         update=PATCH("/orgs/{organization}/sites/{site}/sections/{id}"),
@@ -53,12 +54,15 @@ class Section(
     )
 
     site = within("site")
+    # The body of a create or an update has no group; joining and leaving are requests of the group.
     sectionGroup = member_of(
         "group",
         join=POST("/orgs/{organization}/sites/{site}/section-groups/{group}/sections"),
         leave=DELETE("/orgs/{organization}/sites/{site}/section-groups/{group}/sections/{id}"),
         wire="sectionId",
     )
+    # The create names the space of the first variant (the API reference, "Site sections"), and its answer shows the site space that was
+    # created with the section.
     spaceId = first("site-space", "space")
     title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
     icon: Icon = field("The name of an icon.", clear=True)

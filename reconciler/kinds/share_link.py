@@ -35,6 +35,7 @@ class ShareLink(
     Resource,
     kind="share-link",
     place=Keyed("shareLinks", bare="name"),
+    # The URL contains the key: whoever reads it can read the site.
     published=PublishedField("urls.published", unless=("active", False), secret=True),
     permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("active",), grants=_holders, opens="site", unread=LINK_HOLDERS),
@@ -49,7 +50,9 @@ class ShareLink(
     )
 
     site = within("site")
+    # Nothing but the name says who a link was given to, or until when: lint reads both in it.
     name: Annotated[str, Len(1, 50)] = field("Who it is for.", key=True, required=True, whom=True, expires="until")
+    # The create takes a name only, and the link that it creates is active.
     active: bool = field(
         "Enable the link.",
         on="update",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from typing_extensions import TypedDict
 
-from reconciler.kinds._values import Path, Proxy, slug
+from reconciler.kinds._values import READERS, Path, Proxy, slug
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -31,7 +31,7 @@ from reconciler.resource import (
     field,
     within,
 )
-from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, VISITORS
+from reconciler.resource.audience import AGENTS, ANYONE
 
 
 class AdaptiveContent(TypedDict):
@@ -50,9 +50,6 @@ def _proxy(raw: Mapping[str, Any]) -> Any:
     return proxy.get("origin", UNSET) if isinstance(proxy, Mapping) else proxy
 
 
-_READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": VISITORS}
-
-
 def _unconditional(values: Mapping[str, Any]) -> bool:
     """Whether conditions hide nothing, because the site's content does not adapt to the visitor."""
     adaptive = values.get("adaptiveContent")
@@ -61,7 +58,7 @@ def _unconditional(values: Mapping[str, Any]) -> bool:
 
 def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
     """The readers that its visibility admits once it is published, and agents; see `_admits` for share links."""
-    who = _READERS.get(str(values.get("visibility")))
+    who = READERS.get(str(values.get("visibility")))
     if values.get("published") is True and who is not None:
         yield Grant(who, conditional=not _unconditional(values))
     if values.get("agentsContext") == "included":
@@ -100,6 +97,7 @@ class Site(
     reads = (
         Listing("/orgs/{organization}/sites"),
         One("/orgs/{organization}/sites/{id}"),
+        # A space does not say which sites show it.
         Lookup("/orgs/{organization}/sites", by="space", query="space"),
     )
     api = Verbs(
@@ -111,6 +109,7 @@ class Site(
 
     organization = within("organization")
     title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
+    # The PATCH does not take it (the API reference, "Docs sites"), and a site is too valuable to be replaced.
     type: SiteType = field("basic, premium, ultimate, …; set when the site is created.", on="create", on_change="refuse")
     visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field(
         "Who can read it.",
@@ -119,6 +118,7 @@ class Site(
         opens=("public", "unlisted"),
     )
     basename: Path = field("Its path in the published URL.", on="update", unique=True, derived=Derived("title", slug), address="segment")
+    # "POST publish": the reference has no request for the way back.
     published: bool = field(
         "Publish the site. A published site cannot be unpublished.",
         on="publish",
@@ -126,6 +126,7 @@ class Site(
         initial=False,
         exposes=Exposes("its readers can read it, and this cannot be undone"),
     )
+    # Of people it says nothing: agents read an included site even if it is not published.
     agentsContext: Literal["included", "excluded"] = field(
         "Allow agents to read it.", on="update", initial="excluded", exposes=Exposes("agents can read it")
     )

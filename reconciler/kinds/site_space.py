@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from reconciler.kinds._values import CONDITION, Condition, Path, path_of_title, slug, visitor_condition
 from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
-    UNSET,
     Address,
     Audience,
     Derived,
@@ -29,12 +27,6 @@ from reconciler.resource import (
 )
 
 
-def _space(raw: Mapping[str, Any]) -> Any:
-    """The id of the space, which the service shows as a whole object."""
-    space = raw.get("space")
-    return space.get("id", UNSET) if isinstance(space, Mapping) else UNSET
-
-
 class SiteSpace(
     Resource,
     kind="site-space",
@@ -46,6 +38,7 @@ class SiteSpace(
 ):
     """A space in a site."""
 
+    # A section contains all its site spaces (the API reference, "Site section"): a site with sections needs no listing of them.
     reads = (Listing("/orgs/{organization}/sites/{site}/site-spaces", ordered=True), Sighting("section", at="siteSpaces", all=True))
     api = Verbs(
         create=POST("/orgs/{organization}/sites/{site}/site-spaces"),
@@ -58,15 +51,17 @@ class SiteSpace(
     )
 
     site = within("site")
+    # The API reference has no request that moves a site space to another section: only a new one can be there.
     section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
     space: Annotated[Address, To("space")] = field(
         "The space that it shows.",
         wire="spaceId",
-        read=_space,
+        read="space.id",  # the answer contains the whole space
         key=True,
         required=True,
         missed=Missed("space", "space-on-no-site", "is on no site"),
     )
+    # The service derives it from the title of the space, and no create can name it.
     path: Path = field(
         "Its path in the published URL.",
         on="update",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from reconciler.kinds._values import BLANK_IS_NULL, LOOSER, NODES, Language, Level, MergeRules, level_of_members
+from reconciler.kinds._values import BLANK_IS_NULL, LOOSER, NODES, READERS, Language, Level, MergeRules, level_of_members
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -31,16 +31,14 @@ from reconciler.resource import (
     seed,
     within,
 )
-from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, VISITORS
-
-_READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": VISITORS}
+from reconciler.resource.audience import AGENTS, ANYONE
 
 
 def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
     """Members by its level, everybody if it is a template, and the readers that its own visibility admits."""
     yield from level_of_members(values)
     template = values.get("template") is True
-    who = ANYONE if template else _READERS.get(str(values.get("visibility")))
+    who = ANYONE if template else READERS.get(str(values.get("visibility")))
     if who is not None:
         yield Grant(who, conditional=False)
     if template:
@@ -54,6 +52,7 @@ class Space(
     seeds="spaces",
     protected=True,
     deleted_at="deletedAt",
+    # "deleted within the last 7 days": the API reference, "States and transitions".
     restore_days=7,
     published=PublishedField("urls.published"),
     permission=Permission("edit"),
@@ -62,6 +61,8 @@ class Space(
 ):
     """A container of pages and files. The service creates one only as a copy of another."""
 
+    # No list shows every space. Spaces at the top level are in no collection, so what one member can see is asked for as well: a member who
+    # can see everything. A site space contains its space, which proves that it exists.
     reads = (
         Listing("/collections/{collection}/spaces", each="collection", ordered=True),
         Sighting("site-space", at="space"),
@@ -69,6 +70,7 @@ class Space(
         Listing("/orgs/{organization}/members/{lister}/spaces", item="space", lister=True),
     )
     api = Verbs(
+        # The only way to create one. The service names and places the copy as it likes; an interrupted create is recognized by its pages.
         create=POST("/spaces/{duplicateOf}/duplicate", copies="duplicateOf", fingerprint="/spaces/{id}/content/pages"),
         restore=POST("/spaces/{id}/restore"),
         update=PATCH("/spaces/{id}"),
@@ -95,4 +97,5 @@ class Space(
         "Declare that the content is not confidential, so copies of it may be published.",
         exposes=Exposes("copies of it may be published without further consent", (True,)),
     )
+    # The reference has no request that changes it.
     visibility = output()

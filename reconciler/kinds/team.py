@@ -35,13 +35,15 @@ class Team(
 
     reads = (Listing("/orgs/{organization}/teams"), One("/orgs/{organization}/teams/{id}"))
     api = Verbs(
-        create=PUT("/orgs/{organization}/teams", marker="title"),  # PUT, not POST; each call creates another team
+        # PUT, not POST (the API reference); each call creates another team all the same, so an interrupted one is looked for by its title.
+        create=PUT("/orgs/{organization}/teams", marker="title"),
         update=PATCH("/orgs/{organization}/teams/{id}"),
         delete=DELETE("/orgs/{organization}/teams/{id}"),
     )
 
     organization = within("organization")
     title: Annotated[str, Len(1, 64)] = field("The name.", key=True, required=True)
+    # Answers have only the number of members, so a change cannot be seen, and no request of the reference changes them.
     members: frozenset[Annotated[Address, To("member")]] = field(
         "E-mails; sent when the team is created.",
         on="create",

@@ -38,6 +38,7 @@ class Translation(
     Resource,
     kind="translation",
     place=Keyed("translations"),
+    # A new one costs a run, and loses nothing that people wrote.
     replaceable=True,
     work=ProcessingField("status", done=("completed",), changed_at="updatedAt"),
     permission=Permission("edit"),
@@ -48,6 +49,7 @@ class Translation(
     reads = (Listing("/orgs/{organization}/translations"), One("/orgs/{organization}/translations/{id}"))
     api = Verbs(
         create=POST("/orgs/{organization}/translations"),
+        # Its body has the instructions only (the API reference, "Translations"): another source or language is another translation.
         update=PUT("/orgs/{organization}/translations/{id}"),
         delete=DELETE("/orgs/{organization}/translations/{id}"),
     )
@@ -62,4 +64,5 @@ class Translation(
     instructions: RichText = field("Instructions for the translation: a text, or a rich document.", read=written_instructions, lossy=True)
     status = output()
     original = output("space", read="source.space")
+    # The service creates and rewrites this space; a plan neither changes nor deletes it.
     result = output("space", read="result.space", copies="original")

@@ -39,15 +39,16 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
         except (KeyError, ValueError):
             left[finding] = "the line was not found"
     order = sorted(paths, key=lambda finding: max(_rank(path) for _, path in paths[finding]), reverse=True)
-    for finding in order:  # from the end of each list, so that the numbers of earlier items stay valid
-        made = dict(now)
+    # From the end of each list: the numbers of earlier items stay valid.
+    for finding in order:
+        corrected = dict(now)
         try:
             for file, path in paths[finding]:
-                made[file] = _without(made[file], path)
+                corrected[file] = _without(corrected[file], path)
         except Untouchable as error:
             left[finding] = str(error)
             continue
-        now = made
+        now = corrected
         done.append(finding)
     return Fixed({name: text for name, text in now.items() if text != texts[name]}, tuple(done), left)
 
@@ -74,12 +75,12 @@ def _edit(name: str, before: str, after: str) -> Edit:
     return Edit(_source(name, before, begin), _source(name, before, end), text)
 
 
-def _alike(one: str, other: str) -> int:
+def _alike(left: str, right: str) -> int:
     """The length of the common beginning of two texts."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+        low, high = (middle, high) if left[:middle] == right[:middle] else (low, middle - 1)
     return low
 
 
@@ -96,7 +97,7 @@ def _path(text: str, place: Source) -> Path:
     """The keys and numbers of the innermost entry or item that begins at a position or contains it."""
     at = index(text, place.line, place.column)
     node, path = parse(text).root, []
-    found: list[str | int] | None = None
+    steps: list[str | int] | None = None
     while node.children:
         number = next((number for number in reversed(range(len(node.children))) if node.children[number].start <= at), None)
         if number is None:
@@ -104,19 +105,20 @@ def _path(text: str, place: Source) -> Path:
         child = node.children[number]
         path.append(child.key.text if child.key is not None else number)
         if child.key is None or at == child.key.start:
-            found = list(path)
+            steps = list(path)
         if child.key is None and at == child.value.start:
             break
         node = child.value
-    if found is None:
+    if steps is None:
         raise ValueError("nothing begins there")
-    return tuple(found)
+    return tuple(steps)
 
 
 def _without(text: str, path: Path) -> str:
     """The text without an entry or item, and without the maps and lists that this would leave empty."""
     tree = parse(text)
     steps = _steps(tree.root, path)
+    # `ignore:` with nothing after it would be an error where there was a warning.
     while len(steps) > 1 and len(steps[-1].holder.children) == 1:
         steps = steps[:-1]
     refuse_aliases(tree, text, tuple(steps))

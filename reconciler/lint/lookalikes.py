@@ -42,6 +42,7 @@ def lookalikes(facts: LintFacts) -> Iterator[tuple[Declared, str, Lookalike]]:
 def _lines(value: Any) -> Iterator[str]:
     """The texts of one line in a value that could contain an expression."""
     if isinstance(value, str):
+        # Texts of several lines are templates and code samples of the documentation itself, where braces are common.
         if "{" in value and "\n" not in value:
             yield value
     elif isinstance(value, Mapping | list | tuple):
@@ -53,6 +54,7 @@ def _would_be(facts: LintFacts, declared: Declared, field: Field, part: Lookalik
     """Whether an expression would be valid in this field."""
     match part.root:
         case "vars":
+            # Only what would be valid: a page about GitHub Actions is full of ${{ github.ref }}, and means it.
             return part.name in facts.variables
         case "each":
             return part.name in EACH and declared.address in facts.desired.generated

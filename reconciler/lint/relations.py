@@ -138,10 +138,10 @@ def missed(facts: LintFacts) -> Iterator[Finding]:
     Only if the container has a resource that could refer: an organization without sites publishes nothing, so its spaces are on no site.
     The source of copies is a template and need not be shown.
     """
-    words = {
+    sentences = {
         (name, field.name): field.missed for name, kind in facts.kinds.items() for field in kind.fields.values() if field.missed is not None
     }
-    for (referring, name), word in words.items():
+    for (referring, name), word in sentences.items():
         named: set[Address] = set()
         scopes: set[Address] = set()
         for declared in facts.resources:

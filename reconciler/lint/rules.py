@@ -31,9 +31,9 @@ def findings(facts: LintFacts) -> tuple[Finding, ...]:
     return in_order(left)
 
 
-def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings by place, then by rule."""
-    return tuple(sorted(found, key=lambda finding: (finding.source or _NOWHERE, finding.id, finding.address, finding.message)))
+    return tuple(sorted(findings, key=lambda finding: (finding.source or _NOWHERE, finding.id, finding.address, finding.message)))
 
 
 class _Accepted:

@@ -39,8 +39,8 @@ def certificate_expires(facts: LintFacts) -> Iterator[Finding]:
             gone = day < facts.today
             left = (day - facts.today).days
             when = f"expired on {day}" if gone else f"expires on {day}, " + ("today" if not left else f"in {left} day{'s'[: left != 1]}")
-            found = finding("certificate-expires", f"{name} {when}", declared, field=name, remedy="replace it with the next certificate")
-            yield replace(found, severity=Severity.ERROR) if gone else found
+            expiring = finding("certificate-expires", f"{name} {when}", declared, field=name, remedy="replace it with the next certificate")
+            yield replace(expiring, severity=Severity.ERROR) if gone else expiring
 
 
 def credentials_in_text(facts: LintFacts) -> Iterator[Finding]:

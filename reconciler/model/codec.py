@@ -35,7 +35,7 @@ def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mappin
 
 def _unreadable_fields(kind: Kind, raw: Mapping[str, Any]) -> tuple[str, ...]:
     """The fields whose texts were not received completely."""
-    return tuple(name for name, field in kind.stored_fields if field.readable and unreadable_texts(field.read(raw)))
+    return tuple(name for name, field in kind.stored_fields if field.readable and unreadable_texts(field.read_from(raw)))
 
 
 def why_unreadable(observed: Observed) -> str:

@@ -25,32 +25,41 @@ class ExpectedValue:
 
 @dataclass(frozen=True)
 class Declared:
-    """One resource of the YAML.
+    """One resource of the YAML."""
 
-    `values`: the written form by field name, containers, choices and first children included. `parent`: the resource whose map or list
-    declares it (None for a root); `section`: the name of that map or list; `index`: its position there, from 0. `implied`: it is only
-    referenced, not declared (a member); nothing of it is managed. `previously`: addresses it had before. `protect`: None where not written.
-    `aside`: managed fields that this run does not change, on the service and in the state. `expected`: what the service should derive, by
-    the name of the field, or `url`. `lines`: the line of each of `previously`. `ignores`: fields that are left alone once the object
-    exists, and `order`.
-    """
-
+    # `acme/site/docs`: its name in plans, in the state and on the command line.
     address: Address
+    # The name of its kind.
     kind: str
+    # The written form of each field by name, containers, choices and first children included. A field that is absent is not managed.
     values: Mapping[str, Any]
+    # Where it is declared; for problems of the whole resource.
     source: Source
+    # The resource whose map or list declares it, None for a root. Moving its line changes this, and not the address.
     parent: Address | None
+    # The name of that map or list.
     section: str
+    # Its position there, from 0. In an ordered list that is its position on the page.
     index: int
+    # Where each value is written.
     positions: Mapping[str, Source] = field(default_factory=dict)
+    # The service's id, where the YAML adopts one object: `id: spc_1`.
     id: str | None = None
+    # The addresses that it had before.
     previously: tuple[Address, ...] = ()
+    # Whether its deletion requires consent; None where that is not written.
     protect: bool | None = None
+    # False: create it even if an object with the same natural key exists.
     adopt: bool = True
+    # It is only referenced, not declared (a member): it is looked up, and nothing of it is managed.
     implied: bool = False
+    # Managed fields that this run does not change, on the service and in the state.
     aside: frozenset[str] = frozenset()
+    # What the service should derive, by the name of the field, or `url`.
     expected: Mapping[str, ExpectedValue] = field(default_factory=dict)
+    # The line of each of `previously`.
     lines: Mapping[Address, Source] = field(default_factory=dict)
+    # Fields that are left alone once the object exists, and `order`.
     ignores: frozenset[str] = frozenset()
 
 
@@ -80,7 +89,8 @@ class Removed:
 
 @dataclass(frozen=True)
 class Guards:
-    """Limits of a run: at most `percent` of the managed objects may be deleted, but `at_least` always may."""
+    """Limits of a run: at most `percent` of the managed objects may be deleted, but `at_least` always may. Each is the key of the same name
+    in `reconciler.config.keys.GUARDS`."""
 
     max_delete_percent: float = 20.0  # of managed objects; octoDNS uses 30
     max_delete_at_least: int = 3
@@ -145,33 +155,43 @@ class Excluded:
 
 @dataclass(frozen=True)
 class Desired:
-    """What the project declares: every resource, containers before what they contain, in an order that does not depend on files: maps by
-    key, ordered lists as they are written.
+    """What the project declares. Equal projects give equal values, whatever the order of their files, sections and keys."""
 
-    `written`: the sections and lists that the YAML contains, as (container, kind): only there may `prune: all` delete the unmanaged.
-    `prune` and `protect` contain every kind. `lister`: the member (address) who reaches everything. `rule_lines`: the lines of the rules,
-    by dotted name (`guards.maxDelete.percent`, `prune.team`), the start of the file as ``. `generated`: what `forEach` generates, and the
-    contents of that. `patches`: those of the environment; `excluded`: what they remove. `policies`: what no plan may do. `ignored`: as
-    in `Rules`. `own_rules`: the same project with the rules of its own files, where it is judged by those of another commit.
-    """
-
+    # The name under which the state is stored.
     project: str
+    # The environment that is chosen; None without environments.
     environment: str | None
+    # Every resource by address, containers before what they contain: maps by key, ordered lists as they are written; implied ones last.
     resources: Mapping[Address, Declared]
+    # For every kind: which objects are deleted that the project no longer declares.
     prune: Mapping[str, Literal["owned", "all", "none"]]
+    # The kinds whose deletes require consent.
     protect: frozenset[str]
+    # Renamed addresses, each mapped to the last of its history.
     moved: tuple[Moved, ...] = ()
+    # What happens to single addresses that are no longer declared.
     removed: Mapping[Address, Removed] = field(default_factory=dict)
+    # The sections and lists that the YAML contains, as (container, kind): only there may `prune: all` delete the unmanaged.
     written: frozenset[tuple[Address, str]] = frozenset()
+    # The limits of a run.
     guards: Guards = Guards()
+    # The member who owns the token and reaches everything, where the project names one.
     lister: Address | None = None
+    # The lines of the rules by dotted name (`guards.maxDelete.percent`, `prune.team`); ``: the start of the file, for rules not written.
     rule_lines: Mapping[str, Source] = field(default_factory=dict)
+    # What `forEach` generates, and the contents of that.
     generated: Mapping[Address, Generation] = field(default_factory=dict)
+    # The patches of the environment.
     patches: tuple[Patch, ...] = ()
+    # The resources that these remove.
     excluded: Mapping[Address, Excluded] = field(default_factory=dict)
+    # What readers must and must not see.
     access: tuple[AccessTest, ...] = ()
+    # What no plan may do.
     policies: Policies = field(default_factory=Policies)
+    # The changes that are ignored although they can open something, as `ADDRESS.FIELD`.
     ignored: frozenset[str] = frozenset()
+    # The same project with the rules of its own files, where it is judged by those of another commit.
     own_rules: Desired | None = None
 
     @property

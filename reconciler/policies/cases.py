@@ -14,7 +14,8 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.config.policies.keys import ACTIONS, GONE, KEEP
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, plain, shown, wrong_form
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
+from reconciler.config.source.problems import Problems, described, shown, wrong_form
 from reconciler.model import Action, Policies, Source
 from reconciler.policies.judge import judge
 from reconciler.policies.scene import Scene, Subject, Values
@@ -97,28 +98,28 @@ class CasesReader:
         if not isinstance(node, Map):
             self.problems.add(node.at, f"an example must be a map, not {described(node)}; {FORM}", id=wrong_form(node))
             return None
-        words = KeyReader("an example", node.entries, self.problems)
-        name, env, today = words.text("name"), words.text("env"), self._day(words)
-        resources, violations = words.entry("resources"), words.entry("violations")
-        words.rest()
+        keys = KeyReader("an example", node.entries, self.problems)
+        name, env, today = keys.text("name"), keys.text("env"), self._day(keys)
+        resources, violations = keys.entry("resources"), keys.entry("violations")
+        keys.rest()
         if violations is None:
             self.problems.add(node.at, f"an example must say its violations; write violations: [] for none; {FORM}", id="RC-missing-key")
-        subjects = [subject for one in self._list(resources, FORM) if (subject := self._subject(one)) is not None]
+        subjects = [subject for resource in self._list(resources, FORM) if (subject := self._subject(resource)) is not None]
         expected = [
             expected_violation
-            for one in self._list(violations, "write [POLICY]")
-            if (expected_violation := self._expected(one)) is not None
+            for resource in self._list(violations, "write [POLICY]")
+            if (expected_violation := self._expected(resource)) is not None
         ]
         title = name[0] if name is not None else f"example {number}"
         return Case(title, env[0] if env is not None else None, today, tuple(subjects), tuple(expected), node.at)
 
-    def _day(self, words: KeyReader) -> date:
-        found = words.text("today")
+    def _day(self, keys: KeyReader) -> date:
+        written = keys.text("today")
         try:
-            return self.today if found is None else date.fromisoformat(found[0])
+            return self.today if written is None else date.fromisoformat(written[0])
         except ValueError:
             self.problems.add(
-                words.entries["today"].node.at, f"today is {shown((found or ('',))[0])}; it must be a day: YYYY-MM-DD", id="RC-not-a-day"
+                keys.entries["today"].node.at, f"today is {shown((written or ('',))[0])}; it must be a day: YYYY-MM-DD", id="RC-not-a-day"
             )
             return self.today
 
@@ -128,12 +129,12 @@ class CasesReader:
                 node.at, f"a resource must be a map, not {described(node)}; write {{address: …, after: {{…}}}}", id=wrong_form(node)
             )
             return None
-        words = KeyReader("a resource", node.entries, self.problems)
-        where, parent = self._address(words, "address"), self._address(words, "parent")
-        before, after = self._values(words, "before", where), self._values(words, "after", where)
-        actor = words.entry("actor")
-        actions = self._actions(words)
-        words.rest()
+        keys = KeyReader("a resource", node.entries, self.problems)
+        where, parent = self._address(keys, "address"), self._address(keys, "parent")
+        before, after = self._values(keys, "before", where), self._values(keys, "after", where)
+        actor = keys.entry("actor")
+        actions = self._actions(keys)
+        keys.rest()
         if where is None:
             if "address" not in node.entries:
                 self.problems.add(node.at, "a resource must have an address", id="RC-missing-key")
@@ -146,22 +147,24 @@ class CasesReader:
         flags = plain(actor.node) if actor is not None and isinstance(actor.node, Map) else {}
         return Subject(where, self.kinds.of(where).name, actions, before, after, flags, parent or where.container, node.at)
 
-    def _address(self, words: KeyReader, key: str) -> Address | None:
-        found = words.text(key)
-        if found is None:
+    def _address(self, keys: KeyReader, key: str) -> Address | None:
+        written = keys.text(key)
+        if written is None:
             return None
         try:
-            address = Address.parse(found[0])
+            address = Address.parse(written[0])
         except ValueError as error:
-            self.problems.add(found[1], str(error), id="RC-address-form")
+            self.problems.add(written[1], str(error), id="RC-address-form")
             return None
         if address.kind is not None and address.kind not in self.kinds:
-            self.problems.add(found[1], f'there is no kind "{address.kind}"{did_you_mean(address.kind, self.kinds)}', id="RC-unknown-kind")
+            self.problems.add(
+                written[1], f'there is no kind "{address.kind}"{did_you_mean(address.kind, self.kinds)}', id="RC-unknown-kind"
+            )
             return None
         return address
 
-    def _values(self, words: KeyReader, key: str, address: Address | None) -> Values | None:
-        entry = words.entry(key)
+    def _values(self, keys: KeyReader, key: str, address: Address | None) -> Values | None:
+        entry = keys.entry(key)
         if entry is None or (isinstance(entry.node, Scalar) and entry.node.null):
             return None
         if not isinstance(entry.node, Map):
@@ -172,11 +175,11 @@ class CasesReader:
             if address is not None and name not in fields:
                 wrong = f'there is no field "{name}" of {self.kinds.of(address).name}{did_you_mean(name, fields)}'
                 self.problems.add(field.at, wrong, id="RC-unknown-field")
-        made: Mapping[str, Any] = plain(entry.node)
-        return made
+        data: Mapping[str, Any] = plain(entry.node)
+        return data
 
-    def _actions(self, words: KeyReader) -> tuple[str, ...]:
-        entry = words.entry("action")
+    def _actions(self, keys: KeyReader) -> tuple[str, ...]:
+        entry = keys.entry("action")
         if entry is None:
             return ()
         nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
@@ -190,9 +193,9 @@ class CasesReader:
 
     def _expected(self, node: Node) -> ExpectedViolation | None:
         if isinstance(node, Map):
-            words = KeyReader("a violation", node.entries, self.problems)
-            policy, address = words.text("policy"), self._address(words, "address")
-            words.rest()
+            keys = KeyReader("a violation", node.entries, self.problems)
+            policy, address = keys.text("policy"), self._address(keys, "address")
+            keys.rest()
         else:
             policy = (node.text, node.at) if isinstance(node, Scalar) and node.text else None
             address = None

@@ -14,7 +14,7 @@ from typing import Any, Final
 from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Usage, kind_of, known, text_of
 from reconciler.config.language.compiler import compiled
 from reconciler.config.language.expressions import Hole, holes
-from reconciler.config.policies.expression import uses
+from reconciler.config.policies.checks import uses
 from reconciler.config.policies.keys import GONE, OF_THE_PLAN
 from reconciler.model import Exemption, Policies, Policy, Severity, Violation
 from reconciler.policies.functions import functions
@@ -48,6 +48,7 @@ def judge(policies: Policies, scene: Scene, *, environment: str | None, today: d
     """Evaluate the policies on a scene. `today`: the day on which exceptions are checked for expiry."""
     if not policies:
         return Judgement()
+    # In proportion to the project: a fixed limit would refuse a large project what it allows a small one.
     token = WORK.set(Usage(max(WORK_LEAST, WORK_EACH * len(scene.subjects) * len(policies.rules))))
     try:
         return _Judge(policies, scene, environment, today).judge()
@@ -87,8 +88,9 @@ class _Judge:
     def judge(self) -> Judgement:
         violations: list[Violation] = []
         undecided = []
-        made: Counter[Exemption] = Counter()
+        uses: Counter[Exemption] = Counter()
         for policy in self.policies.rules:
+            # `validate` reads no service. It lists what it leaves to the plan, so that nobody takes silence for consent.
             if not self.scene.planned and asks_the_plan(policy):
                 undecided.append(policy)
                 continue
@@ -102,10 +104,10 @@ class _Judge:
                 if exemption is None:
                     violations.append(violation)
                 else:
-                    made[exemption] += 1
+                    uses[exemption] += 1
             undecided += [policy] if partly else []
         expired = [self._expired(exemption) for exemption in self.policies.exemptions if exemption.until < self.today]
-        return Judgement((*violations, *expired), tuple(map(_note, made, made.values())), tuple(undecided), self.evaluations)
+        return Judgement((*violations, *expired), tuple(map(_note, uses, uses.values())), tuple(undecided), self.evaluations)
 
     def _violations(self, policy: Policy) -> Iterator[Violation | None]:
         """One for each resource that violates a policy; None for each resource for which that is undecided."""
@@ -117,8 +119,10 @@ class _Judge:
                 value = known(run())
                 wrong = "" if isinstance(value, bool) else f"assert must be true or false, and is {kind_of(value)}"
             except ExpressionError as error:
+                # An expression that fails is a violation: a policy that cannot be evaluated must not let everything pass.
                 more = SILENT if error.message.startswith(NO_KEY) else ""
                 value, wrong = False, f"it cannot be evaluated: {error.message}{more}"
+            # The expression looked at a field that the YAML does not manage: what it says without the value is not what a plan will say.
             if subject is not None and isinstance(subject.after, Partial) and subject.after.touched:
                 yield None
             elif wrong or not value:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import date
 from typing import Final
 
-from reconciler.config.language.stand_ins import is_unknown
-from reconciler.config.policies.expression import uses
+from reconciler.config.language.variables import is_unknown
+from reconciler.config.policies.checks import uses
 from reconciler.model import Actual, Desired, Plan, Severity, Violation
 from reconciler.policies.judge import SORT, judge
 from reconciler.policies.planned import of_plan

@@ -78,6 +78,7 @@ class _Maker:
             return None
         kind = self.kinds[declared.kind]
         actions = tuple(action.value for action in change.actions) if change is not None else (KEEP,)
+        # What is recreated has two objects at its address: before is the old one, after the new one.
         old = self.replaced.get(address) if Action.REPLACE.value in actions else id
         observed = self.actual.find(kind.name, old) if old is not None else None
         before = observed_values(kind, observed, self.names, address) if observed is not None else None
@@ -88,8 +89,9 @@ class _Maker:
                 after = observed_values(kind, item, self.later, address)
         if after is None:
             return None  # this run does not create it
-        said = written(kind, declared)
-        after = {**said, **after, **{name: value for name, value in said.items() if kind.fields[name].lossy}}
+        values = written(kind, declared)
+        # What the service will show wins over what the YAML says, except where it does not show what was sent.
+        after = {**values, **after, **{name: value for name, value in values.items() if kind.fields[name].lossy}}
         return Subject(address, kind.name, actions, before, after, self._actor(address, observed), declared.parent, declared.source)
 
     def _gone(self, change: Change) -> Subject:
@@ -117,21 +119,23 @@ class _Maker:
         kind = self.kinds[name]
         id = self.ids.get(container)
         if id is not None and (name, id) not in self.actual.complete:
+            # "at most three admins" must not be true because a page of members could not be read.
             raise ExpressionError(f"not every {name} in {container} could be read", id="RC-unread")
-        found = id if id is not None or self.simulation is None else self.simulation.ids.get(container)
-        return self._contents(kind).get(found or "", ())
+        known = id if id is not None or self.simulation is None else self.simulation.ids.get(container)
+        return self._contents(kind).get(known or "", ())
 
     def _contents(self, kind: Kind) -> Mapping[str, Sequence[Values]]:
         """The objects of a kind after the plan, by the id of their container."""
         known = self._known.get(kind.name)
         if known is None:
             objects = self.simulation.objects if self.simulation is not None else self.actual.objects
-            found: dict[str, list[Values]] = defaultdict(list)
+            contents: dict[str, list[Values]] = defaultdict(list)
             for observed in objects.get(kind.name, {}).values():
+                # The service keeps deleted objects for some days, and they are in its lists.
                 if observed.deleted_at is None:
                     address = self.later.get(observed.id) or Address(("unmanaged",))
-                    found[observed.within.get(kind.within or "", "")].append(observed_values(kind, observed, self.later, address))
-            known = self._known[kind.name] = found
+                    contents[observed.within.get(kind.within or "", "")].append(observed_values(kind, observed, self.later, address))
+            known = self._known[kind.name] = contents
         return known
 
     @cached_property

@@ -71,6 +71,7 @@ class Scene:
 
     def others(self, subject: Subject, field: str) -> int:
         """How many other resources of the same kind and parent have the same value of a field."""
+        # Counted once for all resources: comparing each with each would be quadratic, and a project has 10,000.
         if field not in self._beside:
             every = [(some, some.after) for some in self.subjects if some.after is not None]
             self._beside[field] = Counter((some.kind, some.parent, _key(after[field])) for some, after in every if field in after)
@@ -117,15 +118,15 @@ class Partial(Mapping[str, Any]):
 
 def of_configuration(kinds: Kinds, desired: Desired) -> Scene:
     """The resources as declared; fields that are not written are unknown."""
-    found = []
+    scenes = []
     for address, declared in desired.resources.items():
         if not declared.implied:
             kind = kinds[declared.kind]
             values = written(kind, declared)
             silent = [name for name, field in kind.fields.items() if visible(field) and name not in values]
             after = Partial(values, silent)
-            found.append(Subject(address, declared.kind, after=after, parent=declared.parent, source=declared.source))
-    return Scene(found, planned=False)
+            scenes.append(Subject(address, declared.kind, after=after, parent=declared.parent, source=declared.source))
+    return Scene(scenes, planned=False)
 
 
 def visible(field: Field) -> bool:
@@ -157,5 +158,5 @@ def shown(field: Field, value: Any, names: Names, address: Address) -> Any:
     """A request's value as people read it; unordered values are sorted alphabetically."""
     if value is None or (isinstance(value, bool) and field.wire_form is None):
         return value if field.wire_form is None else field.shown(value)
-    made = named(field.shown(value), names, address)
-    return sorted(made, key=str) if field.unordered and isinstance(made, list) else made
+    texts = named(field.shown(value), names, address)
+    return sorted(texts, key=str) if field.unordered and isinstance(texts, list) else texts

@@ -1,13 +1,29 @@
-"""What a kind declares (`words`), what a declaration compiles to (`kind`), and all kinds together (`registry`)."""
+"""What a kind declares (`field`, `readings`, `verbs`, `places`), what that compiles to (`kind`), and all kinds together (`registry`)."""
 
 from reconciler.address import Address
 from reconciler.resource.audience import Audience, Grant
-from reconciler.resource.combinations import narrow_kinds
-from reconciler.resource.contradictions import PRUNE_SCOPES, RESERVED
+from reconciler.resource.contradictions import PRUNE_SCOPES, RESERVED, combined, narrow_kinds
 from reconciler.resource.dangers import Exposes, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.declare import Resource
-from reconciler.resource.kind import HOSTED, Field, Kind
+from reconciler.resource.field import (
+    HOSTED,
+    Field,
+    FieldRole,
+    Missed,
+    choice,
+    field,
+    first,
+    inside,
+    local,
+    member_of,
+    one_per,
+    output,
+    seed,
+    within,
+)
+from reconciler.resource.kind import Kind
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
+from reconciler.resource.readings import Listing, Lookup, One, Reading, Sighting
 from reconciler.resource.registry import Kinds
 from reconciler.resource.shapes import Shape
 from reconciler.resource.values import (
@@ -27,25 +43,6 @@ from reconciler.resource.values import (
     WithheldError,
 )
 from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Verb, Verbs, placeholders
-from reconciler.resource.words import (
-    FieldRole,
-    Listing,
-    Lookup,
-    Missed,
-    One,
-    Reading,
-    Sighting,
-    choice,
-    field,
-    first,
-    inside,
-    local,
-    member_of,
-    one_per,
-    output,
-    seed,
-    within,
-)
 
 __all__ = [
     "DELETE",
@@ -97,6 +94,7 @@ __all__ = [
     "WireForm",
     "WithheldError",
     "choice",
+    "combined",
     "field",
     "first",
     "inside",

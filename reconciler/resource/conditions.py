@@ -1,9 +1,27 @@
 """Conditions on visitors, such as `visitor.claims.plan == "pro"`: their grammar, and what can be decided of them. Pure.
 
-In: a condition, and the claims of a visitor. Out: its tree, or where it stops making sense; whether it holds, None if that cannot be
-decided; whether it keeps anybody out. The grammar: `visitor.claims.NAME`, deeper names, `["name"]`, texts, numbers, `true`, `false`,
-`null`, lists of these, `==`, `!=`, `in`, `!`, `&&`, `||` and parentheses. Comparisons of order (`>`) are read and never evaluated. What a
-visitor sets (`visitor.claims.unsigned`) keeps nobody out.
+The premise: the service evaluates conditions, and this module only predicts it. A wrong prediction in one direction hides an exposure, so
+every question has an answer that is safe if nothing is known, and that is the answer whenever the service could behave differently:
+
+    question               asked because                                       unknown
+    holds                  an access test says what a reader must see          None: the test is undecided, which is reported
+    excludes_nobody        a condition that keeps nobody out protects nothing  False: it may keep somebody out
+    excludes_everybody     what nobody can see is probably a mistake           False: somebody may pass
+    mistake                readers of an unclear condition count as all        an error with the place where the meaning ends
+
+How a condition is read, and what is asked of its tree:
+
+    visitor.claims.plan == "pro" && !visitor.claims.unsigned.beta
+                                  &&
+                      ==                      !
+          Claim(plan)  Literal("pro")   Claim(unsigned, beta)      what a visitor sets keeps nobody out: they would set it
+
+Whom a condition keeps out is decided by trying: each claim takes every value that the condition mentions, and one that it does not mention,
+which stands for all others, because no operation of the grammar distinguishes them. Comparisons of order (`>`) would, so they are read and
+never evaluated. With too many claims to try all (`TRIES_MAX`), a simpler rule looks at each part for itself.
+
+The grammar: `visitor.claims.NAME`, deeper names, `["name"]`, texts, numbers, `true`, `false`, `null`, lists of these, `==`, `!=`, `in`,
+`!`, `&&`, `||` and parentheses. The reference names only "expression"; examples of it are the source (`docs/decisions/0039`).
 """
 
 from __future__ import annotations

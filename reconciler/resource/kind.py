@@ -1,10 +1,10 @@
-"""A kind as the engine sees it: what a declaration compiles to. Frozen data, and pure functions of it."""
+"""A kind as the engine sees it: what a declaration compiles to. Frozen data, and pure functions of it.
+
+The engine never asks which kind it has. It asks these attributes, so that a new kind is a new file in `kinds/` and nothing else.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,212 +12,82 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.resource.audience import Audience
-from reconciler.resource.dangers import AddressPart, Exposes, Needed, Permission, ProcessingField, PublishedField
+from reconciler.resource.dangers import Needed, Permission, ProcessingField, PublishedField
+from reconciler.resource.field import Field, FieldRole
 from reconciler.resource.places import Place
-from reconciler.resource.shapes import Shape, completed, managed, normal
-from reconciler.resource.values import UNSET, Derived, WireForm
+from reconciler.resource.readings import Listing, Lookup, One, Reading, Sighting
+from reconciler.resource.values import UNSET
 from reconciler.resource.verbs import LIFECYCLE, Verb
-from reconciler.resource.words import Expires, FieldRole, Listing, Lookup, Missed, OnChange, One, Reading, Sighting
-from reconciler.text.credentials import CONCEALED, MASK, concealed, has_credentials
 
-SECRET_MIN: Final = 3  # characters; a shorter text is in too many values
 URL: Final = "url"
 """The name of the published URL in `expect`; it is not a field."""
-
-HOSTED: Final = "(a copy that the service hosts)"
-"""What is known of a value that the service replaces by the URL of its own copy."""
-
-
-@dataclass(frozen=True, eq=False)
-class Field:
-    """One field of a kind. `type` is the annotation, `wire` the name in requests, `refers` the kind that its value is a reference to.
-
-    `at`: the dotted path of its value in an answer; None where `read` finds it in another way. `known`: the values that the service
-    has today, () for any. `secrets`: texts that the project has from secrets. See `words.field` for the rest.
-    """
-
-    name: str
-    type: Any
-    role: FieldRole
-    on: tuple[str, ...]
-    on_change: OnChange
-    to: str | None
-    wire: str
-    read: Callable[[Mapping[str, Any]], Any]
-    at: str | None
-    required: bool
-    clear: bool
-    sensitive: bool
-    readable: bool
-    lossy: bool
-    hosted: bool
-    key: bool
-    one_way: bool
-    unique: bool
-    cascade: bool
-    flag: str | None
-    child_field: str | None
-    join: Verb | None
-    leave: Verb | None
-    label: str | None
-    scarce: str | None
-    usual: Any
-    initial: Any
-    wire_form: WireForm | None
-    shape: Shape | None
-    exact: bool
-    derived: Derived | None
-    exposes: Exposes | None
-    address: AddressPart
-    opens: tuple[Any, ...]
-    doc: str
-    refers: str | None = None
-    copies: str | None = None
-    digest_key: bytes | None = None
-    expires: Expires = ""
-    whom: bool = False
-    differs: str = ""
-    condition: bool = False
-    secret_allowed: bool = False
-    secrets: frozenset[str] = frozenset()
-    known: tuple[str, ...] = ()
-    missed: Missed | None = None
-    caseless: bool = False
-
-    @cached_property
-    def container(self) -> bool:
-        """Whether the field names the container of the object."""
-        return self.role in (FieldRole.INSIDE, FieldRole.MEMBER)
-
-    @cached_property
-    def written(self) -> bool:
-        """Whether users write it as a key of the resource (containers, choices and first children follow from the location in the YAML)."""
-        return self.role in (FieldRole.VALUE, FieldRole.SEED, FieldRole.LOCAL)
-
-    @cached_property
-    def compared(self) -> bool:
-        """Whether a difference in it can be a reason for a change."""
-        return self.role in (FieldRole.VALUE, FieldRole.INSIDE, FieldRole.MEMBER, FieldRole.CHOICE)
-
-    def body(self, value: Any) -> Any:
-        """The request's form of a value (references already turned into ids): the only form that is compared. Idempotent."""
-        if self.wire_form is not None:
-            value = self.wire_form.body(value)
-        return value if self.shape is None else normal(self.shape, value)
-
-    @cached_property
-    def unordered(self) -> bool:
-        """Whether its value is a list without an order."""
-        return self.shape is not None and self.shape.unordered
-
-    def managed(self, value: Any, *written: Any) -> Any:
-        """The part of a value that is compared: without keys that are unknown and that no written value has."""
-        return value if self.shape is None else managed(self.shape, value, written)
-
-    def same(self, value: Any, other: Any, *written: Any) -> bool:
-        """Whether two values agree in what is compared; see `managed`."""
-        return bool(value == other or (self.shape is not None and self.managed(value, *written) == self.managed(other, *written)))
-
-    def agree(self, value: Any, other: Any) -> bool:
-        """Whether two readings agree: unknown keys that only one of them has are ignored."""
-        return bool(value == other or (self.shape is not None and self.managed(value, other) == self.managed(other, value)))
-
-    def whole(self, raw: Mapping[str, Any]) -> Any:
-        """The structured value in an object of the service, with keys that `read` leaves out; UNSET if the object does not show it."""
-        value: Any = raw if self.at is not None and self.shape is not None else UNSET
-        for key in (self.at or "").split("."):
-            value = value.get(key, UNSET) if isinstance(value, Mapping) else UNSET
-        return value
-
-    def completed(self, wanted: Any, now: Any, sent: Any) -> Any:
-        """The value that a request sends: the wanted one, with the unmanaged parts of the current one."""
-        return wanted if self.shape is None or now is UNSET else completed(self.shape, wanted, now, sent)
-
-    def reading(self, value: Any) -> Any:
-        """What a value that the service shows says: of a hosted copy only that there is one, because its URL may differ in each answer."""
-        return HOSTED if self.hosted and value is not UNSET and value is not None else value
-
-    def remembered(self, value: Any) -> Any:
-        """A value of the state in the request's form of this version; a digest is unchanged."""
-        return value if self.sensitive or value is UNSET else self.body(value)
-
-    def shown(self, wire: Any) -> Any:
-        """The YAML's form of a request's value, for people."""
-        return self.wire_form.show(wire) if self.wire_form is not None and wire is not UNSET else wire
-
-    def value_in(self, raw: Mapping[str, Any]) -> Any:
-        """The value of this field in an object of the service, in the request's form; UNSET if the object does not show it."""
-        if not self.readable:
-            return UNSET
-        value = self.read(raw)
-        if value is UNSET and (self.clear or self.container):
-            value = None
-        return value if value is UNSET else self.reading(self.body(value))
-
-    def stored(self, value: Any, of: str) -> Any:
-        """A request's value as the state stores it for the object with the id `of`: a secret as a digest with the key of the state, and of
-        any other value the credentials in it.
-
-        Raises `ValueError` for a secret if there is no key; see `Kinds.with_digest_key`.
-        """
-        if value is UNSET or not self.hides(value):
-            return value
-        if self.sensitive and self.digest_key is None:
-            raise ValueError(f"{self.name} is sensitive, and there is no key to keep it with")
-
-        def digest(secret: Any) -> str:
-            text = json.dumps([of, self.name, secret], sort_keys=True, default=str)
-            key = self.digest_key or b""
-            return CONCEALED + hmac.new(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest() if key else MASK
-
-        return digest(value) if self.sensitive or self.is_secret(value) else concealed(value, digest)
-
-    def hides(self, value: Any) -> bool:
-        """Whether a value is a secret, or contains one: it is never stored in plain text."""
-        return self.sensitive or has_credentials(value) or self.is_secret(value)
-
-    def is_secret(self, value: Any) -> bool:
-        """Whether a value contains one of the secrets of the project, or is the digest of such a value."""
-        if not self.secret_allowed or value is UNSET:
-            return False
-        if isinstance(value, str) and value.startswith(CONCEALED):
-            return True
-        if isinstance(value, Mapping):
-            return any(self.is_secret(part) for part in value.values())
-        return isinstance(value, str) and any(secret in value for secret in self.secrets if len(secret) >= SECRET_MIN)
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A declared type of remote object."""
+    """A declared type of remote object. Every attribute with a default is a keyword of the class of a declaration."""
 
+    # its name in addresses, plans and the state
     name: str
+    # one or two sentences about it for users: the docstring of its class
     doc: str
+    # where resources of the kind are written in the YAML
     place: Place
+    # the requests that show its objects, in the order of preference
     reads: tuple[Reading, ...]
+    # the requests that change its objects, by name
     api: Mapping[str, Verb]
+    # its fields, by name, in the order in which people read them
     fields: Mapping[str, Field]
-    object: str
-    replaceable: bool
-    protected: bool
-    prune: str
-    undeclared: bool
-    local_ids: bool
-    one_per: bool
-    deleted_at: str | None
-    restore_days: int
-    published: PublishedField | None
-    loses: str
-    needed: Needed | None
-    work: ProcessingField | None
-    permission: Permission | None
-    create_permission: Permission | None
-    audience: Audience | None
-    claims: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None
-    seeds: str
-    id_is: str
-    owner: str
-    grants: str
+
+    # -- its objects in answers
+    # the constant that marks its objects in answers (`object`); the class fills in the kind's name
+    object: str = ""
+    # the key of an answer that identifies the object in its container
+    id_is: str = "id"
+    # the dotted path at which an answer names the fixed container, for requests that list the objects of several; "" if under its kind
+    owner: str = ""
+    # whether two objects in different containers may have the same id
+    local_ids: bool = False
+    # whether a container has at most one, without an id; the class fills it in from the field that says so
+    one_per: bool = False
+    # the field that marks a deleted object that can still be restored; None if a delete is final
+    deleted_at: str | None = None
+    # for how many days it can be restored
+    restore_days: int = 0
+    # where an object shows whether the service has processed it; None if nothing is processed
+    work: ProcessingField | None = None
+
+    # -- what a plan may do with them
+    # whether a change of a create-only field may delete the object and create another
+    replaceable: bool = False
+    # whether deletes require consent by default
+    protected: bool = False
+    # which undeclared objects a plan deletes by default: those that this project created ("owned"), "all" or "none"
+    prune: str = "owned"
+    # whether a reference may name one that is not declared
+    undeclared: bool = False
+    # when the last object is in use, so that it cannot be deleted; None if never
+    needed: Needed | None = None
+    # the protection that a delete removes, as the end of a sentence; "" if none
+    loses: str = ""
+    # what a create lets others do, as the end of a sentence; "" if nothing
+    grants: str = ""
+    # what requests for an object require; None if any token may send them
+    permission: Permission | None = None
+    # what a create requires; the class fills in `permission` where that is a permission of the container
+    create_permission: Permission | None = None
+
+    # -- who reads them
+    # the field with an object's published URL; None if it is not published
+    published: PublishedField | None = None
+    # who can read its objects; None if no change of them is ever an exposure
+    audience: Audience | None = None
+    # the JSON Schema of the claims of visitors that an object declares, from its values; None if it declares none
+    claims: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+    # the list of a sandbox's seed that contains its objects; "" if a seed has none of them
+    seeds: str = ""
 
     def __repr__(self) -> str:
         return f"Kind({self.name})"

@@ -1,52 +1,69 @@
 """Where resources of a kind are declared in the YAML: in a map, in an ordered list, or as a value of their own. Frozen data.
 
+    teams: {writers: {title: Writers}}          Keyed("teams"): a map, in no order
+    structure: [{section: guides}, …]           ListItem("section", {"site": "structure"}): an ordered list, shared with other kinds
+    agentInstructions: Cite the source.         SingleValue("agentInstructions", value_is="instructions"): one resource without a key
+
 Code outside `resource` never tests the class of a place: whatever it needs to know is an attribute that every place has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 
-class Place:
-    """The attributes of every place.
+class Place(Protocol):
+    """What every place answers."""
 
-    `in_list`: whether resources are items of a list, whose order is content. `tag`: the first key of such an item. `alone`: whether the
-    list contains no other kind. `bare_is`: the field, or the tag, that a bare scalar sets. `key_is`: the field whose value is the key
-    itself. `value_is`: the field that the whole value sets; the container has one such resource, without a key.
-    """
+    @property
+    def in_list(self) -> bool:
+        """Whether resources are items of a list, whose order is content."""
 
-    in_list = False
-    alone = False
-    tag: str | None = None
-    bare_is: str | None = None
-    key_is: str | None = None
-    value_is: str | None = None
+    @property
+    def alone(self) -> bool:
+        """Whether the list contains no other kind."""
+
+    @property
+    def tag(self) -> str | None:
+        """The first key of an item of the list."""
+
+    @property
+    def bare_is(self) -> str | None:
+        """The field, or the tag, that a bare scalar sets: `ada@…: admin`, `- guides`."""
+
+    @property
+    def key_is(self) -> str | None:
+        """The field whose value is the key itself."""
+
+    @property
+    def value_is(self) -> str | None:
+        """The field that the whole value sets; the container has one such resource, without a key."""
 
     @property
     def sections(self) -> tuple[str, ...]:
         """Every name of a section that contains resources of the kind."""
-        raise NotImplementedError
 
     def section_in(self, host: str | None) -> str:
         """The name of their section in the YAML of a kind (None: at the top of a file); "" if it has none."""
-        raise NotImplementedError
 
     def hosts(self, within: str | None) -> Mapping[str, str]:
         """The kinds whose YAML contains such a section, with its name. `within`: the kind of the fixed container, None for a root."""
-        raise NotImplementedError
 
-    def write(self, key: str, words: Mapping[str, Any]) -> Any:
+    def write(self, key: str, keys: Mapping[str, Any]) -> Any:
         """The YAML below the section's name for one resource with these keys."""
-        raise NotImplementedError
 
 
-class _Named(Place):
+@dataclass(frozen=True)
+class _InContainer:
     """A place with one section name, in the YAML of the fixed container."""
 
     section: str
+
+    in_list: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
+    tag: ClassVar[str | None] = None
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -60,53 +77,58 @@ class _Named(Place):
 
 
 @dataclass(frozen=True)
-class Keyed(_Named):
-    """A map in the container's YAML: `teams: {writers: {…}}`.
+class Keyed(_InContainer):
+    """A map in the container's YAML."""
 
-    `bare` names the field that a bare scalar sets (`ada@…: admin`), `key_is` the field whose value is the key itself.
-    """
-
-    section: str
+    # the field that a bare scalar sets; None if every resource is a map
     bare: str | None = None
+    # the field whose value is the key itself; None if the key is only a name
     key_is: str | None = None
 
+    value_is: ClassVar[str | None] = None
+
     @property
-    def bare_is(self) -> str | None:  # type: ignore[override]
+    def bare_is(self) -> str | None:
         return self.bare
 
-    def write(self, key: str, words: Mapping[str, Any]) -> Any:
-        return {key: words[self.bare] if self.bare is not None and list(words) == [self.bare] else dict(words)}
+    def write(self, key: str, keys: Mapping[str, Any]) -> Any:
+        return {key: keys[self.bare] if self.bare is not None and list(keys) == [self.bare] else dict(keys)}
 
 
 @dataclass(frozen=True)
-class SingleValue(_Named):
-    """A single value in the container's YAML: `adaptiveSchema: {…}`. `value_is` names the field that it sets."""
+class SingleValue(_InContainer):
+    """A single value in the container's YAML."""
 
-    section: str
-    value_is: str = field()  # without the default of `Place`
+    # the field that it sets
+    value_is: str
 
-    def write(self, key: str, words: Mapping[str, Any]) -> Any:
-        return words[self.value_is]
+    bare_is: ClassVar[str | None] = None
+    key_is: ClassVar[str | None] = None
+
+    def write(self, key: str, keys: Mapping[str, Any]) -> Any:
+        return keys[self.value_is]
 
 
 @dataclass(frozen=True)
-class ListItem(Place):
-    """An item of an ordered list: `content: [{space: guides, …}]`.
+class ListItem:
+    """An item of an ordered list, which items of other kinds may share."""
 
-    `lists` maps each host kind to the name of its list. `tag` is the item's first key; its value is the resource's key, or, if a field has
-    the tag's name, that field's value (a reference), which is the key too unless `key` says otherwise. `bare` allows `- guides` for `-
-    {<tag>: guides}`. A list with nodes that are `alone` contains only nodes of their kind.
-    """
-
-    tag: str = field()  # without the default of `Place`
-    lists: Mapping[str, str] = field()
+    # the item's first key. Its value is the resource's key, or, if a field has the tag's name, that field's value (a reference), which is
+    # the key too unless `key` says otherwise
+    tag: str
+    # the name of its list in the YAML of each kind that has one
+    lists: Mapping[str, str]
+    # whether `- guides` may be written for `- {<tag>: guides}`
     bare: bool = False
+    # whether a list with nodes of this kind contains nothing else
     alone: bool = False
 
-    in_list = True
+    in_list: ClassVar[bool] = True
+    key_is: ClassVar[str | None] = None
+    value_is: ClassVar[str | None] = None
 
     @property
-    def bare_is(self) -> str | None:  # type: ignore[override]
+    def bare_is(self) -> str | None:
         return self.tag if self.bare else None
 
     @property
@@ -119,5 +141,5 @@ class ListItem(Place):
     def hosts(self, within: str | None) -> Mapping[str, str]:
         return self.lists
 
-    def write(self, key: str, words: Mapping[str, Any]) -> Any:
-        return [{self.tag: words.get(self.tag, key), **words}]
+    def write(self, key: str, keys: Mapping[str, Any]) -> Any:
+        return [{self.tag: keys.get(self.tag, key), **keys}]

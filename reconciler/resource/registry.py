@@ -12,42 +12,38 @@ from typing_extensions import is_typeddict
 
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
-from reconciler.resource.combinations import contradictions_between
-from reconciler.resource.kind import Field, Kind
-from reconciler.resource.words import FieldRole, Sighting
+from reconciler.resource.field import Field, FieldRole
+from reconciler.resource.kind import Kind
+from reconciler.resource.readings import Sighting
 from reconciler.text.suggest import did_you_mean
 
 Outer = TypeVar("Outer")
 
 
-def _contradiction(kind: Kind, wrong: str) -> DeclarationError:
-    return DeclarationError(f"kind {kind.name}: {wrong}", id="RC-kind-contradiction")
-
-
 class Kinds(Mapping[str, Kind]):
-    """The kinds by name, containers before their contents. Raises `DeclarationError` if two declarations contradict each other."""
+    """The kinds by name, containers before their contents. Raises `DeclarationError` if there is no such order.
+
+    `contradictions.combined` also refuses declarations that contradict each other; it asks these methods, which is why it is not done here.
+    """
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
-        found = sorted(kinds, key=lambda kind: kind.name)
+        ordered = sorted(kinds, key=lambda kind: kind.name)
         self._kinds: dict[str, Kind] = {}
-        pending = {kind.name: kind for kind in found}
-        if len(pending) != len(found):
-            twice = next(name for name, count in Counter(kind.name for kind in found).items() if count > 1)
+        pending = {kind.name: kind for kind in ordered}
+        if len(pending) != len(ordered):
+            twice = next(name for name, count in Counter(kind.name for kind in ordered).items() if count > 1)
             raise DeclarationError(f"two kinds have the name {twice}; choose another for one of them", id="RC-kind-contradiction")
         while pending:
             ready = [kind for kind in pending.values() if kind.within is None or kind.within in self._kinds]
             if not ready:
-                names = [kind.name for kind in found]
+                names = [kind.name for kind in ordered]
                 kind = next((kind for kind in pending.values() if kind.within not in names), next(iter(pending.values())))
                 circular = f"its container {kind.within} is within {kind.name} itself"
                 unknown = f"its container {kind.within} does not exist{did_you_mean(kind.within or '', names)}"
-                raise _contradiction(kind, circular if kind.within in names else unknown)
+                reason = circular if kind.within in names else unknown
+                raise DeclarationError(f"kind {kind.name}: {reason}", id="RC-kind-contradiction")
             for kind in ready:
                 self._kinds[kind.name] = pending.pop(kind.name)
-        for kind in self._kinds.values():
-            wrong = next(contradictions_between(self, kind), None)
-            if wrong is not None:
-                raise _contradiction(kind, wrong)
 
     def __eq__(self, other: object) -> bool:
         """Kinds are built once: results computed from them may be cached per object."""
@@ -133,11 +129,11 @@ class Kinds(Mapping[str, Kind]):
 
     def lists(self, name: str) -> dict[str, tuple[Kind, ...]]:
         """The ordered lists in the YAML of a kind: list name to the kinds of its nodes."""
-        found: dict[str, list[Kind]] = {}
+        lists: dict[str, tuple[Kind, ...]] = {}
         for kind in self.values():
             if kind.place.in_list and (section := kind.place.section_in(name)):
-                found.setdefault(section, []).append(kind)
-        return {section: tuple(kinds) for section, kinds in found.items()}
+                lists[section] = (*lists.get(section, ()), kind)
+        return lists
 
     def flags(self, name: str) -> Mapping[str, tuple[tuple[Kind, Field], ...]]:
         """The flags in a kind's YAML by which a parent chooses among its children: flag to the parents' choice fields."""
@@ -146,13 +142,13 @@ class Kinds(Mapping[str, Kind]):
     @cached_property
     def _flags(self) -> Mapping[str, Mapping[str, tuple[tuple[Kind, Field], ...]]]:
         """The flags of every kind."""
-        found: dict[str, dict[str, tuple[tuple[Kind, Field], ...]]] = {}
+        by_kind: dict[str, dict[str, tuple[tuple[Kind, Field], ...]]] = {}
         for kind in self.values():
             for field in kind.fields.values():
                 if field.role is FieldRole.CHOICE and field.to is not None and field.flag is not None:
-                    flags = found.setdefault(field.to, {})
+                    flags = by_kind.setdefault(field.to, {})
                     flags[field.flag] = (*flags.get(field.flag, ()), (kind, field))
-        return found
+        return by_kind
 
     def chooser(self, name: str, flag: str, outer: Iterable[tuple[str, Outer]]) -> tuple[Outer, Field] | None:
         """The parent that a flag of a child makes choose that child, and the choice field: the nearest one whose kind has such a field.

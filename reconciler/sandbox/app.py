@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from email.utils import format_datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reconciler.sandbox import control, pages, snapshot
 from reconciler.sandbox.content import tree
-from reconciler.sandbox.document import document
+from reconciler.sandbox.endpoints import Endpoint
 from reconciler.sandbox.faults.control import router as faults
 from reconciler.sandbox.faults.inject import Faults
+from reconciler.sandbox.faults.rules import VERSION
 from reconciler.sandbox.recent import note
-from reconciler.sandbox.repeats import said_once
 from reconciler.sandbox.routes import (
     adaptive_schema,
     agent_instructions,
@@ -83,30 +84,34 @@ GROUPS = (
 )
 
 
+class Sandbox(Starlette):
+    """The service over one file."""
+
+    def __init__(self, service: Service, endpoints: tuple[Endpoint, ...]) -> None:
+        self.table = Table(endpoints)
+        super().__init__(routes=[self.table], exception_handlers={Fault: _fault, HTTPException: _http, Exception: _broken})
+        self.state.service = service
+        self.add_middleware(Faults, service=service, endpoints=[endpoint for endpoint in endpoints if endpoint.include_in_schema])
+        self.add_middleware(Front, service=service)
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document of the service."""
+        return self.table.framework.openapi()
+
+
 def create_app(
     db: Path, *, control_token: str | None = None, base: str = "http://127.0.0.1", new_id: Callable[[str], str] | None = None
-) -> FastAPI:
+) -> Sandbox:
     """The service over one file. `control_token` opens the control endpoints and acts as the first admin. Raises `NotASandbox`."""
-    store = Store(db, new_id=new_id)
-    app = FastAPI(title="Documentation service (sandbox)", version="1", openapi_url="/openapi.json", docs_url=None, redoc_url=None)
-    app.state.service = Service(store, control_token, base)
-    app.router.routes.extend(_endpoints())
-    _refusals(app)
-    app.openapi = lambda: document(app)  # type: ignore[method-assign]  # as FastAPI's own documentation says to
-    app.add_middleware(Faults, service=app.state.service, routers=[group.router for group in GROUPS])
-    app.add_middleware(Front, service=app.state.service)
-    return app
+    return Sandbox(Service(Store(db, new_id=new_id), control_token, base), _endpoints())
 
 
 @cache
-def _endpoints() -> tuple[BaseRoute, ...]:
-    """The routes of all applications of this process: FastAPI examines an endpoint's parameters once, not once an application."""
-    router = APIRouter()
-    for group in GROUPS:
-        router.include_router(group.router, prefix="/v1", dependencies=[Depends(said_once)])
-    for other in (control.router, faults, snapshot.router, pages.router):
-        router.include_router(other)
-    return (Table("/v1", [group.router for group in GROUPS], [Depends(said_once)]), *router.routes)
+def _endpoints() -> tuple[Endpoint, ...]:
+    """The endpoints of all applications of this process: FastAPI examines the parameters of one once, not once an application."""
+    of_the_service = [replace(endpoint, path=f"{VERSION}{endpoint.path}") for group in GROUPS for endpoint in group.router.endpoints]
+    others = [endpoint for router in (control.router, faults, snapshot.router, *pages.ROUTERS) for endpoint in router.endpoints]
+    return (*of_the_service, *others)
 
 
 class Front:
@@ -152,29 +157,19 @@ def _error(status: int, message: str, headers: Mapping[str, str] | None = None) 
     return JSONResponse({"error": {"code": status, "message": message}}, status, dict(headers or {}))
 
 
-def _refusals(app: FastAPI) -> None:
-    """Every refusal has one shape."""
+# Every refusal has one shape.
 
-    @app.exception_handler(Fault)
-    async def fault(request: Request, error: Fault) -> Response:
-        return _error(error.status, error.message)
 
-    @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> Response:
-        return _error(error.status_code, f"{request.method} {request.url.path}: {error.detail}", error.headers)
+async def _fault(request: Request, error: Exception) -> Response:
+    return _error(error.status, error.message) if isinstance(error, Fault) else await _broken(request, error)
 
-    @app.exception_handler(Exception)
-    async def broken(request: Request, error: Exception) -> Response:
-        service: Service = request.app.state.service
-        return _error(500, f"{request.method} {request.url.path}: {type(error).__name__}", {"Date": _date(service).decode()})
 
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
-        parts = []
-        for problem in error.errors()[:5]:
-            if problem["type"] == "json_invalid":
-                parts.append("body: not JSON")
-                continue
-            place = ".".join(str(part) for part in problem["loc"][1:])
-            parts.append(f"{place or 'body'}: {problem['msg'].removeprefix('Value error, ')}")
-        return _error(400, "; ".join(parts))
+async def _http(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        return await _broken(request, error)
+    return _error(error.status_code, f"{request.method} {request.url.path}: {error.detail}", error.headers)
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    service: Service = request.app.state.service
+    return _error(500, f"{request.method} {request.url.path}: {type(error).__name__}", {"Date": _date(service).decode()})

@@ -11,7 +11,8 @@ DEPTH = 20  # levels of an object that is kept as it came
 
 
 class Body(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    # a body is built when its endpoint is first asked: most processes meet few of the 60, and building all takes as long as their requests
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     def given(self) -> dict[str, Any]:
         """The fields that were in the body, null included."""

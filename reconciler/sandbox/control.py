@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
-
-from fastapi import APIRouter, Depends, Query, Request
+from typing import Annotated, Any
 
 from reconciler.sandbox.bodies import ClockSet
+from reconciler.sandbox.endpoints import Needs, Query, Request, Router
 from reconciler.sandbox.service import Fault, Service
 from reconciler.sandbox.sites.audience import audience
 
-router = APIRouter(prefix="/_sandbox", include_in_schema=False)
+router = Router(prefix="/_sandbox", include_in_schema=False)
 
 
 async def service(request: Request) -> Service:
@@ -22,7 +21,7 @@ async def service(request: Request) -> Service:
     return running
 
 
-Controlled = Depends(service)
+Controlled: Any = Needs(service)
 
 
 def _sane(field: str, moment: datetime) -> datetime:
@@ -40,13 +39,13 @@ async def identity(running: Service = Controlled) -> Any:
 @router.get("/readers")
 async def readers(
     organization: str | None = None,
-    condition: list[str] = Query(default=[]),
+    condition: Annotated[list[str] | None, Query()] = None,
     running: Service = Controlled,
 ) -> Any:
     """Who can read every object. `condition`: ask about visitors for whom it is true too, beside the conditions on the way to an object."""
     if organization is not None and running.store.find("organization", organization) is None:
         raise Fault(400, f"organization: unknown organization {organization}")
-    return {"items": audience(running.store, organization, [frozenset([claim]) for claim in condition])}
+    return {"items": audience(running.store, organization, [frozenset([claim]) for claim in condition or ()])}
 
 
 @router.get("/clock")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Query, Request
-
+from reconciler.sandbox.endpoints import Needs, Query, Request
 from reconciler.sandbox.store import Object, Store
 
 T = TypeVar("T")
@@ -117,7 +116,7 @@ async def caller(request: Request) -> Caller:
     return calling
 
 
-Calling = Depends(caller)
+Calling: Any = Needs(caller)
 
 
 @dataclass(frozen=True)
@@ -128,11 +127,11 @@ class Paging:
     limit: int
 
 
-async def paging(page: str | None = Query(None), limit: int = Query(PAGE, ge=1, le=PAGE_MAX)) -> Paging:
+async def paging(page: str | None = None, limit: Annotated[int, Query(ge=1, le=PAGE_MAX)] = PAGE) -> Paging:
     return Paging(page, limit)
 
 
-Paged = Depends(paging)
+Paged: Any = Needs(paging)
 
 
 def listing(items: Sequence[T], paging: Paging, show: Any = None) -> dict[str, Any]:

@@ -6,15 +6,15 @@ import json
 import sqlite3
 from typing import Any, Final
 
-from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr
 
 from reconciler.sandbox.control import Controlled
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.seed import SeedError, plant
 from reconciler.sandbox.service import Fault, Service
 from reconciler.sandbox.store import Store
 
-router = APIRouter(prefix="/_sandbox", include_in_schema=False)
+router = Router(prefix="/_sandbox", include_in_schema=False)
 
 OBJECT: Final = ("kind", "id", "organization", "container", "position", "data")
 TOKEN: Final = ("token", "member", "organization", "access")

@@ -1,52 +1,45 @@
 """A table of the endpoints: finds the one that a path means at once, and answers plain readings without FastAPI's machinery.
 
-In: the routes, as FastAPI knows them. Whatever is unusual about a request (no endpoint, another method, a body, a parameter beside a
+In: the endpoints as they are declared. Whatever is unusual about a request (no endpoint, another method, a body, a parameter beside a
 page and its limit) is left to FastAPI, so each refusal is written in one place.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
-from fastapi import APIRouter
-from fastapi.params import Depends, Param
-from fastapi.routing import APIRoute
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
+from reconciler.sandbox.endpoints import Endpoint, Needs
 from reconciler.sandbox.service import PAGE, PAGE_MAX, Calling, Paged, Paging
+
+if TYPE_CHECKING:
+    from reconciler.sandbox.framework import Framework
 
 ENDPOINT: Final = "sandbox.endpoint"
 
 
-class _Endpoint:
-    """One endpoint under its whole path. What FastAPI or this module has to know of it is computed at its first request."""
+class _Known:
+    """One endpoint. What this module has to know of it is computed at its first request."""
 
-    def __init__(self, prefix: str, declared: APIRoute, dependencies: Sequence[Depends]) -> None:
-        self.path, self.call = f"{prefix}{declared.path}", declared.endpoint
-        self._declared, self._dependencies = declared, dependencies
-        self._names = [segment[1:-1] if segment.startswith("{") else None for segment in self.path.split("/")]
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self._names = [segment[1:-1] if segment.startswith("{") else None for segment in endpoint.path.split("/")]
 
     def parameters(self, segments: Sequence[str]) -> dict[str, str]:
         return {name: segment for name, segment in zip(self._names, segments, strict=True) if name}
 
     @cached_property
     def reading(self) -> Reading | None:
-        return Reading.of(self._declared, {name for name in self._names if name})
-
-    @cached_property
-    def route(self) -> APIRoute:
-        declared = self._declared
-        return APIRoute(
-            self.path, self.call, methods=declared.methods, status_code=declared.status_code, response_model=None,
-            dependencies=[*declared.dependencies, *self._dependencies],
-        )  # fmt: skip
+        return Reading.of(self.endpoint, {name for name in self._names if name})
 
 
 @dataclass
@@ -55,7 +48,7 @@ class _Level:
 
     words: dict[str, _Level] = field(default_factory=dict)
     any: _Level | None = None
-    ends: dict[str, _Endpoint] = field(default_factory=dict)
+    ends: dict[str, _Known] = field(default_factory=dict)
 
     def below(self, segment: str) -> _Level:
         if not segment.startswith("{"):
@@ -65,37 +58,44 @@ class _Level:
 
 
 class Table(BaseRoute):
-    """All endpoints of some routers as one route. The routers are behind it in the application's list, for what it does not find."""
+    """All endpoints of an application as one route."""
 
-    def __init__(self, prefix: str, routers: Iterable[APIRouter], dependencies: Sequence[Depends]) -> None:
-        self._top = _Level()
-        for route in (route for router in routers for route in router.routes if isinstance(route, APIRoute)):
-            endpoint, level = _Endpoint(prefix, route, dependencies), self._top
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self._top, self.endpoints = _Level(), endpoints
+        for endpoint in endpoints:
+            level = self._top
             for segment in endpoint.path.split("/"):
                 level = level.below(segment)
-            for method in route.methods or ():
-                level.ends.setdefault(method, endpoint)
+            level.ends.setdefault(endpoint.method, _Known(endpoint))
+
+    @cached_property
+    def framework(self) -> Framework:
+        """What answers every other request."""
+        from reconciler.sandbox.framework import Framework  # FastAPI is an extra, and its import is the longest part of a start
+
+        return Framework(self.endpoints)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if scope["type"] != "http":
             return Match.NONE, {}
         segments = scope["path"].split("/")
         level = _end(self._top, segments, 0)
-        endpoint = level.ends.get(scope["method"]) if level else None
-        if endpoint is None:
-            return Match.NONE, {}
-        return Match.FULL, {"endpoint": endpoint.call, "path_params": endpoint.parameters(segments), ENDPOINT: endpoint}
+        known = level.ends.get(scope["method"]) if level else None
+        if known is None:
+            return Match.FULL, {ENDPOINT: None}
+        return Match.FULL, {"endpoint": known.endpoint.call, "path_params": known.parameters(segments), ENDPOINT: known}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint: _Endpoint = scope[ENDPOINT]
-        reading = endpoint.reading
+        known: _Known | None = scope[ENDPOINT]
+        reading = known.reading if known else None
         arguments = reading.arguments(scope) if reading else None
-        if reading is None or arguments is None:
-            scope["route"] = endpoint.route
-            await endpoint.route.handle(scope, receive, send)
+        if known is None or reading is None or arguments is None:
+            await self.framework.answer(known.endpoint if known else None, scope, receive, send)
             return
-        answer = await endpoint.call(**arguments)
-        response = answer if isinstance(answer, Response) else JSONResponse(answer, reading.status)
+        for name, call in reading.needs.items():
+            arguments[name] = await call(Request(scope))
+        answer = await known.endpoint.call(**arguments)
+        response = answer if isinstance(answer, Response) else JSONResponse(answer, known.endpoint.status_code)
         await response(scope, receive, send)
 
 
@@ -113,35 +113,34 @@ def _end(level: _Level, segments: Sequence[str], depth: int) -> _Level | None:
 
 @dataclass(frozen=True)
 class Reading:
-    """An endpoint that answers GET with what its path, its caller and a page say."""
+    """An endpoint that answers GET with what its path, its caller and a page say. `needs`: what else is computed from the request alone."""
 
-    status: int
     caller: str | None
     paging: str | None
-    defaults: Mapping[str, Any]
+    needs: Mapping[str, Callable[[Request], Any]]
 
     @classmethod
-    def of(cls, route: APIRoute, segments: Collection[str]) -> Reading | None:
+    def of(cls, endpoint: Endpoint, segments: Collection[str]) -> Reading | None:
         """None where FastAPI has to look at the request."""
-        if route.methods != {"GET"}:
+        if endpoint.method != "GET":
             return None
         named: dict[Any, str] = {}
-        defaults = {}
-        for parameter in inspect.signature(route.endpoint, eval_str=True).parameters.values():
+        needs = {}
+        for parameter in inspect.signature(endpoint.call, eval_str=True).parameters.values():
             if parameter.default in (Calling, Paged):
                 named[parameter.default] = parameter.name
+            elif isinstance(parameter.default, Needs) and _asks_the_request(parameter.default.call):
+                needs[parameter.name] = parameter.default.call
             elif parameter.name in segments:
                 if parameter.annotation is not str:
                     return None
-            elif isinstance(parameter.default, Param) and not parameter.default.is_required():
-                defaults[parameter.name] = parameter.default.default
-            elif parameter.default is parameter.empty or isinstance(parameter.default, Depends | Param):
+            elif parameter.default is parameter.empty or isinstance(parameter.default, Needs):
                 return None
-        return cls(route.status_code or 200, named.get(Calling), named.get(Paged), defaults)
+        return cls(named.get(Calling), named.get(Paged), needs)
 
     def arguments(self, scope: Scope) -> dict[str, Any] | None:
         """What the endpoint is called with; None where the query says more than a page, or says that in an unusual way."""
-        arguments = {**self.defaults, **scope["path_params"]}
+        arguments = dict(scope["path_params"])
         if self.caller:
             arguments[self.caller] = scope["caller"]
         query = scope["query_string"]
@@ -155,3 +154,8 @@ class Reading:
         if self.paging:
             arguments[self.paging] = Paging(asked.get("page"), int(limit))
         return arguments
+
+
+def _asks_the_request(call: Callable[..., Any]) -> bool:
+    """Whether the request is all that a function is called with."""
+    return [parameter.annotation for parameter in inspect.signature(call, eval_str=True).parameters.values()] == [Request]

@@ -49,14 +49,14 @@ def pages() -> Mapping[str, CausePage]:
 def read(area: str, text: str) -> list[CausePage]:
     """The pages of one file. Raises `ValueError` if a heading is not followed by the four parts of a page."""
     parts = _HEADING.split(text)[1:]
-    made = []
+    causes = []
     for id, body in zip(parts[::2], parts[1::2], strict=True):
         form = _FORM.fullmatch(body.rstrip("\n") + "\n")
         if form is None:
             raise ValueError(f"{area}.md: {id} is not a summary, an example, a reason and what to do")
-        said = {name: _plain(value) if name != "example" else value for name, value in form.groupdict().items()}
-        made.append(CausePage(id, area, **said, markdown=body.strip()))
-    return made
+        sections = {name: _plain(value) if name != "example" else value for name, value in form.groupdict().items()}
+        causes.append(CausePage(id, area, **sections, markdown=body.strip()))
+    return causes
 
 
 def _plain(text: str) -> str:

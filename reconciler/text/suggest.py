@@ -35,8 +35,8 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
 
 def one_of(options: Iterable[str]) -> str:
     """`one of a, b, c`, cut short where there are many."""
-    words = list(options)
-    return "one of " + ", ".join(words[:SHOWN_MAX]) + (", …" if len(words) > SHOWN_MAX else "")
+    names = list(options)
+    return "one of " + ", ".join(names[:SHOWN_MAX]) + (", …" if len(names) > SHOWN_MAX else "")
 
 
 def a(noun: str) -> str:

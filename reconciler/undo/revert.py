@@ -2,7 +2,7 @@
 
 In: what the run did, the state, and what exists now. Out: an `Inverse`. What somebody changed since is not changed, and is reported.
 
-The premise: undo is no list of reversed requests. The organization has changed since, and a request that was right then could overwrite
+The premise: undo is not a list of reversed requests. The organization has changed since, and a request that was right then could overwrite
 what somebody did yesterday. So undo describes an organization, like everything else, and the one planner finds the requests:
 
     journal of the run          what exists now              Desired of the undo                 the planner

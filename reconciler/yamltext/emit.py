@@ -46,22 +46,22 @@ class EmittedList:
     lines: list[EmittedEntry] = field(default_factory=list)
 
 
-def document(words: EmittedMap, *, head: Sequence[str] = ()) -> str:
+def document(content: EmittedMap, *, head: Sequence[str] = ()) -> str:
     """The text of a file; `head` are comments at its beginning. A blank line precedes each top-level key that takes several lines."""
-    parts = [f"# {comment(one)}" for one in head]
+    parts = [f"# {comment(text)}" for text in head]
     before = bool(head)
-    for line in words.lines:
-        made = list(entry(line, 0))
-        if parts and (len(made) > 1 or before):
+    for line in content.lines:
+        lines = list(entry(line, 0))
+        if parts and (len(lines) > 1 or before):
             parts.append("")
-        before = len(made) > 1
-        parts += made
+        before = len(lines) > 1
+        parts += lines
     return "\n".join(parts) + "\n"
 
 
 def comment(text: str) -> str:
     """A text for a comment: one line, without invisible characters."""
-    return "".join(one if _shows(one) else named(one) for one in text)
+    return "".join(character if _shows(character) else named(character) for character in text)
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def comment(text: str) -> str:
 def entry(line: EmittedEntry, indent: int) -> Iterator[str]:
     """The lines of a key with its value."""
     margin = " " * indent
-    yield from (f"{margin}# {comment(one)}" for one in line.comments)
+    yield from (f"{margin}# {comment(text)}" for text in line.comments)
     head = f"{margin}{scalar(line.key or '')}:"
     short = flow(line.value)
     if short is not None and len(head) + 1 + len(short) <= WIDTH:
@@ -97,16 +97,16 @@ def block(value: Any, indent: int) -> Iterator[str]:
 
 def item(line: EmittedEntry, indent: int) -> Iterator[str]:
     margin = " " * indent
-    yield from (f"{margin}# {comment(one)}" for one in line.comments)
+    yield from (f"{margin}# {comment(text)}" for text in line.comments)
     short = flow(line.value)
     if short is not None and indent + STEP + len(short) <= WIDTH:
         yield f"{margin}- {short}"
     elif isinstance(line.value, str):
         yield from _text(f"{margin}-", line.value, indent)
     else:
-        made = list(block(line.value, indent + STEP))
-        yield f"{margin}- {made[0][indent + STEP :]}"
-        yield from made[1:]
+        lines = list(block(line.value, indent + STEP))
+        yield f"{margin}- {lines[0][indent + STEP :]}"
+        yield from lines[1:]
 
 
 def _text(head: str, value: str, indent: int) -> Iterator[str]:
@@ -139,7 +139,7 @@ def flow(value: Any) -> str | None:
             return None if any(part is None for _, part in parts) else "{" + ", ".join(f"{key}: {part}" for key, part in parts) + "}"
         case list() | tuple():
             items = [flow(part) for part in value]
-            return None if None in items else "[" + ", ".join(one for one in items if one is not None) + "]"
+            return None if None in items else "[" + ", ".join(item for item in items if item is not None) + "]"
         case str() if "\n" in value:
             return None
         case _:
@@ -172,7 +172,7 @@ def scalar(value: Any) -> str:
     text = escaped(value)
     if _is_plain(text):
         return text
-    return '"' + "".join(_SHORT.get(one) or (one if _shows(one) else named(one)) for one in text) + '"'
+    return '"' + "".join(_SHORT.get(character) or (character if _shows(character) else named(character)) for character in text) + '"'
 
 
 def escaped(text: str) -> str:

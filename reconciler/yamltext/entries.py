@@ -33,6 +33,7 @@ class Edits:
     def done(self) -> str:
         """The new text."""
         text = self.text
+        # From the end: an edit moves only what is behind it.
         for start, stop, new in sorted(self._edits, reverse=True):
             text = text[:start] + new + text[stop:]
         return text
@@ -52,11 +53,12 @@ class Edits:
     def drop(self, holder: Node, child: Child, *, comment: bool = False) -> None:
         """Remove an entry of a map. `comment`: keep its trailing comment, on a line of its own where it shared the line with the entry."""
         self._free(child.value)
-        at = next(at for at, one in enumerate(holder.children) if one is child)
+        at = next(at for at, other in enumerate(holder.children) if other is child)
         stop = ends(self.text, child.value)
         line = self.text.rfind("\n", 0, child.start)
         if holder.flow and at:
             self._edit(ends(self.text, holder.children[at - 1].value), stop, "")
+        # The first entry of an item shares its line with the dash: "- space: guides". The dash has to stay.
         elif at == 0 and len(holder.children) > 1 and (holder.flow or self.text[line + 1 : child.start].strip() or line < 0):
             following = holder.children[1]
             if any(following.lead) or (comment and "#" in self.text[stop : following.start]):
@@ -77,6 +79,7 @@ class Edits:
         if node.shape == "alias":
             self._edit(node.start, node.end, closed(value))
             return
+        # A change of the anchored value would change every alias of it, in places that nobody asked about.
         if node.anchor is not None:
             raise Untouchable.at(f"&{node.anchor} is repeated elsewhere", self.text, node.start)
         if self._inside(node, value):
@@ -102,6 +105,7 @@ class Edits:
 
     def _map(self, node: Node, value: Mapping[str, Any]) -> None:
         known = {child.key.text: child for child in node.children if child.key is not None}
+        # On one line there is nothing to keep but the parts themselves, and the commas are easier to write than to repair.
         if node.flow and set(known) != set(value):
             parts = [
                 f"{closed(name)}: {self._as_it_is(known[name].value, part) if name in known else closed(part)}"
@@ -112,27 +116,29 @@ class Edits:
         for name, child in known.items():
             if name not in value:
                 self.drop(node, child)
-            elif _said(child.value) != self._says(value[name]):
+            elif _data_of(child.value) != self._data_when_written(value[name]):
                 self.replace(node, child, value[name])
         last = next(child for child in reversed(node.children) if child.key is not None and child.key.text in value)
         at = end(self.text, last)
-        made = [f"{_entry(name, part, last.column)}\n" for name, part in value.items() if name not in known]
-        if made:
-            self._lines(at, at, made)
+        added = [f"{_entry(name, part, last.column)}\n" for name, part in value.items() if name not in known]
+        if added:
+            self._lines(at, at, added)
 
     def _list(self, node: Node, value: list[Any] | tuple[Any, ...]) -> bool:
-        old = [_said(child.value) for child in node.children]
+        old = [_data_of(child.value) for child in node.children]
+        # In the order that they have: a set that the service returns in another order must not turn the list around.
         if isinstance(value, Loose):
             at = {text: place for place, text in reversed(list(enumerate(old)))}
-            value = sorted(value, key=lambda part: at.get(self._says(part), len(old)))
-        steps = SequenceMatcher(a=old, b=[self._says(part) for part in value], autojunk=False).get_opcodes()
+            value = sorted(value, key=lambda part: at.get(self._data_when_written(part), len(old)))
+        # Which items stayed is not known, only what they say now; the longest common sequence keeps most comments.
+        steps = SequenceMatcher(a=old, b=[self._data_when_written(part) for part in value], autojunk=False).get_opcodes()
         kept = any(step[0] == "equal" or self._paired(node, value, *step) for step in steps)
         if not kept:
             return False
         if node.flow:
             known = dict(zip(old, node.children, strict=True))
-            texts = [(self._says(part), part) for part in value]
-            parts = [self._as_it_is(known[one].value, part) if one in known else closed(part) for one, part in texts]
+            texts = [(self._data_when_written(part), part) for part in value]
+            parts = [self._as_it_is(known[key].value, part) if key in known else closed(part) for key, part in texts]
             self._anew(node, f"[{', '.join(parts)}]")
             return True
         for word, i, i_end, j, j_end in steps:
@@ -159,28 +165,28 @@ class Edits:
             and all(
                 child.value.shape == "map"
                 and isinstance(part, Mapping)
-                and any(one.key is not None and one.key.text in part for one in child.value.children)
+                and any(inner.key is not None and inner.key.text in part for inner in child.value.children)
                 for child, part in pairs
             )
         )
 
     def _as_it_is(self, node: Node, value: Any) -> str:
-        same = _said(node) == self._says(value)
+        same = _data_of(node) == self._data_when_written(value)
         return self.text[node.start : ends(self.text, node)] if same else closed(value)
 
-    def _anew(self, node: Node, made: str) -> None:
+    def _anew(self, node: Node, text: str) -> None:
         """Rewrite a flow map or list."""
         if node.commented:
             raise Untouchable.at("its braces contain comments", self.text, node.start)
         self._free(node)
-        self._edit(node.start, ends(self.text, node), made)
+        self._edit(node.start, ends(self.text, node), text)
 
-    def _says(self, value: Any) -> str:
-        return _said(parse(f"x: {closed(value)}\n").root.children[0].value)
+    def _data_when_written(self, value: Any) -> str:
+        return _data_of(parse(f"x: {closed(value)}\n").root.children[0].value)
 
     def _free(self, node: Node) -> None:
         """Raise `Untouchable` where an alias may repeat something in it."""
-        inner = next((one for one in _below(node) if one.anchor is not None), None)
+        inner = next((inner_node for inner_node in _below(node) if inner_node.anchor is not None), None)
         if inner is not None:
             raise Untouchable.at(f"&{inner.anchor} in it may be repeated elsewhere", self.text, inner.start)
 
@@ -202,9 +208,9 @@ def _entry(name: str, value: Any, indent: int) -> str:
     return "\n".join(block({name: value}, indent))
 
 
-def _said(node: Node) -> str:
+def _data_of(node: Node) -> str:
     return repr(data(node, (), {}))
 
 
 def _below(node: Node) -> list[Node]:
-    return [node, *(one for child in node.children for one in _below(child.value))]
+    return [node, *(inner for child in node.children for inner in _below(child.value))]

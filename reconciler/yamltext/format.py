@@ -28,10 +28,10 @@ def layout(text: str, shape: ValueShape) -> str:
     safely."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     before = parse(plain)
-    for each in (shape, ANY):  # an alias must not come before its anchor: then the keys keep their order
-        made = TreeWriter(before).text(each)
-        if same(before, made):
-            return made
+    for attempt in (shape, ANY):  # an alias must not come before its anchor: then the keys keep their order
+        formatted = TreeWriter(before).text(attempt)
+        if same(before, formatted):
+            return formatted
     raise ReconcilerError("this file cannot be formatted without changing its meaning", id="RC-not-formattable")
 
 
@@ -59,14 +59,14 @@ class TreeWriter:
         before: list[str] | None = None
         open_end = False
         for child in children:
-            made = self.child(child, indent, shape)
+            formatted = self.child(child, indent, shape)
             lead = [f"{' ' * indent}{line}" if line else "" for line in calm(child.lead)]
             if before is None or open_end:
                 lead = _stripped(lead)
-            elif top and (len(before) > 1 or len(made) > 1) and lead[:1] != [""]:
+            elif top and (len(before) > 1 or len(formatted) > 1) and lead[:1] != [""]:
                 lead = ["", *lead]
-            lines += [*lead, *made]
-            before, open_end = made, keeps(child.value)
+            lines += [*lead, *formatted]
+            before, open_end = formatted, keeps(child.value)
         tail = [f"{' ' * indent}{line}" if line else "" for line in calm(node.tail)]
         return lines + (_stripped(tail) if open_end else tail)
 
@@ -134,11 +134,11 @@ class TreeWriter:
             return None
         for child in _sorted(node, shape):
             inner = shape.below(child.key.text if child.key is not None else None, _keys(child.value))
-            made = self._flow(child.value, inner)
-            if made is None:
+            formatted = self._flow(child.value, inner)
+            if formatted is None:
                 return None
             anchor = f"&{child.value.anchor} " if child.value.anchor is not None else ""
-            parts.append(f"{_scalar(child.key, flow=True)}: {anchor}{made}" if child.key is not None else f"{anchor}{made}")
+            parts.append(f"{_scalar(child.key, flow=True)}: {anchor}{formatted}" if child.key is not None else f"{anchor}{formatted}")
         return "{" + ", ".join(parts) + "}" if node.shape == "map" else "[" + ", ".join(parts) + "]"
 
 
@@ -183,10 +183,10 @@ def _stripped(lines: list[str]) -> list[str]:
 # -- the same before and after --------------------------------------------------------------------------------------------------------
 
 
-def same(before: Tree, made: str) -> bool:
+def same(before: Tree, formatted: str) -> bool:
     """Whether a text has the same data and comments as a tree."""
     try:
-        after = parse(made)
+        after = parse(formatted)
     except Exception:  # any error of the parser means that it is not the same
         return False
     return before.comments == after.comments and data(before.root, (), {}) == data(after.root, (), {})
@@ -201,8 +201,8 @@ def data(node: Node, path: tuple[Any, ...], anchors: dict[str, tuple[Any, ...]])
     if node.shape == "scalar":
         typed = node.plain and (not _PLAIN.fullmatch(node.text) or node.text.lower() in _TYPED)
         return node.anchor, node.text, typed
-    found = {}
+    values = {}
     for at, child in enumerate(node.children):
         name = (child.key.shape, child.key.text) if child.key is not None else at
-        found[name] = data(child.value, (*path, name), anchors)
-    return node.anchor, node.shape, found
+        values[name] = data(child.value, (*path, name), anchors)
+    return node.anchor, node.shape, values

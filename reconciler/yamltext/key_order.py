@@ -32,7 +32,7 @@ class ValueShape:
         if key is not None and key in self.inside:
             return self.inside[key]
         if key is None:
-            return next((self.tags[one] for one in keys if one in self.tags), ANY)
+            return next((self.tags[tag] for tag in keys if tag in self.tags), ANY)
         return self.each or ANY
 
     def rank(self, key: str) -> int:
@@ -74,8 +74,8 @@ def document(kinds: Kinds, top: Sequence[str]) -> ValueShape:
     tags = {str(kind.place.tag): shapes[name] for name, kind in kinds.items() if kind.place.in_list}  # of a file that is a list of nodes
     nested = {
         section: ValueShape(tags=tags) if shape.tags else shape
-        for one in shapes.values()
-        for section, shape in one.inside.items()
+        for kind_shape in shapes.values()
+        for section, shape in kind_shape.inside.items()
         if shape is not ANY
     }
     return ValueShape(ranks, {**nested, **inside}, tags=tags)
@@ -87,9 +87,9 @@ def _fill(shape: ValueShape, kinds: Kinds, kind: Kind, shapes: Mapping[str, Valu
     values = [declared_field.name for declared_field in fields if not declared_field.key and declared_field.role is not FieldRole.SEED]
     seeds = [declared_field.name for declared_field in fields if declared_field.role is FieldRole.SEED]
     tag = [kind.place.tag] if kind.place.tag is not None else []
-    words = dict.fromkeys([FOR_EACH, "key", *tag, "id", *identity, *values, *seeds, *kinds.flags(kind.name), *RESERVED])
-    shape.ranks = {word: at for at, word in enumerate(words)}
-    sections = {section: ValueShape(each=shapes[one.name]) for section, one in kinds.sections(kind.name).items()}
+    names = dict.fromkeys([FOR_EACH, "key", *tag, "id", *identity, *values, *seeds, *kinds.flags(kind.name), *RESERVED])
+    shape.ranks = {word: at for at, word in enumerate(names)}
+    sections = {section: ValueShape(each=shapes[inner.name]) for section, inner in kinds.sections(kind.name).items()}
     lists = {
         section: ValueShape(tags={str(member.place.tag): shapes[member.name] for member in members})
         for section, members in kinds.lists(kind.name).items()

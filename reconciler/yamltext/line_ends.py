@@ -28,12 +28,12 @@ def as_before(edited: str, before: str) -> str:
     if len(ends) < 2:
         return settled(edited, before)
     lines, usual = edited.split("\n"), _usual(ends)
-    made = [usual] * (len(lines) - 1)
+    line_ends = [usual] * (len(lines) - 1)
     for start, at, size in SequenceMatcher(None, plain(before).split("\n"), lines).get_matching_blocks():
         for number in range(size):
-            if at + number < len(made) and start + number < len(breaks):
-                made[at + number] = breaks[start + number]
-    return _mark(before) + "".join(line + end for line, end in zip(lines, [*made, ""], strict=True))
+            if at + number < len(line_ends) and start + number < len(breaks):
+                line_ends[at + number] = breaks[start + number]
+    return _mark(before) + "".join(line + end for line, end in zip(lines, [*line_ends, ""], strict=True))
 
 
 def settled(edited: str, before: str) -> str:

@@ -55,8 +55,8 @@ class Moving:
         """Whether a resource's lines are within those of a node."""
         file = self.file(other)
         marks = self.files[file].marks
-        _, found = node(parse(self.files[file].text).root, marks[other])
-        return name in marks and found.start <= marks[name] < found.end
+        _, inner = node(parse(self.files[file].text).root, marks[other])
+        return name in marks and inner.start <= marks[name] < inner.end
 
     def move(self, name: Hashable, host: Host, *, behind: Hashable | None) -> None:
         """Move a node from its list into another, after a member, or first."""
@@ -156,20 +156,20 @@ class Moving:
         if other is not None and "" not in other.lead:
             tracked.insert(begin(tracked.text, other), "\n")
 
-    def _fill(self, piece: Piece, tracked: MarkedText, host: Host, body: Node, found: Child) -> None:
+    def _fill(self, piece: Piece, tracked: MarkedText, host: Host, body: Node, child: Child) -> None:
         """Insert into an empty list."""
-        value, text = found.value, tracked.text
+        value, text = child.value, tracked.text
         if value.shape != "list" or value.children or value.commented:
-            raise Untouchable.at(f"{host.section} contains entries that are defined elsewhere", text, found.start)
-        if body.flow and not self._fits(piece, tracked, found.start):
+            raise Untouchable.at(f"{host.section} contains entries that are defined elsewhere", text, child.start)
+        if body.flow and not self._fits(piece, tracked, child.start):
             expand(tracked, lambda root: self._host(root, tracked, host))
             self.put(piece, host, None)
         elif body.flow:
             tracked.paste(text.index("[", value.start) + 1, piece.text)
         else:
-            after = head(text, found)
+            after = head(text, child)
             tracked.insert(after, "", over=value.end - after)
-            _paste(tracked, piece, next_line(tracked.text, after), found.column + STEP)
+            _paste(tracked, piece, next_line(tracked.text, after), child.column + STEP)
 
     def _new(self, piece: Piece, tracked: MarkedText, host: Host, body: Node) -> None:
         """Insert into a list that is not written yet."""

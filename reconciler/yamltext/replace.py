@@ -139,5 +139,5 @@ class _Edit:
         first = self.place.bare or self.place.tag or ""
         head = closed(values[first]) if first in values else self._span(None)
         rest = [f"{closed(name)}: {closed(value)}" for name, value in values.items() if name != first and value is not DROP]
-        made = f"{{{', '.join([f'{first}: {head}', *rest])}}}" if rest or (first == self.place.tag and first in values) else head
-        return self.text[: self.node.start] + made + self.text[ends(self.text, self.node) :]
+        text = f"{{{', '.join([f'{first}: {head}', *rest])}}}" if rest or (first == self.place.tag and first in values) else head
+        return self.text[: self.node.start] + text + self.text[ends(self.text, self.node) :]

@@ -100,6 +100,7 @@ def begin(text: str, child: Child) -> int:
     while start:
         line = text.rfind("\n", 0, start - 1) + 1
         above = text[line:start].lstrip(" ")
+        # A comment that is indented deeper belongs to the end of what is above it.
         if not above.startswith("#") or start - line - len(above) > child.column:
             break
         start = line
@@ -116,6 +117,7 @@ def end(text: str, child: Child) -> int:
     while at < len(text):
         line = text[at : next_line(text, at)]
         plain = line.lstrip(" ")
+        # The same from the other side: a deeper comment below is the last line of this item.
         if plain.startswith("#") and len(line) - len(plain) > child.column:
             stop = at + len(line)
         elif plain.strip():
@@ -151,8 +153,9 @@ def expand(tracked: MarkedText, find: Callable[[Node], tuple[tuple[TrailStep, ..
     lines = TreeWriter(tree).child(child, child.column, ANY)
     above = [" " * child.column + line for line in child.lead if line]
     prefix = text[first : child.start].strip(" ")
-    made = "\n".join([*above, *lines])
-    new = text[:first] + made + text[last:]
+    expanded = "\n".join([*above, *lines])
+    new = text[:first] + expanded + text[last:]
+    # Proved, not believed: whatever the writer did, the data must be the same.
     if prefix or not same(parse(text), new):
         raise Untouchable.at("it is inside braces that cannot be expanded", text, node.start)
     places = dict(zip((leaf.start for leaf in leaves(parse(text).root)), (leaf.start for leaf in leaves(parse(new).root)), strict=True))

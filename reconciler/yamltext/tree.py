@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 import yaml
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# The parser tells where a value begins, and not where its dash is; "- - a" has two, and a comment or a blank line may separate them.
 _DASH: Final = re.compile(r"([ -]*-)\s*(#.*)?$")  # the dash of an item that begins here, or on a later line
 _ANCHOR: Final = re.compile(r"&\S+\s*")
 
@@ -95,14 +96,15 @@ class _Parser:
         root = self._node(event, events)
         head = self._head(root.start)
         comments = self._comments(root)
-        words = [*(comment.text for comment in comments), *(line for line in head if line)]
+        texts = [*(comment.text for comment in comments), *(line for line in head if line)]
         Placing(root, comments).run()
         self._blanks(root)
+        # A blank line divides: above it a comment is about the file, below it about the first key.
         if root.children and head and head[-1] and "" in head:  # a comment of its own, directly above the first key
             cut = len(head) - head[::-1].index("")
             root.children[0].lead[:0] = head[cut:]
             head = head[:cut]
-        return Tree(root, head, tuple(sorted(words)))
+        return Tree(root, head, tuple(sorted(texts)))
 
     def _at(self, mark: Any) -> int:
         return self.starts[mark.line] + int(mark.column) if mark.line < len(self.starts) else len(self.text)
@@ -117,6 +119,7 @@ class _Parser:
         match event:
             case yaml.AliasEvent():
                 return Node("alias", start, end, raw=self.text[start:end], text=str(event.anchor))
+            # The event has the data of a scalar; only the text has its quotes, its escapes and where its lines break.
             case yaml.ScalarEvent():
                 raw = self.text[start:end]
                 if event.anchor is not None:
@@ -135,6 +138,7 @@ class _Parser:
                     value = self._node(event, events)
                     at = value.start if node.flow else self._dash(value.start)
                     node.children.append(Child(None, value, at, self._column(at)))
+        # A block map has no end of its own: the parser reports it where the next token begins, after blank lines and comments.
         node.end = self._at(event.end_mark) if node.flow else node.children[-1].value.end if node.children else end
         return node
 
@@ -167,15 +171,17 @@ class _Parser:
         while (index := self.text.find("#", at)) >= 0:
             while leaf < len(spans) and spans[leaf][1] <= index:
                 leaf += 1
+            # "# 1" in quotes is a text, and so is a line of a text block that begins with "#".
             if leaf < len(spans) and spans[leaf][0] <= index:
                 at = spans[leaf][1]  # it belongs to a scalar
                 continue
             begin = self._line(index)
             end = self.text.find("\n", index)
-            words = self.text[index : end if end >= 0 else None]
+            text = self.text[index : end if end >= 0 else None]
+            # "- # why" stands above what the item contains.
             alone = not self.text[begin:index].strip(" \t-")
-            comments.append(Comment(index, index - begin, words.rstrip(), alone, self._blank_above(begin)))
-            at = index + len(words)
+            comments.append(Comment(index, index - begin, text.rstrip(), alone, self._blank_above(begin)))
+            at = index + len(text)
         return comments
 
     def _blanks(self, node: Node) -> None:
@@ -209,6 +215,7 @@ class Placing:
         if node.flow:
             at = bisect_right(self.places, node.start)
             node.commented = at < len(self.places) and self.places[at] < node.end
+            # Braces without a comment cannot own one, and most of a large file is in braces.
             if not node.commented:
                 return
         for child in node.children:
@@ -229,30 +236,32 @@ class Placing:
             if comment.alone:
                 lines = self._owner(comment, before, self.around[last], after)
                 lines += [*([""] if comment.blank else []), comment.text]
+            # A comment at the end of a line is about that line. Its column is kept, unless the line is written anew.
             elif before.remark is None:
                 moved = before.value.commented or any(node.commented for node in self.around[last])
                 before.remark, before.remark_column = comment.text, 0 if moved else comment.column
             else:
                 before.lead.append(comment.text)
 
-    def _last(self, at: int, one: Comment) -> int | None:
+    def _last(self, at: int, comment: Comment) -> int | None:
         """The child that began last before a comment, ignoring the contents of flow nodes that end before it; None where there is none."""
         if at < 0:
             return None
-        closed = next((node for node in self.around[at] if node.flow and node.end <= one.start), None)
+        closed = next((node for node in self.around[at] if node.flow and node.end <= comment.start), None)
         return at if closed is None else self.holders.get(id(closed))
 
-    def _owner(self, one: Comment, before: Child, around: tuple[Node, ...], after: Child | None) -> list[str]:
+    def _owner(self, comment: Comment, before: Child, around: tuple[Node, ...], after: Child | None) -> list[str]:
         """The list of lines to which a comment on a line of its own is added."""
-        if before.start < one.start < before.value.start and (before.value.flow or before.value.shape in ("scalar", "alias")):
+        if before.start < comment.start < before.value.start and (before.value.flow or before.value.shape in ("scalar", "alias")):
             return before.lead  # between a key and its value
-        flow = next((node for node in reversed((*around, before.value)) if node.flow and node.start < one.start < node.end), None)
+        flow = next((node for node in reversed((*around, before.value)) if node.flow and node.start < comment.start < node.end), None)
         if flow is not None:
             return after.lead if after is not None and after.start < flow.end else flow.tail
-        if after is not None and one.column <= after.column:
+        # Indented as what follows: it announces that. Indented deeper: it ends what came before, as after the last item of a list.
+        if after is not None and comment.column <= after.column:
             return after.lead
         ended = [node for node in around if after is None or after.start > node.end]
-        deepest = next((node for node in reversed(ended) if not node.flow and node.children[0].column <= one.column), None)
+        deepest = next((node for node in reversed(ended) if not node.flow and node.children[0].column <= comment.column), None)
         if deepest is not None:
             return deepest.tail
         return after.lead if after is not None else self.root.tail

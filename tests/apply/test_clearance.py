@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reconciler.apply import clearance
-from reconciler.client import pacing
 from reconciler.client.hints import Hints
 from reconciler.model import StepStatus
 from tests.harness import Org
@@ -27,20 +25,13 @@ class Gatekeeper:
         return self.refuses
 
 
-@pytest.fixture
-def keeper() -> Iterator[Gatekeeper]:
-    made = Gatekeeper()
-    clearance.install(made)
-    yield made
-    clearance.install(None)
-
-
 def spaces(org: Org, *more: dict[str, Any]) -> None:
     org.write({"content": [*more, {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True}]})
 
 
-def test_creates_titles_and_order_are_not_asked_about_and_what_opens_or_deletes_is(tmp_path: Path, keeper: Gatekeeper) -> None:
-    org = Org(tmp_path)
+def test_creates_titles_and_order_are_not_asked_about_and_what_opens_or_deletes_is(tmp_path: Path) -> None:
+    keeper = Gatekeeper()
+    org = Org(tmp_path, clearance=keeper)
     first, second = {"space": "a", "title": "A"}, {"collection": "b", "title": "B", "defaultLevel": "read"}
     spaces(org, first, second)
     assert org.apply().went_through
@@ -82,8 +73,9 @@ class Waiting:
 
 
 @pytest.mark.parametrize("closes", [True, False])
-def test_a_request_that_waits_for_its_turn_is_asked_about_again(tmp_path: Path, keeper: Gatekeeper, closes: bool) -> None:
-    org = Org(tmp_path)
+def test_a_request_that_waits_for_its_turn_is_asked_about_again(tmp_path: Path, closes: bool) -> None:
+    keeper = Gatekeeper()
+    org = Org(tmp_path, clearance=keeper)
     spaces(org, {"collection": "b", "title": "B"})
     assert org.apply().went_through
     spaces(org)
@@ -91,8 +83,9 @@ def test_a_request_that_waits_for_its_turn_is_asked_about_again(tmp_path: Path, 
     def meanwhile() -> None:
         keeper.refuses = "a window closed" if closes else None
 
-    with pacing.using(Waiting(org, 20.0, meanwhile)):
-        outcome = org.apply()
+    org.budget = Waiting(org, 20.0, meanwhile)
+    outcome = org.apply()
+    org.budget = None
     assert keeper.asked == ["delete", "delete"]
     assert [(result.status, result.id) for result in outcome.results] == [
         (StepStatus.SKIPPED, "RC-apply-held") if closes else (StepStatus.DONE, outcome.results[0].id)

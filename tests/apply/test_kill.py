@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests import processes
@@ -21,13 +21,13 @@ class Killed(BaseException):
     """The process is gone."""
 
 
-class Killing(httpx.AsyncBaseTransport):
+class Killing(httpx2.AsyncBaseTransport):
     """Dies before or after the nth write is carried out; what is under way beside it dies too."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, nth: int, when: str) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, nth: int, when: str) -> None:
         self.inner, self.nth, self.when, self.writes, self.dead = inner, nth, when, 0, False
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if self.dead:
             raise Killed
         if request.method != "GET":
@@ -50,7 +50,7 @@ class Mortal(Org):
     nth = 0
     when = "before"
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         inner = super().transport()
         return Killing(inner, self.nth, self.when) if self.nth else inner
 
@@ -119,7 +119,7 @@ def test_killed_again_and_again_at_every_seventh_request(tmp_path: Path, whole: 
 
 SCRIPT = """
 import os, signal, sys
-import httpx
+import httpx2
 from reconciler.client import service
 nth, when = int(sys.argv[1]), sys.argv[2]
 real = service.Writer.send

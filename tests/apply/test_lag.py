@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.sandbox.app import create_app
@@ -17,19 +17,19 @@ from tests.small import node, settled, small
 SETTLE = 30.0
 
 
-class Replicated(httpx.AsyncBaseTransport):
+class Replicated(httpx2.AsyncBaseTransport):
     """Writes go to the service; what is read is the service as it was `lag` seconds ago."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, org: ReplicatedOrg) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, org: ReplicatedOrg) -> None:
         self.inner, self.org = inner, org
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method != "GET":
             self.org.copy()
             return await self.inner.handle_async_request(request)
         app = self.org.replica()
         return await (
-            httpx.ASGITransport(app).handle_async_request(request) if app is not None else self.inner.handle_async_request(request)
+            httpx2.ASGITransport(app).handle_async_request(request) if app is not None else self.inner.handle_async_request(request)
         )
 
 
@@ -56,7 +56,7 @@ class ReplicatedOrg(Org):
             self.apps[path] = create_app(path)
         return self.apps.get(path) if path is not None else None
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Replicated(super().transport(), self)
 
     def store(self) -> Store:
@@ -143,15 +143,15 @@ def test_a_third_value_is_somebody_else_s_and_is_reported_at_once(org: Replicate
     org.apply()
     team = org.id("acme/team/writers")
 
-    class Edited(httpx.AsyncBaseTransport):
-        def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    class Edited(httpx2.AsyncBaseTransport):
+        def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
             self.inner = inner
 
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             answer = await self.inner.handle_async_request(request)
             if request.method == "PATCH":
                 await self.inner.handle_async_request(
-                    httpx.Request("PATCH", request.url, json={"title": "Scribes"}, headers=request.headers)
+                    httpx2.Request("PATCH", request.url, json={"title": "Scribes"}, headers=request.headers)
                 )
             return answer
 

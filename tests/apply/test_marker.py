@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.apply import ApplyOptions, apply
@@ -27,20 +27,20 @@ TEAMS = f"/orgs/{ORGANIZATION}/teams"
 TREE: dict[str, Any] = {"teams": {"writers": {"title": "Writers"}}, "content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}]}
 
 
-class Lost(httpx.AsyncBaseTransport):
+class Lost(httpx2.AsyncBaseTransport):
     """The write of that number is answered with a 502, and carried out only when `come` is called; writes are counted from 1."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, nth: int) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, nth: int) -> None:
         self.inner, self.nth, self.writes = inner, nth, 0
-        self.held: httpx.Request | None = None
+        self.held: httpx2.Request | None = None
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method != "GET":
             self.writes += 1
             if self.writes == self.nth:
                 await request.aread()
                 self.held = request
-                return httpx.Response(502, request=request)
+                return httpx2.Response(502, request=request)
         return await self.inner.handle_async_request(request)
 
     async def come(self) -> None:
@@ -55,7 +55,7 @@ class Marking(Org):
     nth = 0
     nonces: Iterator[int]
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         inner = super().transport()
         if self.nth:
             self.lost = Lost(inner, self.nth)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from sqlalchemy import Engine, event
 
@@ -388,24 +388,24 @@ def test_a_request_says_where_its_effect_is_seen(made: Org) -> None:
     }
 
 
-class Odd(httpx.AsyncBaseTransport):
+class Odd(httpx2.AsyncBaseTransport):
     """Answers writes with the id and nothing else as it should be."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, odd: Mapping[str, object]) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, odd: Mapping[str, object]) -> None:
         self.inner, self.odd = inner, odd
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self.inner.handle_async_request(request)
         if request.method == "GET":
             return answer
         await answer.aread()
-        return httpx.Response(answer.status_code, json={"id": answer.json()["id"], **self.odd}, request=request)
+        return httpx2.Response(answer.status_code, json={"id": answer.json()["id"], **self.odd}, request=request)
 
 
 class OddOrg(Org):
     odd: Mapping[str, object] | None = None
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         inner = super().transport()
         return Odd(inner, self.odd) if self.odd is not None else inner
 
@@ -508,26 +508,26 @@ def test_a_deadline_is_over_before_another_run_can_hold_the_lease(tmp_path: Path
     assert entry.intent.deadline - entry.at < timedelta(seconds=LEASE_SECONDS - 20)
 
 
-class Unanswered(httpx.AsyncBaseTransport):
+class Unanswered(httpx2.AsyncBaseTransport):
     """Carries out what would make something, or not, and answers 502."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, org: UnansweredOrg) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, org: UnansweredOrg) -> None:
         self.inner, self.org = inner, org
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method not in ("PUT", "POST"):
             return await self.inner.handle_async_request(request)
         self.org.asked += 1
         if self.org.done:
             await (await self.inner.handle_async_request(request)).aread()
-        return httpx.Response(502, json={}, request=request)
+        return httpx2.Response(502, json={}, request=request)
 
 
 class UnansweredOrg(Org):
     done: bool | None = None
     asked = 0
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         inner = super().transport()
         return Unanswered(inner, self) if self.done is not None else inner
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.address import Address
@@ -21,6 +21,7 @@ from reconciler.model import Binding, Desired, Intent, Origin, State
 from reconciler.state import IntentEnding
 from tests.client.client_fakes import run_virtually
 from tests.harness import BASE, TOKEN, Still
+from tests.transports import Through
 
 ORG = "/orgs/org_acme"
 TEAMS, SECTIONS, SPACES = f"{ORG}/teams", f"{ORG}/sites/s/sections", f"{ORG}/members/ada/spaces"
@@ -57,22 +58,22 @@ class Memory:
 
 
 @dataclass
-class Service(httpx.AsyncBaseTransport):
+class Service(httpx2.AsyncBaseTransport):
     """Answers by path: a status, a document, or a list of items; the date is `now`."""
 
     answers: dict[str, Any]
     seen: list[str] = field(default_factory=list)
     dated: bool = True
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.path.removeprefix("/v1")
         self.seen.append(path)
         found = self.answers.get(path, 404)
         if isinstance(found, int):
-            return httpx.Response(found, json={"error": {"code": found, "message": "no"}}, request=request)
+            return httpx2.Response(found, json={"error": {"code": found, "message": "no"}}, request=request)
         body = {"items": found} if isinstance(found, list) else found
         headers = {"Date": format_datetime(NOW, usegmt=True)} if self.dated else {}
-        return httpx.Response(200, content=json.dumps(body).encode(), headers=headers, request=request)
+        return httpx2.Response(200, content=json.dumps(body).encode(), headers=headers, request=request)
 
 
 @dataclass
@@ -102,7 +103,7 @@ def recovered(
         service.answers |= meanwhile
 
     async def run() -> tuple[str, ...]:
-        async with Reader(ClientSettings(BASE, TOKEN), transport=service, clock=Still(), jitter=lambda: 0.5) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(service), clock=Still(), jitter=lambda: 0.5) as reader:
             return await recover(reader, kinds(), Desired("p", None, {}, {}, frozenset()), journal, settle=settle, wait=wait)  # type: ignore[arg-type]
 
     return Run(asyncio.run(run()), waits, journal, service)
@@ -180,7 +181,7 @@ def test_a_service_without_a_clock_is_waited_for_by_ours() -> None:
 def test_who_says_nothing_else_waits_by_sleeping() -> None:
     async def run() -> float:
         began = asyncio.get_running_loop().time()
-        async with Reader(ClientSettings(BASE, TOKEN), transport=Service({TEAMS: []}), clock=Still()) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(Service({TEAMS: []})), clock=Still()) as reader:
             await recover(reader, kinds(), Desired("p", None, {}, {}, frozenset()), Memory([intent()]), settle=30)  # type: ignore[arg-type]
         return asyncio.get_running_loop().time() - began
 

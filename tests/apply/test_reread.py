@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.growth.edits import collections
@@ -93,17 +93,17 @@ def test_an_edit_of_what_lists_with_what_was_written_is_reported(tmp_path: Path)
     assert not outcome.leftover
 
 
-class Forgetting(httpx.AsyncBaseTransport):
+class Forgetting(httpx2.AsyncBaseTransport):
     """A service that lists no section any more once it has written one."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self.inner, self.wrote = inner, False
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self.inner.handle_async_request(request)
         self.wrote = self.wrote or request.method != "GET"
         if self.wrote and request.url.path.endswith("/sections"):
-            return httpx.Response(200, json={"items": [], "count": 0}, request=request)
+            return httpx2.Response(200, json={"items": [], "count": 0}, request=request)
         return answer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.errors import ConfigError, DeclarationError, Refused
@@ -264,23 +264,23 @@ def test_a_run_that_was_killed_at_a_put_is_recovered_by_reading_it_again(tmp_pat
         assert all(sent.count(path) <= 2 for path in sent)
 
 
-class Losing(httpx.AsyncBaseTransport):
+class Losing(httpx2.AsyncBaseTransport):
     """Carries a PUT out and loses its answer."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self.inner = inner
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self.inner.handle_async_request(request)
         if request.method == "PUT":
-            raise httpx.ReadError("the answer was lost", request=request)
+            raise httpx2.ReadError("the answer was lost", request=request)
         return answer
 
 
 class Lossy(Org):
     loses = False
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Losing(super().transport()) if self.loses else super().transport()
 
 

@@ -7,7 +7,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.text.names import canonical
@@ -166,15 +166,15 @@ class Mortal(OddOrg):
 
     nth, when = 0, "before"
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Dying(self, super().transport())
 
 
-class Dying(httpx.AsyncBaseTransport):
-    def __init__(self, org: Mortal, inner: httpx.AsyncBaseTransport) -> None:
+class Dying(httpx2.AsyncBaseTransport):
+    def __init__(self, org: Mortal, inner: httpx2.AsyncBaseTransport) -> None:
         self.org, self.inner, self.writes = org, inner, 0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method == "GET":
             return await self.inner.handle_async_request(request)
         self.writes += 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from reconciler.address import bare
 from reconciler.client import ClientSettings, Reader, Writer
@@ -21,6 +21,7 @@ from reconciler.model import Outcome
 from reconciler.sandbox.sites.audience import audience
 from reconciler.sandbox.store import Store
 from tests.harness import BASE, TOKEN, Org
+from tests.transports import Through
 
 LEVELS = ("guest", "read", "comment", "edit", "review", "create", "admin")
 PEOPLE = ("member", "admin", "agent")
@@ -78,12 +79,12 @@ class Watched(Org):
             readers[entry["kind"], entry["id"]] = {name: LEVELS.index(level) for name, level in levels.items()}
         return Moment(request, readers)
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Watching(super().transport(), self)
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
         assert not failing
-        return cls(ClientSettings(BASE, token, max_concurrency=self.concurrency), transport=self.transport(), clock=self.clock)
+        return cls(ClientSettings(BASE, token, max_concurrency=self.concurrency), transport=Through(self.transport()), clock=self.clock)
 
     def run(self) -> Outcome | None:
         """Apply; None where the run was cut."""
@@ -125,13 +126,13 @@ class Watched(Org):
             store.close()
 
 
-class Watching(httpx.AsyncBaseTransport):
+class Watching(httpx2.AsyncBaseTransport):
     """Passes requests on; after each that writes, a moment is kept."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, org: Watched) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, org: Watched) -> None:
         self.inner, self.org = inner, org
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         org = self.org
         if request.method == "GET":
             return await self.inner.handle_async_request(request)
@@ -148,7 +149,7 @@ class Watching(httpx.AsyncBaseTransport):
         if path.endswith("/duplicate") and answer.status_code == 201:
             org.copies[json.loads(body)["id"]] = path.split("/")[2]
         org.moments.append(org.now(f"{request.method} {path} {request.content.decode()} -> {answer.status_code}"))
-        return httpx.Response(answer.status_code, headers=answer.headers, content=body, request=request)
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=body, request=request)
 
     async def aclose(self) -> None:
         await self.inner.aclose()

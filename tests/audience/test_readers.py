@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.audience.moments import Watched
@@ -41,7 +41,7 @@ def people(org: Watched, tree: dict[str, Any]) -> dict[str, dict[str, Any]]:
 async def _read(org: Watched, paths: dict[tuple[str, str], str], brings: dict[str, Any]) -> set[tuple[str, str]]:
     headers = {"Authorization": f"Bearer {TOKEN}", "X-Sandbox-Reader": json.dumps(brings)}
     found = set()
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(org.app), base_url=f"{BASE}/v1", headers=headers) as client:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(org.app), base_url=f"{BASE}/v1", headers=headers) as client:
         for thing, path in paths.items():
             answer = await client.get(path, params={"limit": 1000})
             if answer.status_code == 200:

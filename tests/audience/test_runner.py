@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.audience.moments import Watched
@@ -78,7 +78,7 @@ def _filled(body: Any, ids: dict[str, str]) -> Any:
 
 
 async def _send(org: Watched, requests: tuple[Request, ...], ids: dict[str, str]) -> None:
-    async with httpx.AsyncClient(transport=org.transport(), base_url=f"{BASE}/v1", headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+    async with httpx2.AsyncClient(transport=org.transport(), base_url=f"{BASE}/v1", headers={"Authorization": f"Bearer {TOKEN}"}) as client:
         for method, path, body in requests:
             answer = await client.request(method, path.format_map(ids), json=_filled(body, ids))
             assert answer.is_success, answer.text

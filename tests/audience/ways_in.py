@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
+import httpx2
 
 from tests.audience.moments import Cut, Watched
 from tests.certificates import IDP, pem
@@ -71,17 +71,17 @@ class Doors(Watched):
             frozenset(member["id"] for member in members if member.get("_sso")),
         )
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Passing(Org.transport(self), self)
 
 
-class Passing(httpx.AsyncBaseTransport):
+class Passing(httpx2.AsyncBaseTransport):
     """Passes requests on; after each that writes, an entrance is kept. A request that fails does so however often it is sent."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, org: Doors) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, org: Doors) -> None:
         self.inner, self.org = inner, org
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         org = self.org
         if request.method == "GET":
             return await self.inner.handle_async_request(request)
@@ -96,7 +96,7 @@ class Passing(httpx.AsyncBaseTransport):
         answer = await self.inner.handle_async_request(request)
         body = await answer.aread()
         org.entrances.append(org.entrance(f"{' '.join(name)} -> {answer.status_code}"))
-        return httpx.Response(answer.status_code, headers=answer.headers, content=body, request=request)
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=body, request=request)
 
     async def aclose(self) -> None:
         await self.inner.aclose()

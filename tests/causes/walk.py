@@ -15,7 +15,7 @@ ID: Final = re.compile(r"RC-[a-z0-9]+(-[a-z0-9]+)*")
 REPORTS: Final = frozenset({
     "DeclarationError", "ReconcilerError", "UsageError", "Refused", "Locked", "StalePlan", "StateError", "ServiceError", "NotFound",
     "Rejected", "Ambiguous", "Unavailable", "Contended", "WriteRefused", "Problem", "Blocked", "Stuck",
-    "Exposure", "Violation", "ExpressionError", "SopsError", "EncryptedError", "ForgeError", "TryAgain", "NotAllowed", "_HeldBack", "warn",
+    "Exposure", "Violation", "ExpressionError", "SecretsError", "ForgeError", "TryAgain", "NotAllowed", "_HeldBack", "warn",
     "problems.add", "problems.absent", "SourceError", "LinkRefused", "LoginFailed", "MissingSecret", "Failed", "_stop", "_stop_at",
 })  # fmt: skip
 """What is called with the id of a cause: errors, problems, and whatever becomes one of them."""

@@ -169,6 +169,24 @@ def test_what_is_wrong_completes_to_nothing_and_is_never_an_error(applied: Cli) 
 
 
 def test_every_shell_has_a_script_and_no_other(cli: Cli) -> None:
-    for name in completion.SHELLS:
+    for name in shells.SHELLS:
         assert cli("completion", name).stdout == shells.script(name, main, COMPLETING)
     assert cli("completion", "tcsh").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("project: p\n", ".reconciler/state.db"),
+        ("project: p\nstate: sqlite:///other.db  # ours\n", "other.db"),
+        ('state: "sqlite:///a/b.db"\n', "a/b.db"),
+        ("state: postgresql+psycopg://db/x\n", None),
+        ("{project: p, state: sqlite:///other.db}\n", None),
+        ("state: ${{ vars.state }}\n", None),
+        ("x-a: {state: 1}\nstate: sqlite:///other.db\n", None),
+    ],
+)
+def test_the_state_is_found_without_reading_yaml_or_not_at_all(tmp_path: Path, text: str, file: str | None) -> None:
+    assert completion.state_path(tmp_path, text.encode(), None) == (tmp_path / file if file is not None else None)
+    assert completion.state_path(tmp_path, text.encode(), "sqlite:///given.db") == Path("given.db")
+    assert completion.state_path(tmp_path, text.encode(), "postgresql+psycopg://db/x") is None

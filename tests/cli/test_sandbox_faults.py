@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.sandbox.server import Embedded, embedded
@@ -31,7 +31,7 @@ def served(seeded: Cli) -> Iterator[Embedded]:
 
 
 def get(served: Embedded) -> int:
-    return httpx.get(f"{served.base_url}/v1/orgs", headers={"Authorization": f"Bearer {served.token}"}).status_code
+    return httpx2.get(f"{served.base_url}/v1/orgs", headers={"Authorization": f"Bearer {served.token}"}).status_code
 
 
 def test_rules_are_set_shown_and_cleared_in_a_file(seeded: Cli) -> None:

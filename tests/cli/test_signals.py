@@ -134,10 +134,10 @@ with signals.ending(), unbroken():
 STOPPED_CALMLY = """
 async def run():
     stop = asyncio.Event()
-    with signals.stopping(stop.set) as heard:
+    with ending.stopping(stop.set):
         told("{first}")
         await stop.wait()
-        print("stopped by", heard.number)
+        print("stopped by", ending.number)
 with signals.ending() as ending:
     ending.run(lambda: asyncio.run(run()))
     print("went on")
@@ -146,7 +146,7 @@ with signals.ending() as ending:
 TWICE_WHILE_THE_LOOP_IS_BUSY = """
 import time
 async def run():
-    with signals.stopping(lambda: print("stopped")):
+    with ending.stopping(lambda: print("stopped")):
         told("{first}")
         told("{second}")
         time.sleep(30)
@@ -234,11 +234,11 @@ def test_the_first_one_stops_an_apply_calmly_and_the_next_one_leaves_at_once(fir
 @pytest.mark.parametrize("error", [ValueError, RuntimeError, NotImplementedError, asyncio.CancelledError])
 def test_what_goes_wrong_while_something_is_applied_keeps_its_name(error: type[BaseException]) -> None:
     async def run() -> None:
-        with signals.stopping(lambda: None):
+        with ending.stopping(lambda: None):
             raise error("its own")
 
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(error, match="its own"):
+    with signals.ending() as ending, pytest.raises(error, match="its own"):
         asyncio.run(run())
     assert signal.getsignal(signal.SIGTERM) is before
 
@@ -247,7 +247,7 @@ def test_a_thread_that_gets_no_signals_applies_all_the_same() -> None:
     done: list[str] = []
 
     async def run() -> None:
-        with signals.stopping(lambda: None):
+        with signals.ending() as ending, ending.stopping(lambda: None):
             done.append("applied")
 
     thread = threading.Thread(target=lambda: asyncio.run(run()))

@@ -1,4 +1,4 @@
-"""`state list` and `history`: neither YAML nor SQLAlchemy where nothing changed, and the same as what the store says."""
+"""`state list` and `history`: of the YAML only the settings, and the same as what the store says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,6 @@ from reconciler.state import StateScope, Store
 from reconciler.state.tables.direct import VERSION, read_runs, read_tracking, tracking_of
 from reconciler.state.tables.migrations import MIGRATIONS
 from tests.cli.conftest import Cli, retitled
-from tests.cli.test_imports import COMMAND, imported
-
-SLOW = {"yaml", "sqlalchemy", "httpx", "aiohttp", "asyncio", "reconciler.kinds", "reconciler.config.project"}
-SETTINGS = Path("p/.reconciler/settings.json")
 
 
 @pytest.fixture
@@ -82,43 +77,6 @@ def test_a_state_that_is_being_written_is_left_to_the_store(applied: Cli) -> Non
         assert read_tracking(path, (scope.project, "", scope.service)) is None
 
 
-@pytest.mark.parametrize("words", [("state", "list"), ("history",)], ids=" ".join)
-@pytest.mark.parametrize("format", ["text", "json"])
-def test_nothing_of_the_yaml_is_read_twice(applied: Cli, words: tuple[str, ...], format: str) -> None:
-    first = applied(*words, "p", "--format", format)
-    assert (applied.root / SETTINGS).stat().st_mode & 0o777 == 0o600
-    assert applied(*words, "p", "--format", format).output == first.output
-    (applied.root / SETTINGS).unlink()
-    (applied.root / "p/.reconciler/state.db").rename(applied.root / "aside.db")
-    other = applied(*words, "p", "--format", format, "--state", f"sqlite:///{applied.root}/aside.db")
-    assert other.stdout == first.stdout
-
-
-@pytest.mark.parametrize(("words", "more"), [(("state", "list"), {"pydantic"}), (("history",), set())], ids=["state list", "history"])
-def test_they_import_neither_yaml_nor_sqlalchemy(applied: Cli, words: tuple[str, ...], more: set[str]) -> None:
-    url = "https://api.example.com"  # a sandbox imports what it is made of
-    with closing(sqlite3.connect(applied.root / "p/.reconciler/state.db")) as database, database:
-        database.execute("UPDATE states SET service = ?", (url,))
-    first = applied(*words, "p", "--base-url", url)
-    assert first.stderr == ""
-    modules = imported(COMMAND, str(applied.root / "p"), *words, "--base-url", url, env=applied.user)
-    assert "reconciler.state.tables.direct" in modules
-    assert not modules & (SLOW | more)
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [lambda text: text[:-9], lambda text: text.replace(b"mydocs", b"others"), lambda text: b"", lambda text: b"{}\n{}"],
-    ids=["cut off", "edited", "empty", "foreign"],
-)
-def test_settings_that_somebody_else_wrote_are_ignored(applied: Cli, edit: Callable[[bytes], bytes]) -> None:
-    first = applied("state", "list", "p")
-    genuine = (applied.root / SETTINGS).read_bytes()
-    (applied.root / SETTINGS).write_bytes(edit(genuine))
-    assert applied("state", "list", "p").output == first.output
-    assert (applied.root / SETTINGS).read_bytes() == genuine
-
-
 def test_another_project_name_is_noticed_at_once(applied: Cli) -> None:
     applied("state", "list", "p")
     text = (applied.root / "p/reconciler.yaml").read_text(encoding="utf-8")
@@ -127,25 +85,14 @@ def test_another_project_name_is_noticed_at_once(applied: Cli) -> None:
     assert "has never seen project renamed" in applied("state", "list", "p").stderr
 
 
-def test_settings_that_come_from_expressions_are_not_remembered(applied: Cli) -> None:
-    applied.edit("p/reconciler.yaml", "version: 1", "version: 1\nvars: {title: {default: x}}\nx-a: ${{ vars.title }}")
-    applied("state", "list", "p")
-    assert not (applied.root / SETTINGS).exists()
-
-
 @pytest.mark.parametrize("words", [("state", "list"), ("history",)], ids=" ".join)
-@pytest.mark.parametrize("remembers", [True, False])
-def test_what_the_project_declares_is_neither_read_nor_warned_about(applied: Cli, words: tuple[str, ...], remembers: bool) -> None:
+def test_what_the_project_declares_is_neither_read_nor_warned_about(applied: Cli, words: tuple[str, ...]) -> None:
     first = applied(*words, "p")
     applied.edit("p/reconciler.yaml", "version: 1\n", "version: 1\ninclude: [more.yaml]\nvars: {idle: {default: x}}\n")
     applied.write("p/more.yaml", "- nothing that: [could be\n")
     applied("validate", "p")
-    for _ in range(2):
-        (applied.root / SETTINGS).unlink(missing_ok=not remembers)
-        if remembers:
-            applied(*words, "p")
-        result = applied(*words, "p")
-        assert (result.exit_code, result.stdout, result.stderr) == (0, first.stdout, "")
+    result = applied(*words, "p")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, first.stdout, "")
 
 
 SETTINGS_WRONG = (
@@ -183,14 +130,3 @@ def test_a_project_file_that_is_a_pipe_is_not_waited_for(applied: Cli) -> None:
     os.mkfifo(applied.root / "p/reconciler.yaml")
     for words in (("state", "list"), ("history",), ("plan",)):
         assert applied(*words, "p").exit_code == 3
-    (applied.root / SETTINGS).unlink(missing_ok=True)
-
-
-def test_settings_are_not_remembered_where_a_variable_is_a_secret(applied: Cli) -> None:
-    """Or its value, which is masked in what is printed, would be printed from the next run on."""
-    applied.edit("p/reconciler.yaml", "version: 1\n", "version: 1\nvars: {name: {default: none, env: RECONCILER_VAR_NAME}}\n")
-    secret = {"RECONCILER_VAR_NAME": "guides"}
-    first = applied("state", "list", "p", env=secret)
-    assert "guides" not in first.stdout
-    assert applied("state", "list", "p", env=secret).stdout == first.stdout
-    assert "guides" in applied("state", "list", "p", "--public-var", "name", env=secret).stdout

@@ -10,9 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import httpx
+import httpx2
 
 from reconciler.client import ClientSettings
+from tests.transports import Through
 
 TOKEN = "tok_canary_5f3a9c"
 EPOCH = 1_900_000_000.0  # the wall clock at monotonic 0: 2030-03-17 17:46:40 UTC
@@ -187,9 +188,9 @@ class FakeService:
                 await writer.wait_closed()
 
 
-def mock(handler: Callable[[httpx.Request], httpx.Response]) -> httpx.MockTransport:
+def mock(handler: Callable[[httpx2.Request], httpx2.Response | Coroutine[Any, Any, httpx2.Response]]) -> Through:
     """A transport without sockets."""
-    return httpx.MockTransport(handler)
+    return Through(httpx2.MockTransport(handler))
 
 
 SETTINGS = ClientSettings("https://api.example.test", TOKEN)

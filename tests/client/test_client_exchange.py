@@ -12,12 +12,12 @@ import zlib
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from client_fakes import SETTINGS, TOKEN, FakeService, Leap, Notes, Script, answer, hang_up, mock, raw, trickle
 
 from reconciler import __version__
-from reconciler.client import Answer, Reader, RetryClass, Writer, WriteRefused
+from reconciler.client import Answer, Reader, Request, RetryClass, Writer, WriteRefused
 from reconciler.client.exchange import printable
 from reconciler.client.transport import OnlyGet
 from reconciler.errors import Ambiguous, NotFound, ReconcilerError, Rejected, ServiceError, Unavailable
@@ -293,19 +293,19 @@ def test_the_listener_hears_every_request_answer_and_wait() -> None:
 def test_a_reader_has_no_method_that_writes_and_a_transport_that_refuses_to() -> None:
     public = {name for name in dir(Reader) if not name.startswith("_")}
     assert public == {
-        "allowance", "base_url", "count_objects", "get", "giving", "keeping", "list", "monotonic", "requests", "same", "skew", "speed",
+        "allowance", "count_objects", "get", "giving", "keeping", "list", "monotonic", "requests", "skew", "speed",
     }  # fmt: skip
     sent: list[str] = []
 
-    def handler(request: httpx.Request) -> httpx.Response:
+    def handler(request: httpx2.Request) -> httpx2.Response:
         sent.append(request.method)
-        return httpx.Response(200, json={})
+        return httpx2.Response(200, json={})
 
     async def main() -> None:
         transport = OnlyGet(mock(handler))
         for method in ("POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"):
             with pytest.raises(WriteRefused, match="refused to send") as caught:
-                await transport.handle_async_request(httpx.Request(method, "https://x.test"))
+                await transport.send(Request(method, "https://x.test", {}, None, 1.0, 1000))
             assert isinstance(caught.value, ReconcilerError)
         async with Reader(SETTINGS, transport=mock(handler), clock=Leap()) as reader:
             with pytest.raises(WriteRefused):  # even from within
@@ -319,17 +319,17 @@ def test_a_reader_has_no_method_that_writes_and_a_transport_that_refuses_to() ->
 def test_no_more_requests_are_under_way_than_allowed() -> None:
     under_way = most = 0
 
-    async def handler(_: httpx.Request) -> httpx.Response:
+    async def handler(_: httpx2.Request) -> httpx2.Response:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
         await asyncio.sleep(0.05)
         under_way -= 1
-        return httpx.Response(200, json={})
+        return httpx2.Response(200, json={})
 
     async def main() -> None:
         settings = type(SETTINGS)(SETTINGS.base_url, TOKEN, max_concurrency=12)
-        async with Reader(settings, transport=httpx.MockTransport(handler)) as reader:
+        async with Reader(settings, transport=mock(handler)) as reader:
             await asyncio.gather(*(reader.get("/x") for _ in range(100)))
             assert reader.requests == 100
 

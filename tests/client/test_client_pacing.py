@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass, field
 from email.utils import formatdate
 
-import httpx
+import httpx2
 import pytest
 from client_fakes import EPOCH, SETTINGS, TOKEN, Leap, LoopClock, Notes, mock, run_virtually
 
@@ -39,7 +39,7 @@ class Limiter:
         self._window, self._used, self._tokens, self._at = -1, 0, float(self.limit), 0.0
         self._chance = random.Random(7)
 
-    async def __call__(self, _: httpx.Request) -> httpx.Response:
+    async def __call__(self, _: httpx2.Request) -> httpx2.Response:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(self._chance.uniform(0.015, 0.035))
         now = loop.time()
@@ -55,7 +55,7 @@ class Limiter:
         self.taken += [now] if ok else []
         self.refused += not ok
         await asyncio.sleep(self._chance.uniform(0.015, 0.035))
-        return httpx.Response(200 if ok else 429, headers=headers, json={})
+        return httpx2.Response(200 if ok else 429, headers=headers, json={})
 
     def _fixed(self, _: float, wall: float) -> tuple[bool, int, float]:
         window = math.floor(wall / self.period)
@@ -87,7 +87,7 @@ def drive(limiter: Limiter, seconds: float, workers: int = 16) -> int:
         loop = asyncio.get_running_loop()
         chance = random.Random(3)
         settings = ClientSettings("https://api.example.test", TOKEN, max_concurrency=workers)
-        async with Writer(settings, transport=httpx.MockTransport(limiter), clock=LoopClock(), jitter=chance.random) as writer:
+        async with Writer(settings, transport=mock(limiter), clock=LoopClock(), jitter=chance.random) as writer:
 
             async def work() -> None:
                 nonlocal failed
@@ -150,9 +150,9 @@ def test_a_service_whose_clock_is_far_off_is_understood_by_its_own_date() -> Non
 def test_max_rps_is_never_exceeded() -> None:
     at: list[float] = []
 
-    def handler(_: httpx.Request) -> httpx.Response:
+    def handler(_: httpx2.Request) -> httpx2.Response:
         at.append(asyncio.get_running_loop().time())
-        return httpx.Response(200, json={})
+        return httpx2.Response(200, json={})
 
     async def main() -> None:
         async with Reader(ClientSettings("https://x.test", TOKEN, max_rps=5), transport=mock(handler), clock=LoopClock()) as reader:
@@ -178,7 +178,7 @@ def test_max_rps_is_never_exceeded() -> None:
 def test_retry_after_is_read_as_seconds_and_as_a_date_and_clamped(value: str, waits: float) -> None:
     clock = Leap()
     answers = iter(
-        [httpx.Response(429, headers={"Retry-After": value, "Date": "Sun, 17 Mar 2030 17:46:40 GMT"}), httpx.Response(200, json={})]
+        [httpx2.Response(429, headers={"Retry-After": value, "Date": "Sun, 17 Mar 2030 17:46:40 GMT"}), httpx2.Response(200, json={})]
     )
 
     async def main() -> None:
@@ -218,7 +218,7 @@ def test_retry_after_goes_before_the_reset_and_the_reset_before_backoff() -> Non
     def wait_after(**headers: str) -> float:
         clock = Leap()
         learn = {name.replace("_", "-"): value for name, value in headers.items()} | {"Date": formatdate(clock.wall(), usegmt=True)}
-        answers = iter([httpx.Response(429, headers=learn), httpx.Response(200, json={})])
+        answers = iter([httpx2.Response(429, headers=learn), httpx2.Response(200, json={})])
 
         async def main() -> None:
             async with Reader(SETTINGS, transport=mock(lambda _: next(answers)), clock=clock, jitter=lambda: 0.0) as reader:
@@ -237,12 +237,12 @@ def test_families_with_limits_of_their_own_do_not_wait_for_each_other() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
 
-        def handler(request: httpx.Request) -> httpx.Response:
+        def handler(request: httpx2.Request) -> httpx2.Response:
             writing = request.method == "PATCH"
             wall = EPOCH + loop.time()
             headers = {"Date": formatdate(wall, usegmt=True), "X-RateLimit-Reset": str(int(wall) + 50)}
             headers |= {"X-RateLimit-Limit": "10" if writing else "500", "X-RateLimit-Remaining": "0" if writing else "400"}
-            return httpx.Response(200, headers=headers, json={})
+            return httpx2.Response(200, headers=headers, json={})
 
         async with Writer(SETTINGS, transport=mock(handler), clock=LoopClock()) as writer:
             await writer.send("PATCH", "/x", {}, retry=RetryClass.IDEMPOTENT)
@@ -260,7 +260,7 @@ def test_a_write_whose_deadline_ends_before_the_reset_fails_at_once_and_was_not_
     clock = Leap()
 
     async def main() -> None:
-        refuse = httpx.Response(429, headers={"Retry-After": "60"})
+        refuse = httpx2.Response(429, headers={"Retry-After": "60"})
         async with Writer(SETTINGS, transport=mock(lambda _: refuse), clock=clock, listener=notes) as writer:
             with pytest.raises(Unavailable, match="deadline passed"):
                 await writer.send("POST", "/x", {}, retry=RetryClass.CREATE, deadline=30)
@@ -272,7 +272,7 @@ def test_a_write_whose_deadline_ends_before_the_reset_fails_at_once_and_was_not_
 
 def test_a_long_wait_is_reported() -> None:
     notes = Notes()
-    answers = iter([httpx.Response(429, headers={"Retry-After": "60"}), httpx.Response(200, json={})])
+    answers = iter([httpx2.Response(429, headers={"Retry-After": "60"}), httpx2.Response(200, json={})])
 
     async def main() -> None:
         async with Reader(SETTINGS, transport=mock(lambda _: next(answers)), clock=Leap(), listener=notes) as reader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from client_fakes import SETTINGS, Leap, mock
 
@@ -28,7 +28,7 @@ def read(*readings: Pages, seen: list[dict[str, str]] | None = None, **options: 
     """List from a service that answers by page token; each time its first page is asked for, the next of `readings` begins."""
     begun = -1
 
-    def handler(request: httpx.Request) -> httpx.Response:
+    def handler(request: httpx2.Request) -> httpx2.Response:
         nonlocal begun
         query = dict(request.url.params)
         if seen is not None:
@@ -36,7 +36,7 @@ def read(*readings: Pages, seen: list[dict[str, str]] | None = None, **options: 
         begun += "page" not in query
         body = readings[min(begun, len(readings) - 1)][query.get("page")]
         headers = {"Date": f"Sun, 17 Mar 2030 17:46:{len(query):02d} GMT"}
-        return httpx.Response(body, headers=headers) if isinstance(body, int) else httpx.Response(200, json=body, headers=headers)
+        return httpx2.Response(body, headers=headers) if isinstance(body, int) else httpx2.Response(200, json=body, headers=headers)
 
     async def main() -> WholeList:
         async with Reader(SETTINGS, transport=mock(handler), clock=Leap()) as reader:
@@ -135,10 +135,10 @@ def test_a_key_may_be_anything_the_caller_says() -> None:
 def test_a_service_that_pages_on_forever_does_not_hang_us() -> None:
     number = 0
 
-    def handler(_: httpx.Request) -> httpx.Response:
+    def handler(_: httpx2.Request) -> httpx2.Response:
         nonlocal number
         number += 1
-        return httpx.Response(200, json=page("a", str(number)))
+        return httpx2.Response(200, json=page("a", str(number)))
 
     async def main() -> None:
         async with Reader(SETTINGS, transport=mock(handler), clock=Leap()) as reader:

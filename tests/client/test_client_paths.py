@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
-import httpx
+import httpx2
 import pytest
 from client_fakes import TOKEN
 from hypothesis import given
@@ -40,7 +40,7 @@ def test_a_value_is_encoded_wholly(value: str, path: str) -> None:
 def test_no_value_leaves_its_segment_and_every_value_can_be_read_back(value: str) -> None:
     path = encode("/orgs/{org}/teams", {"org": value})
     assert checked(path) == path
-    segments = httpx.URL(f"https://host{path}").raw_path.decode().split("/")
+    segments = httpx2.URL(f"https://host{path}").raw_path.decode().split("/")
     assert segments[:2] == ["", "orgs"]
     assert segments[3:] == ["teams"]
     assert unquote(segments[2]) == value

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from client_fakes import SETTINGS, FakeService, Leap, LoopClock, Script, answer, hang_up, mock, raw, reset, run_virtually
 
@@ -125,11 +125,11 @@ def test_what_was_never_sent_is_tried_again_and_then_provably_not_done(retry: Re
 def test_a_create_is_sent_again_after_a_connection_that_never_was() -> None:
     sent: list[str] = []
 
-    def handler(request: httpx.Request) -> httpx.Response:
+    def handler(request: httpx2.Request) -> httpx2.Response:
         sent.append(request.method)
         if len(sent) == 1:
-            raise httpx.ConnectError("refused")
-        return httpx.Response(201, json=OK)
+            raise httpx2.ConnectError("refused")
+        return httpx2.Response(201, json=OK)
 
     async def main() -> None:
         async with Writer(SETTINGS, transport=mock(handler), clock=Leap()) as writer:
@@ -209,7 +209,7 @@ def test_backoff_sleeps_and_says_why() -> None:
     clock = Leap()
 
     async def main() -> None:
-        async with Writer(SETTINGS, transport=mock(lambda _: httpx.Response(500)), clock=clock, jitter=lambda: 0.5) as writer:
+        async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=clock, jitter=lambda: 0.5) as writer:
             with pytest.raises(Unavailable):
                 await writer.get("/x")
 
@@ -230,10 +230,10 @@ def test_without_a_budget_a_request_ends_at_its_first_failure() -> None:
     async def main() -> int:
         calls = 0
 
-        def handler(_: httpx.Request) -> httpx.Response:
+        def handler(_: httpx2.Request) -> httpx2.Response:
             nonlocal calls
             calls += 1
-            return httpx.Response(500 if calls % 4 else 404)  # a 404 closes the breaker's row
+            return httpx2.Response(500 if calls % 4 else 404)  # a 404 closes the breaker's row
 
         async with Writer(SETTINGS, transport=mock(handler), clock=Leap()) as writer:
             for _ in range(200):
@@ -285,11 +285,11 @@ def test_a_reset_that_cuts_many_connections_at_once_is_one_failure() -> None:
 
 def test_a_service_that_is_down_is_not_asked_by_everybody() -> None:
     async def main() -> tuple[int, list[BaseException | Any]]:
-        async def handler(_: httpx.Request) -> httpx.Response:
+        async def handler(_: httpx2.Request) -> httpx2.Response:
             await asyncio.sleep(0.01)
-            return httpx.Response(503)
+            return httpx2.Response(503)
 
-        async with Writer(SETTINGS, transport=httpx.MockTransport(handler), clock=LoopClock()) as writer:
+        async with Writer(SETTINGS, transport=mock(handler), clock=LoopClock()) as writer:
             results = await asyncio.gather(*(writer.get("/x") for _ in range(500)), return_exceptions=True)
             return writer.requests, results
 
@@ -301,7 +301,7 @@ def test_a_service_that_is_down_is_not_asked_by_everybody() -> None:
 
 def test_an_idempotent_write_that_was_sent_before_the_breaker_opened_is_ambiguous() -> None:
     async def main() -> list[BaseException | Any]:
-        async with Writer(SETTINGS, transport=mock(lambda _: httpx.Response(500)), clock=LoopClock(), jitter=lambda: 0.5) as writer:
+        async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=LoopClock(), jitter=lambda: 0.5) as writer:
             tasks = (writer.send("PATCH", "/x", {}, retry=IDEMPOTENT) for _ in range(100))
             return await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -313,7 +313,7 @@ def test_the_deadline_of_a_write_covers_its_retries() -> None:
     clock = Leap()
 
     async def main() -> None:
-        async with Writer(SETTINGS, transport=mock(lambda _: httpx.Response(500)), clock=clock, jitter=lambda: 1.0) as writer:
+        async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=clock, jitter=lambda: 1.0) as writer:
             with pytest.raises(Ambiguous):
                 await writer.send("PATCH", "/x", {}, retry=IDEMPOTENT, deadline=2.5)
             assert writer.requests == 2
@@ -324,12 +324,12 @@ def test_the_deadline_of_a_write_covers_its_retries() -> None:
 
 def test_a_write_whose_deadline_passes_while_it_waits_its_turn_was_provably_not_sent() -> None:
     async def main() -> None:
-        async def handler(_: httpx.Request) -> httpx.Response:
+        async def handler(_: httpx2.Request) -> httpx2.Response:
             await asyncio.sleep(5)
-            return httpx.Response(200, json=OK)
+            return httpx2.Response(200, json=OK)
 
         settings = ClientSettings("https://api.example.test", "t", max_concurrency=1)
-        async with Writer(settings, transport=httpx.MockTransport(handler), clock=LoopClock()) as writer:
+        async with Writer(settings, transport=mock(handler), clock=LoopClock()) as writer:
             first = asyncio.create_task(writer.send("POST", "/x", {}, retry=CREATE))
             await asyncio.sleep(0)
             with pytest.raises(Unavailable, match="deadline passed"):
@@ -344,7 +344,7 @@ def test_nobody_backs_off_before_a_service_that_is_not_asked_any_more() -> None:
     clock = Leap()
 
     async def main() -> None:
-        async with Writer(SETTINGS, transport=mock(lambda _: httpx.Response(500)), clock=clock, jitter=lambda: 0.5) as writer:
+        async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=clock, jitter=lambda: 0.5) as writer:
             for _ in range(3):  # 4 + 4 + 2 failures
                 with pytest.raises(Unavailable):
                     await writer.get("/x")

@@ -45,29 +45,29 @@ def _title(draw: Any) -> str:
 
 
 def _content(draw: Any, names: _Names, depth: int) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for _ in range(draw(st.integers(0, 4 - depth))):
         if depth < 3 and draw(st.booleans()):
             key = names.next("c")
-            made.append({"collection": key, "title": _title(draw), "content": _content(draw, names, depth + 1)})
+            result.append({"collection": key, "title": _title(draw), "content": _content(draw, names, depth + 1)})
         else:
             names.spaces.append(names.next("s"))
-            made.append({"space": names.spaces[-1], "title": _title(draw)})
-    return made
+            result.append({"space": names.spaces[-1], "title": _title(draw)})
+    return result
 
 
 def _site(draw: Any, names: _Names) -> dict[str, Any]:
-    made: dict[str, Any] = {"title": f"{_title(draw)} docs"}
+    result: dict[str, Any] = {"title": f"{_title(draw)} docs"}
     if draw(st.booleans()):
         spaces = draw(st.lists(st.sampled_from(names.spaces), unique=True, max_size=3))
-        made["structure"] = [one if draw(st.booleans()) else {"space": one, "path": names.next("p")} for one in spaces]
+        result["structure"] = [item if draw(st.booleans()) else {"space": item, "path": names.next("p")} for item in spaces]
     else:
-        made["structure"] = [_section(draw, names) for _ in range(draw(st.integers(0, 3)))]
+        result["structure"] = [_section(draw, names) for _ in range(draw(st.integers(0, 3)))]
         if draw(st.booleans()):
             inner = [_section(draw, names) for _ in range(draw(st.integers(0, 2)))]
-            made["structure"].append({"group": names.next("g"), "title": _title(draw), "structure": inner})
-    made["shareLinks"] = {names.next("l"): {"name": _title(draw)} for _ in range(draw(st.integers(0, 2)))}
-    return made
+            result["structure"].append({"group": names.next("g"), "title": _title(draw), "structure": inner})
+    result["shareLinks"] = {names.next("l"): {"name": _title(draw)} for _ in range(draw(st.integers(0, 2)))}
+    return result
 
 
 def _section(draw: Any, names: _Names) -> dict[str, Any]:

@@ -51,9 +51,9 @@ UNKNOWN = [
 def test_a_claim_that_a_closed_schema_lacks_is_an_error(tmp_path: Path, condition: str, variant: bool) -> None:
     with pytest.raises(ConfigError) as refused:
         load(project(tmp_path, organization(condition, variant=variant)), kinds())
-    (said,) = str(refused.value).splitlines()
-    assert said.startswith("reconciler.yaml:")
-    assert "condition depends on a claim that no visitor has: the schema of claims has no visitor.claims" in said
+    (message,) = str(refused.value).splitlines()
+    assert message.startswith("reconciler.yaml:")
+    assert "condition depends on a claim that no visitor has: the schema of claims has no visitor.claims" in message
     assert [problem.id for problem in refused.value.problems] == ["RC-unknown-claim"]
 
 
@@ -84,6 +84,6 @@ def test_a_misspelled_claim_gets_a_suggestion(tmp_path: Path) -> None:
 )
 def test_what_may_hide_nothing_is_a_finding(tmp_path: Path, condition: str, schema: Any, rules: list[str]) -> None:
     loaded = load(project(tmp_path, organization(condition, schema)), kinds())
-    found = [finding for finding in lint(loaded) if "condition" in finding.message]
-    assert [finding.id for finding in found] == [f"RC-{rule}" for rule in rules]
-    assert all(finding.source is not None and finding.source.line > 5 and finding.remedy for finding in found)
+    problems = [finding for finding in lint(loaded) if "condition" in finding.message]
+    assert [finding.id for finding in problems] == [f"RC-{rule}" for rule in rules]
+    assert all(finding.source is not None and finding.source.line > 5 and finding.remedy for finding in problems)

@@ -76,8 +76,8 @@ def test_a_hole_ends_where_its_expression_does(text: str, expected: Any) -> None
 def test_one_whole_hole_keeps_its_type() -> None:
     for name, expected in VARS.items():
         if name != "secret":
-            found = value(f"${{{{ vars.{name} }}}}")
-            assert (found, type(found)) == (expected, type(expected))
+            problems = value(f"${{{{ vars.{name} }}}}")
+            assert (problems, type(problems)) == (expected, type(expected))
 
 
 def test_what_comes_out_is_never_evaluated_again() -> None:
@@ -154,8 +154,8 @@ def test_what_comes_out_is_data_of_its_own() -> None:
     ],
 )
 def test_gives(expression: str, expected: Any) -> None:
-    found = value("${{ " + expression + " }}")
-    assert (found, type(found)) == (expected, type(expected))
+    problems = value("${{ " + expression + " }}")
+    assert (problems, type(problems)) == (expected, type(expected))
 
 
 REFUSED = {

@@ -182,9 +182,9 @@ def test_placeholders_of_unset_variables_are_tracked_and_may_be_used_anyhow() ->
 
 @given(st.text("${}'\" vars.nmap|()[]~+*%-01,:if else not\\\n", max_size=60))
 def test_no_text_ends_in_anything_but_a_value_or_an_expression_error(text: str) -> None:
-    for one in (text, "${{" + text + "}}", "a${{ " + text + " }}"):
-        found = offset_of(one)
-        assert found is None or one[found:].startswith("${{")
+    for item in (text, "${{" + text + "}}", "a${{ " + text + " }}"):
+        problems = offset_of(item)
+        assert problems is None or item[problems:].startswith("${{")
 
 
 BOMBS = {
@@ -245,6 +245,6 @@ except ExpressionError as error:
 
 @pytest.mark.parametrize("name", spread(list(BOMBS), 6))
 def test_a_bomb_is_an_error_within_two_seconds_and_a_quarter_of_a_gigabyte(name: str) -> None:
-    said = fresh(PROGRAM.replace("TEXT", BOMBS[name], 1))
-    assert said.strip()
-    assert "memory" not in said
+    message = fresh(PROGRAM.replace("TEXT", BOMBS[name], 1))
+    assert message.strip()
+    assert "memory" not in message

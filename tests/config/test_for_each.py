@@ -30,21 +30,21 @@ class Folder:
 
     def value(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self.value(one) for one in value]
+            return [self.value(item) for item in value]
         if not isinstance(value, dict):
             return value
-        made = {}
-        for key, one in value.items():
-            if key in LISTS and isinstance(one, list):
-                made[key] = self.nodes([self.value(node) for node in one])
-            elif key in MAPS and isinstance(one, dict):
-                made[key] = self.entries({name: self.value(entry) for name, entry in one.items()})
+        result = {}
+        for key, item in value.items():
+            if key in LISTS and isinstance(item, list):
+                result[key] = self.nodes([self.value(node) for node in item])
+            elif key in MAPS and isinstance(item, dict):
+                result[key] = self.entries({name: self.value(entry) for name, entry in item.items()})
             else:
-                made[key] = self.value(one)
-        return made
+                result[key] = self.value(item)
+        return result
 
     def nodes(self, items: list[Any]) -> list[Any]:
-        made: list[Any] = []
+        result: list[Any] = []
         at = 0
         while at < len(items):
             end = at
@@ -53,17 +53,17 @@ class Folder:
             if end > at and self.data.draw(st.booleans()):
                 run = items[at:end]
                 body = {name: f"${{{{ each.value.{name} }}}}" for name in run[0]}
-                made.append({"forEach": self.over(run), **body})
+                result.append({"forEach": self.over(run), **body})
                 self.used += 1
                 at = end
             else:
-                made.append(items[at])
+                result.append(items[at])
                 at += 1
-        return made
+        return result
 
     def entries(self, entries: dict[str, Any]) -> dict[str, Any]:
         names = list(entries)
-        if not names or not all(alike(entries[names[0]], one) for one in entries.values()) or self.data.draw(st.booleans()):
+        if not names or not all(alike(entries[names[0]], item) for item in entries.values()) or self.data.draw(st.booleans()):
             return entries
         body = {name: f"${{{{ each.value.{name} }}}}" for name in entries[names[0]]}
         self.used += 1
@@ -78,11 +78,11 @@ class Folder:
         return f"${{{{ vars.{name} }}}}"
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(item: Any, other: Any) -> bool:
     """Whether two of them have the same words, all with plain values."""
-    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys() or "forEach" in one:
+    if not isinstance(item, dict) or not isinstance(other, dict) or item.keys() != other.keys() or "forEach" in item:
         return False
-    return all(isinstance(part, str) and "${{" not in part for each in (one, other) for part in each.values())
+    return all(isinstance(part, str) and "${{" not in part for element in (item, other) for part in element.values())
 
 
 def written(folder: Path, project: Any) -> Path:
@@ -98,12 +98,12 @@ def test_a_project_with_for_each_says_what_its_literal_twin_says(project: dict[s
     with tempfile.TemporaryDirectory() as root:
         folder = Folder(data)
         short = folder.value(project)
-        one = load(written(Path(root, "literal"), project), kinds())
+        item = load(written(Path(root, "literal"), project), kinds())
         other = load(written(Path(root, "short"), {**short, "vars": folder.vars}), kinds())
-        assert other.digest == one.digest
-        assert list(one.desired.resources) == list(other.desired.resources)
+        assert other.digest == item.digest
+        assert list(item.desired.resources) == list(other.desired.resources)
         assert bool(other.desired.generated) == bool(folder.used)
-        assert one.desired.generated == {}
+        assert item.desired.generated == {}
 
 
 HEAD = "version: 1\nproject: p\norganizations:\n  acme:\n    id: o\n"
@@ -129,8 +129,8 @@ def loaded(folder: Path, text: str) -> Project:
 def test_each_has_a_key_a_value_and_an_index(tmp_path: Path, loop: str, expected: list[tuple[str, str, int]]) -> None:
     body = f"    teams:\n      t-${{{{ each.key }}}}: {{forEach: {loop}, title: '${{{{ each.value }}}} ${{{{ each.index }}}}'}}\n"
     desired = loaded(tmp_path, HEAD + body).desired
-    found = [(address.key, one.values["title"]) for address, one in desired.resources.items() if one.kind == "team"]
-    assert sorted(found) == sorted((f"t-{key}", f"{value} {index}") for key, value, index in expected)
+    problems = [(address.key, item.values["title"]) for address, item in desired.resources.items() if item.kind == "team"]
+    assert sorted(problems) == sorted((f"t-{key}", f"{value} {index}") for key, value, index in expected)
 
 
 def test_a_file_of_a_split_list_may_hold_for_each(tmp_path: Path) -> None:
@@ -150,10 +150,10 @@ def test_an_element_is_the_default_where_its_expression_is_true_as_a_literal_ent
     nodes = [{"space": key, **({"default": True} if key == "b" else {})} for key in "abc"]
     loop = [{"forEach": ["a", "b", "c"], "key": "${{ each.key }}", "space": "${{ each.key }}", "default": '${{ each.key == "b" }}'}]
     content = [{"space": key, "id": f"spc_{key}", "title": f"Space {key}"} for key in "abc"]
-    made = []
+    result = []
     for structure in (nodes, loop):
         sites = {"docs": {"title": "Docs", "structure": structure}}
         project = {"version": 1, "project": "p", "organizations": {"acme": {"id": "org_acme", "content": content, "sites": sites}}}
         (tmp_path / "reconciler.yaml").write_text(yaml.safe_dump(project), encoding="utf-8")
-        made.append({address: dict(declared.values) for address, declared in load(tmp_path, kinds()).desired.resources.items()})
-    assert made[0] == made[1]
+        result.append({address: dict(declared.values) for address, declared in load(tmp_path, kinds()).desired.resources.items()})
+    assert result[0] == result[1]

@@ -82,7 +82,7 @@ def problems(folder: Path, body: str) -> list[str]:
 
 
 def test_every_type_of_value_is_read_by_its_annotation(tmp_path: Path) -> None:
-    made = loaded(
+    created = loaded(
         tmp_path,
         """\
     area: 12
@@ -99,7 +99,7 @@ def test_every_type_of_value_is_read_by_its_annotation(tmp_path: Path) -> None:
           - {bed: inner, alarm: "${{ vars.code }}"}
 """,
     )
-    resources = made.desired.resources
+    resources = created.desired.resources
     herbs, roses, inner = (Address.parse(f"eden/bed/{key}") for key in ("herbs", "roses", "inner"))
     assert resources[Address.parse("eden")].values == {"area": 12.0}
     assert resources[herbs].values == {"outer": None}
@@ -113,7 +113,7 @@ def test_every_type_of_value_is_read_by_its_annotation(tmp_path: Path) -> None:
         "seen_by": (herbs, inner, Foreign("b1"), Foreign("b2")),
     }
     assert resources[inner].values == {"outer": roses, "alarm": "hunter2"}
-    assert made.sensitive == {"hunter2"}
+    assert created.sensitive == {"hunter2"}
 
 
 @pytest.mark.parametrize(
@@ -132,19 +132,21 @@ def test_every_type_of_value_is_read_by_its_annotation(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_fit_is_said_in_the_same_words(tmp_path: Path, body: str, said: str | None) -> None:
-    found = problems(tmp_path, f"    {body}\n")
-    assert len(found) == 1
-    assert said is None or found == [said]
+    result = problems(tmp_path, f"    {body}\n")
+    assert len(result) == 1
+    assert said is None or result == [said]
 
 
 def test_a_value_from_the_environment_reaches_only_a_sensitive_field(tmp_path: Path) -> None:
-    found = problems(tmp_path, '    beds: [{bed: a, rest: {deep: ["${{ vars.code }}"]}}]\n')
-    assert found == [
+    result = problems(tmp_path, '    beds: [{bed: a, rest: {deep: ["${{ vars.code }}"]}}]\n')
+    assert result == [
         "eden/bed/a: rest would show a value from the environment (code), which may be a secret; if it is not, pass --public-var code"
     ]
 
 
 def test_the_schema_follows_the_kinds_it_is_given() -> None:
-    made = schema(KINDS)
-    assert set(made["$defs"]) >= {"garden", "bed", "garden.beds", "bed.beds", "bed.Soil"} or "soil" in made["$defs"]["bed"]["properties"]
-    assert "gardens" in made["$defs"]["project"]["properties"]
+    created = schema(KINDS)
+    assert (
+        set(created["$defs"]) >= {"garden", "bed", "garden.beds", "bed.beds", "bed.Soil"} or "soil" in created["$defs"]["bed"]["properties"]
+    )
+    assert "gardens" in created["$defs"]["project"]["properties"]

@@ -130,7 +130,7 @@ def test_the_flag_on_a_child_is_the_choice_of_the_nearest_that_chooses(tour: Pro
 
 
 def test_a_flag_inside_a_group_is_the_choice_of_the_site(tmp_path: Path) -> None:
-    made = project(
+    result = project(
         tmp_path,
         BLANK
         + """\
@@ -147,8 +147,8 @@ sites:
               - {section: guides, title: Guides, default: true, spaces: [guides]}
 """,
     )
-    assert one(made, "acme/site/docs").values["defaultSiteSection"] == at("acme/site/docs/section/guides")
-    assert one(made, "acme/site/docs/section/guides").values["sectionGroup"] == at("acme/site/docs/group/inner")
+    assert one(result, "acme/site/docs").values["defaultSiteSection"] == at("acme/site/docs/section/guides")
+    assert one(result, "acme/site/docs/section/guides").values["sectionGroup"] == at("acme/site/docs/group/inner")
 
 
 def test_the_first_child_creates_its_container(tour: Project, tmp_path: Path) -> None:
@@ -219,9 +219,9 @@ def test_defaults_reach_what_is_not_written_and_seeds_only_what_is_made(tour: Pr
 
 
 def test_a_default_is_looked_up_in_each_organization() -> None:
-    made = loaded(next(project for project in GOOD if project.name == "two-organizations"))
-    assert one(made, "acme/space/guides").values["duplicateOf"] == at("acme/space/blank")
-    assert one(made, "umbrella/space/guides").values["duplicateOf"] == at("umbrella/space/blank")
+    result = loaded(next(project for project in GOOD if project.name == "two-organizations"))
+    assert one(result, "acme/space/guides").values["duplicateOf"] == at("acme/space/blank")
+    assert one(result, "umbrella/space/guides").values["duplicateOf"] == at("umbrella/space/blank")
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------------------
@@ -278,15 +278,17 @@ def test_what_is_not_set_has_its_default(tmp_path: Path) -> None:
 
 
 def test_the_path_of_the_sandbox_begins_at_the_project(tmp_path: Path) -> None:
-    made = project(tmp_path, "", head="version: 1\nproject: p\nservice: {sandbox: .reconciler/s.db}\norganizations:\n  acme:\n    id: o\n")
-    assert made.settings.sandbox == tmp_path / ".reconciler/s.db"
+    result = project(
+        tmp_path, "", head="version: 1\nproject: p\nservice: {sandbox: .reconciler/s.db}\norganizations:\n  acme:\n    id: o\n"
+    )
+    assert result.settings.sandbox == tmp_path / ".reconciler/s.db"
 
 
 def test_the_lister_is_the_owner_of_the_token(tour: Project, tmp_path: Path) -> None:
     assert tour.desired.lister == at("acme/member/ada@acme.example")
-    made = project(tmp_path, "", head=HEAD.replace("organizations", "service: {member: Grace@acme.example}\norganizations"))
-    assert made.desired.lister == at("acme/member/grace@acme.example")
-    assert one(made, "acme/member/grace@acme.example").implied
+    result = project(tmp_path, "", head=HEAD.replace("organizations", "service: {member: Grace@acme.example}\norganizations"))
+    assert result.desired.lister == at("acme/member/grace@acme.example")
+    assert one(result, "acme/member/grace@acme.example").implied
     assert project(tmp_path, "").desired.lister is None
 
 
@@ -321,14 +323,14 @@ def test_values_from_the_environment_are_masked_unless_they_are_public(tour: Pro
 
 def test_a_variable_without_a_type_has_that_of_its_default(tmp_path: Path) -> None:
     head = HEAD.replace("organizations", "vars: {on: {default: true}, word: {default: Acme}}\norganizations")
-    made = project(tmp_path, "sso: ${{ vars.on }}\ntitle: ${{ vars.word }}", head=head, variables={"on": "false", "word": "12"})
-    assert one(made, "acme").values == {"title": "12", "sso": False}
+    result = project(tmp_path, "sso: ${{ vars.on }}\ntitle: ${{ vars.word }}", head=head, variables={"on": "false", "word": "12"})
+    assert one(result, "acme").values == {"title": "12", "sso": False}
 
 
 def test_a_whole_expression_may_be_a_section(tmp_path: Path) -> None:
     (tmp_path / "teams.json").write_text('{"writers": {"title": "Writers"}}', encoding="utf-8")
-    made = project(tmp_path, 'teams: ${{ json(file("teams.json")) }}')
-    assert one(made, "acme/team/writers").values == {"title": "Writers"}
+    result = project(tmp_path, 'teams: ${{ json(file("teams.json")) }}')
+    assert one(result, "acme/team/writers").values == {"title": "Writers"}
 
 
 # -- the digest --------------------------------------------------------------------------------------------------------------------
@@ -369,16 +371,16 @@ def test_an_included_link_inside_the_project_is_followed(tmp_path: Path) -> None
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "people.yaml").write_text("teams: {writers: {title: Writers}}\n", encoding="utf-8")
     (tmp_path / "linked.yaml").symlink_to(tmp_path / "real" / "people.yaml")
-    made = project(tmp_path, "", head=HEAD.replace("organizations", "include: [linked.yaml]\norganizations"))
-    assert one(made, "acme/team/writers").source.file == "linked.yaml"
+    result = project(tmp_path, "", head=HEAD.replace("organizations", "include: [linked.yaml]\norganizations"))
+    assert one(result, "acme/team/writers").source.file == "linked.yaml"
 
 
 def test_hidden_files_and_the_seed_of_the_sandbox_are_never_included(tmp_path: Path) -> None:
     for name in (".hidden.yaml", "sandbox.seed.yaml", "reconciler.yaml"):
         (tmp_path / name).write_text("nonsense: true\n", encoding="utf-8")
     (tmp_path / "people.yaml").write_text("teams: {}\n", encoding="utf-8")
-    made = project(tmp_path, "", head=HEAD.replace("organizations", "include: ['*.yaml', people.yaml]\norganizations"))
-    assert [file.name for file in made.settings.files] == ["reconciler.yaml", "people.yaml"]
+    result = project(tmp_path, "", head=HEAD.replace("organizations", "include: ['*.yaml', people.yaml]\norganizations"))
+    assert [file.name for file in result.settings.files] == ["reconciler.yaml", "people.yaml"]
 
 
 def test_file_gives_out_neither_state_nor_sandbox(tmp_path: Path) -> None:
@@ -428,8 +430,8 @@ def test_ten_times_the_resources_take_about_ten_times_as_long(tmp_path: Path) ->
         spaces = "".join(
             f"  - {{space: s{number}, title: Space {number}, duplicateOf: blank, editMode: live}}\n" for number in range(count)
         )
-        made = project(tmp_path / str(count), f"content:\n  - {{space: blank, id: spc_blank, title: Blank}}\n{spaces}")
-        assert len(made.desired.resources) == count + 2
+        result = project(tmp_path / str(count), f"content:\n  - {{space: blank, id: spc_blank, title: Blank}}\n{spaces}")
+        assert len(result.desired.resources) == count + 2
 
     make(10)
     thousand = min(timed(lambda: make(1_000))[0] for _ in range(3))

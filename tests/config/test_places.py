@@ -32,19 +32,19 @@ def test_a_node_says_where_it_is() -> None:
 
 
 def test_values_are_not_asked_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Source] = []
+    result: list[Source] = []
 
     def noted(*mark: int) -> Source:
-        made.append(Source(*mark))  # type: ignore[arg-type]
-        return made[-1]
+        result.append(Source(*mark))  # type: ignore[arg-type]
+        return result[-1]
 
     monkeypatch.setattr(nodes, "Source", noted)
     numbers = []
     for size in (10, 110):
         (tmp_path / "reconciler.yaml").write_text(HEAD + "".join(SPACE.format(number=n) for n in range(size)), encoding="utf-8")
-        made.clear()
+        result.clear()
         project = load(tmp_path, kinds())
-        numbers.append(len(made))
+        numbers.append(len(result))
     assert numbers[1] - numbers[0] <= 2 * 100  # the resource itself, and what it is a copy of
     declared = project.desired.resources[Address.parse("acme/space/s7")]
     assert dict(declared.positions) == {

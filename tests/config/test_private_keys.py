@@ -31,15 +31,15 @@ def keys() -> Mapping[str, str]:
     """Private keys of every form, by name."""
     owners = {"rsa": rsa.generate_private_key(65537, 2048), "ec": ec.generate_private_key(ec.SECP256R1())}
     plain, locked = serialization.NoEncryption(), serialization.BestAvailableEncryption(b"hunter2")
-    made = {
+    result = {
         f"{name} {form} {'encrypted' if lock is locked else 'plain'}": owner.private_bytes(_PEM, FORMS[form], lock).decode()
         for name, owner in owners.items()
         for form in FORMS
         for lock in (plain, locked)
         if (form, lock) != ("OpenSSH", locked)
     }
-    made["ed25519"] = ed25519.Ed25519PrivateKey.generate().private_bytes(_PEM, _FORMAT.PKCS8, plain).decode()
-    return made
+    result["ed25519"] = ed25519.Ed25519PrivateKey.generate().private_bytes(_PEM, _FORMAT.PKCS8, plain).decode()
+    return result
 
 
 def body(key: str) -> str:
@@ -82,18 +82,18 @@ def refusal(folder: Path, organization: object) -> str:
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_private_key_of_every_type_and_spelling_is_refused_and_not_quoted(tmp_path: Path, spelling: str) -> None:
     for name, key in keys().items():
-        said = refusal(tmp_path, FIELDS["certificate"](SPELLINGS[spelling](key)))
-        assert "certificate contains a private key" in said, name
-        assert len(said.splitlines()) == 1
-        assert not {word for word in (body(key)[:12], "BEGIN") if word in said}, name
+        message = refusal(tmp_path, FIELDS["certificate"](SPELLINGS[spelling](key)))
+        assert "certificate contains a private key" in message, name
+        assert len(message.splitlines()) == 1
+        assert not {word for word in (body(key)[:12], "BEGIN") if word in message}, name
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_private_key_is_refused_in_every_field(tmp_path: Path, field: str) -> None:
     key = keys()["ec PKCS#8 plain"]
-    said = refusal(tmp_path, FIELDS[field](key))
-    assert "contains a private key" in said
-    assert body(key)[:12] not in said
+    message = refusal(tmp_path, FIELDS[field](key))
+    assert "contains a private key" in message
+    assert body(key)[:12] not in message
 
 
 def test_a_private_key_without_a_frame_is_refused(tmp_path: Path) -> None:
@@ -143,12 +143,12 @@ def test_documentation_may_show_a_frame_without_a_key(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_a_certificate_is_refused_with_the_reason_and_not_quoted(tmp_path: Path, text: str, reason: str) -> None:
-    said = refusal(tmp_path, FIELDS["certificate"](text))
-    assert "certificate is not a certificate: " in said
-    assert reason in said
-    assert "hello" not in said
-    assert "hunter2" not in said
-    assert IDP[:12] not in said
+    message = refusal(tmp_path, FIELDS["certificate"](text))
+    assert "certificate is not a certificate: " in message
+    assert reason in message
+    assert "hello" not in message
+    assert "hunter2" not in message
+    assert IDP[:12] not in message
 
 
 @pytest.mark.parametrize(
@@ -184,5 +184,5 @@ def test_the_same_certificate_in_another_wrapping_at_the_service_makes_no_differ
 
 def test_a_file_in_der_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
     (tmp_path / "idp.der").write_bytes(base64.b64decode(IDP))
-    said = refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.der") }}'))
-    assert "openssl x509 -inform DER" in said
+    message = refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.der") }}'))
+    assert "openssl x509 -inform DER" in message

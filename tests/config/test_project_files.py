@@ -102,9 +102,9 @@ def test_a_file_outside_is_refused_with_the_option_that_allows_it(root: Path, pa
     (root / "out").symlink_to("../outside")
     (root / "folder").symlink_to("..")
     monkeypatch.chdir(root)
-    said = reading(root, path)
-    assert said.startswith(f'file("{path}") {how}; to allow it, pass --allow-file ')
-    option = Path(said.rpartition(" ")[2])
+    message = reading(root, path)
+    assert message.startswith(f'file("{path}") {how}; to allow it, pass --allow-file ')
+    option = Path(message.rpartition(" ")[2])
     assert option.resolve() == (root / path).resolve()
     if "absent" not in path:
         assert ProjectFiles(root, allowed=[option])(path)
@@ -120,7 +120,7 @@ def test_a_folder_allows_what_is_in_it_and_nothing_hidden_or_beside_it(root: Pat
     (root / "link").symlink_to("../shared/deep")
     files = ProjectFiles(root, [root / "state.db"], allowed=[shared])
     assert (files("../shared/deep/okta.pem"), files(f"{shared}/deep/okta.pem"), files("link/okta.pem")) == ("PEM", "PEM", "PEM")
-    for path, said in {
+    for path, message in {
         "../shared/.env": "is hidden in a folder that is allowed; to allow it too, pass --allow-file ",
         "../shared/out": "is outside the project; to allow it, pass --allow-file ",
         "../shared-too": "is outside the project; to allow it, pass --allow-file ",
@@ -128,7 +128,7 @@ def test_a_folder_allows_what_is_in_it_and_nothing_hidden_or_beside_it(root: Pat
         "../project/certs/okta.pem": "is inside the project; write it relative to the project file: certs/okta.pem",
         "../project/.env": "is inside the project; write it relative to the project file: .env",
     }.items():
-        with pytest.raises(ExpressionError, match=re.escape(said)):
+        with pytest.raises(ExpressionError, match=re.escape(message)):
             files(path)
     assert ProjectFiles(root, allowed=[shared / ".env"])("../shared/.env") == "TOKEN=1"
 

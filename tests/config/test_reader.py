@@ -22,7 +22,7 @@ def reading(text: str) -> Document:
 
 def problems(text: str | bytes) -> list[str]:
     document = read(text if isinstance(text, bytes) else text.encode(), "f.yaml")
-    return [str(one).removeprefix("f.yaml").removeprefix(":") for one in document.problems]
+    return [str(item).removeprefix("f.yaml").removeprefix(":") for item in document.problems]
 
 
 def data(text: str) -> Any:
@@ -61,8 +61,8 @@ def test_a_quoted_scalar_is_not_plain(quoted: str) -> None:
 
 def test_nothing_and_null_and_an_empty_text_are_three_things() -> None:
     document = reading("a:\nb: null\nc: ''\nd: ~\n")
-    found = [entry(document, key).node for key in "abcd"]
-    assert [(node.empty, node.null) for node in found if isinstance(node, Scalar)] == [
+    result = [entry(document, key).node for key in "abcd"]
+    assert [(node.empty, node.null) for node in result if isinstance(node, Scalar)] == [
         (True, False),
         (False, True),
         (False, False),
@@ -72,11 +72,11 @@ def test_nothing_and_null_and_an_empty_text_are_three_things() -> None:
 
 def test_every_value_and_every_key_has_its_place() -> None:
     document = reading("# a comment\na:\n  - 😀b\n  - {c: 'd'}\n")
-    one = entry(document, "a")
-    assert one.at == Source("f.yaml", 2, 1)
-    assert isinstance(one.node, List)
-    assert one.node.at == Source("f.yaml", 3, 3)
-    first, second = one.node.items
+    item = entry(document, "a")
+    assert item.at == Source("f.yaml", 2, 1)
+    assert isinstance(item.node, List)
+    assert item.node.at == Source("f.yaml", 3, 3)
+    first, second = item.node.items
     assert isinstance(second, Map)
     assert (first.at, second.at) == (Source("f.yaml", 3, 5), Source("f.yaml", 4, 5))
     assert (second.entries["c"].at, second.entries["c"].node.at) == (Source("f.yaml", 4, 6), Source("f.yaml", 4, 9))
@@ -241,8 +241,8 @@ def test_what_json_writes_is_read_back(value: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_plain_scalar_has_the_type_of_the_core_schema(text: str, value: Any) -> None:
-    found = core(text)
-    assert (found, type(found)) == (value, type(value))
+    result = core(text)
+    assert (result, type(result)) == (value, type(value))
 
 
 # -- bombs -------------------------------------------------------------------------------------------------------------------------

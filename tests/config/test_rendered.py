@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from reconciler.config import Project, load
 from reconciler.config.canonical import digest
+from reconciler.config.keys import TOP
 from reconciler.config.rendered import rendered
-from reconciler.config.words import TOP
 from reconciler.kinds import load as kinds
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document
@@ -52,13 +52,13 @@ def again(before: Project, texts: dict[str, str], folder: Path, **options: Any) 
 
 def same(root: Path, folder: Path, **options: Any) -> None:
     before = load(root, kinds(), **options)
-    made = again(before, rendered(root, kinds(), **options), folder)  # without a value from outside: everything is in the texts
-    assert digest(replace(made.desired, environment=before.desired.environment)) == digest(before.desired)
+    result = again(before, rendered(root, kinds(), **options), folder)  # without a value from outside: everything is in the texts
+    assert digest(replace(result.desired, environment=before.desired.environment)) == digest(before.desired)
     policies = [(policy.id, policy.test, policy.message, policy.on, policy.level) for policy in before.desired.policies.rules]
-    assert [(policy.id, policy.test, policy.message, policy.on, policy.level) for policy in made.desired.policies.rules] == policies
-    assert made.desired.policies.variables == before.desired.policies.variables
+    assert [(policy.id, policy.test, policy.message, policy.on, policy.level) for policy in result.desired.policies.rules] == policies
+    assert result.desired.policies.variables == before.desired.policies.variables
     settings_of: Callable[[Project], Any] = lambda project: replace(project.settings, root=Path(), state="", sandbox=None, files=())  # noqa: E731
-    assert settings_of(made) == settings_of(before)
+    assert settings_of(result) == settings_of(before)
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOOD.iterdir()))
@@ -171,5 +171,5 @@ def test_a_large_project_is_rendered_in_proportion_to_its_size(tmp_path: Path) -
         return f"{HEAD}vars: {{n: {{default: [{elements}]}}}}\norganizations: {{acme: {{id: org_acme, content: [{start}, {content}]}}}}\n"
 
     (tmp_path / "reconciler.yaml").write_text(text(20_000), encoding="utf-8")
-    made = within(60, lambda: {name: layout(text, SHAPE) for name, text in rendered(tmp_path, kinds()).items()})
-    assert made["reconciler.yaml"].count("- space: s-k") == 20_000
+    result = within(60, lambda: {name: layout(text, SHAPE) for name, text in rendered(tmp_path, kinds()).items()})
+    assert result["reconciler.yaml"].count("- space: s-k") == 20_000

@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 
 from reconciler.config.schemas.document import schema
 from reconciler.config.source.files import Files
-from reconciler.config.source.nodes import Problems, plain
+from reconciler.config.source.nodes import plain
+from reconciler.config.source.problems import Problems
 from reconciler.kinds import load as kinds
 from tests.config.corpus import BROKEN, GOOD
 from tests.documents import configuration
@@ -87,11 +88,11 @@ def test_what_is_wrong_in_itself_does_not_fit_the_schema(name: str) -> None:
 def test_every_field_and_kind_is_described() -> None:
     definitions = schema(kinds())["$defs"]
     for kind in kinds().values():
-        made = definitions[kind.name]
-        assert made["description"] == kind.doc
+        result = definitions[kind.name]
+        assert result["description"] == kind.doc
         if kind.place.value_is is not None:
             continue  # its only field is the whole value
-        properties = made.get("properties") or made["then"]["properties"]
+        properties = result.get("properties") or result["then"]["properties"]
         for name, field in kind.fields.items():
             if field.written and field.doc:
                 assert properties[name]["description"].startswith(field.doc)

@@ -103,8 +103,8 @@ def test_the_command_gets_the_file_and_no_shell_and_runs_in_the_project(root: Pa
     write(root)
     bin = tmp_path / "bin"
     loaded(root, printing(bin, VALUES))
-    *words, path = (bin / "words").read_text().splitlines()
-    assert words == ["decrypt", "--output-type", "json"]
+    *argv, path = (bin / "words").read_text().splitlines()
+    assert argv == ["decrypt", "--output-type", "json"]
     assert path.endswith("/secrets.enc.yaml")
     assert not Path(path).parent.exists()  # a file of its own, which contains what was checked
     assert (bin / "here").read_text().strip() == str(root)
@@ -121,8 +121,8 @@ def test_nothing_is_decrypted_unless_an_expression_asks_for_a_value_of_that_file
         (root / "reconciler.yaml").read_text().replace("secrets: secrets.enc.yaml", "secrets: [secrets.enc.yaml, other.enc.json]")
     )
     loaded(root, environ)
-    words = (bin / "words").read_text().splitlines()
-    assert [Path(line).name for line in words if ".enc." in line] == ["secrets.enc.yaml"]
+    argv = (bin / "words").read_text().splitlines()
+    assert [Path(line).name for line in argv if ".enc." in line] == ["secrets.enc.yaml"]
 
 
 def test_an_environment_replaces_secrets_by_name(root: Path, tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_an_environment_replaces_secrets_by_name(root: Path, tmp_path: Path) -> 
     script = 'case "$4" in *production*) echo \'{"client": "of production"}\';; *) cat %s;; esac'
     printing(tmp_path / "bin", VALUES)
     environ = stand_in(tmp_path / "bin", script % (tmp_path / "bin" / "values.json"))
-    found = [loaded(root, environ, environment=name).desired.resources[OKTA].values for name in ("production", "staging")]
-    assert [values["certificate"] for values in found] == ["of production PEM of okta", "hunter2-hunter2 PEM of okta"]
+    result = [loaded(root, environ, environment=name).desired.resources[OKTA].values for name in ("production", "staging")]
+    assert [values["certificate"] for values in result] == ["of production PEM of okta", "hunter2-hunter2 PEM of okta"]
 
 
 def test_a_pattern_includes_no_encrypted_file(root: Path, tmp_path: Path) -> None:
@@ -216,10 +216,10 @@ def test_a_file_that_cannot_be_used_is_one_problem(root: Path, name: str, text: 
     (root / "reconciler.yaml").write_text((root / "reconciler.yaml").read_text().replace("secrets.enc.yaml", f'"{name}"'))
     if text is not None:
         (root / name).write_text(text)
-    (found,) = problems(root, {})
-    assert found.startswith("reconciler.yaml:3:10  secrets")
-    assert said in found
-    assert "hunter2" not in found
+    (result,) = problems(root, {})
+    assert result.startswith("reconciler.yaml:3:10  secrets")
+    assert said in result
+    assert "hunter2" not in result
 
 
 def test_a_name_in_two_files_of_one_list_is_an_error(root: Path) -> None:
@@ -234,8 +234,8 @@ def test_a_name_in_two_files_of_one_list_is_an_error(root: Path) -> None:
 def test_without_secrets_in_the_project_file_the_error_names_the_key(root: Path) -> None:
     write(root)
     (root / "reconciler.yaml").write_text((root / "reconciler.yaml").read_text().replace("secrets: secrets.enc.yaml\n", ""))
-    (found,) = problems(root)
-    assert found.endswith("there are no secrets here; name an encrypted file in the project file: secrets: FILE")
+    (result,) = problems(root)
+    assert result.endswith("there are no secrets here; name an encrypted file in the project file: secrets: FILE")
 
 
 # -- a command that fails ----------------------------------------------------------------------------------------------------------
@@ -280,11 +280,11 @@ FAILURES = {
 def test_a_command_that_fails_is_one_problem_that_shows_no_value(root: Path, tmp_path: Path, name: str) -> None:
     script, said = FAILURES[name]
     write(root, f"{VALUE} ${{{{ secrets.okta.pem }}}}")
-    (found,) = problems(root, {**stand_in(tmp_path / "bin", script), "VAULT_TOKEN": "hvs.token-of-vault"})
-    assert found.startswith("reconciler.yaml:3:10  secrets.enc.yaml: ")
-    assert said in found
-    assert not any(secret in found for secret in ("hunter2", "hvs.token", "SECRET-KEY", "\x1b", "\n"))
-    assert len(found) < 800
+    (result,) = problems(root, {**stand_in(tmp_path / "bin", script), "VAULT_TOKEN": "hvs.token-of-vault"})
+    assert result.startswith("reconciler.yaml:3:10  secrets.enc.yaml: ")
+    assert said in result
+    assert not any(secret in result for secret in ("hunter2", "hvs.token", "SECRET-KEY", "\x1b", "\n"))
+    assert len(result) < 800
 
 
 def test_a_command_that_is_missing_says_where_to_get_it(root: Path) -> None:
@@ -342,8 +342,8 @@ def test_the_token_of_vault_goes_only_to_a_server_that_the_user_names(vault: Pat
     bin = tmp_path / "bin"
     environ = printing(bin, VALUES)
     for address in ("", "https://vault.example:8200", "http://vault.evil.example:8200"):
-        (found,) = problems(vault, {**environ, "VAULT_ADDR": address})
-        assert "only a server that VAULT_ADDR names gets your token" in found
+        (result,) = problems(vault, {**environ, "VAULT_ADDR": address})
+        assert "only a server that VAULT_ADDR names gets your token" in result
     assert not (bin / "words").exists()
     assert loaded(vault, {**environ, "VAULT_ADDR": "https://vault.evil.example:8200/"}).sensitive
 

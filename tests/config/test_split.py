@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reconciler.config import load
 from reconciler.config.source.files import Files
-from reconciler.config.source.nodes import Enough, Problems
+from reconciler.config.source.problems import Enough, Problems
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.config.random_projects import projects
@@ -36,15 +36,15 @@ class Splitter:
 
     def value(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self.value(one) for one in value]
+            return [self.value(item) for item in value]
         if not isinstance(value, dict):
             return value
-        made = {key: self.value(one) for key, one in value.items()}
-        for key, one in made.items():
-            listed = key in LISTS and isinstance(one, list)
-            if (listed or (key in MAPS and isinstance(one, dict))) and self.data.draw(st.booleans()):
-                made[key] = self.list(key, one) if listed else self.map(key, one)
-        return made
+        result = {key: self.value(item) for key, item in value.items()}
+        for key, item in result.items():
+            listed = key in LISTS and isinstance(item, list)
+            if (listed or (key in MAPS and isinstance(item, dict))) and self.data.draw(st.booleans()):
+                result[key] = self.list(key, item) if listed else self.map(key, item)
+        return result
 
     def list(self, section: str, items: list[Any]) -> Any:
         cuts = sorted(self.data.draw(st.lists(st.integers(0, len(items)), max_size=2)))
@@ -52,9 +52,9 @@ class Splitter:
         return {"include": self.files(section, parts)}
 
     def map(self, section: str, entries: dict[str, Any]) -> Any:
-        beside = {key: one for key, one in entries.items() if self.data.draw(st.booleans())}
-        rest = {key: one for key, one in entries.items() if key not in beside}
-        parts = [{key: one} for key, one in rest.items()] if self.data.draw(st.booleans()) else [rest]
+        beside = {key: item for key, item in entries.items() if self.data.draw(st.booleans())}
+        rest = {key: item for key, item in entries.items() if key not in beside}
+        parts = [{key: item} for key, item in rest.items()] if self.data.draw(st.booleans()) else [rest]
         return {**beside, "include": self.files(section, parts)} if parts else beside
 
     def files(self, section: str, parts: list[Any]) -> Any:
@@ -74,9 +74,9 @@ def test_a_project_that_is_split_says_what_it_says_in_one_file(project: dict[str
         Splitter(whole, data).write("reconciler.yaml", project)
         splitter = Splitter(split, data)
         splitter.write("reconciler.yaml", splitter.value(project))
-        one, other = load(whole, kinds()), load(split, kinds())
-        assert one.digest == other.digest
-        assert list(one.desired.resources) == list(other.desired.resources)
+        item, other = load(whole, kinds()), load(split, kinds())
+        assert item.digest == other.digest
+        assert list(item.desired.resources) == list(other.desired.resources)
 
 
 def test_problems_of_a_split_file_are_at_their_places_in_it(tmp_path: Path) -> None:

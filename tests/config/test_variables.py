@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.config import Project, load
-from reconciler.config.language.variable_files import VariableFile
+from reconciler.config.language.variables import VariableFile
 from reconciler.config.project import FileAccess
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
@@ -55,11 +55,11 @@ def test_the_first_source_that_gives_a_value_wins(tmp_path: Path, given: tuple[s
         staging="vars: {brand: environment}\n" if "environment" in given else "{}\n",
     )
     files = [f"brand: {name}\n" if name in given else "{}\n" for name in ("first file", "last file")]
-    made = loaded(
+    result = loaded(
         tmp_path, *files, environment="staging", public=["brand"],
         variables={"brand": "--var"} if "--var" in given else {}, environ={ENV: "variable"} if "variable" in given else {},
     )  # fmt: skip
-    assert title(made) == given[0]
+    assert title(result) == given[0]
 
 
 def test_json_is_a_file_of_variables_and_keeps_its_types(tmp_path: Path) -> None:

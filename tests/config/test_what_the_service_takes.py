@@ -88,9 +88,9 @@ TAKEN: list[tuple[str, dict[str, object]]] = [
 def test_what_the_service_refuses_is_refused_with_its_place(tmp_path: Path, organization: dict[str, object], field: str) -> None:
     with pytest.raises(ConfigError) as refused:
         load(project(tmp_path, organization), kinds())
-    (said,) = str(refused.value).splitlines()
-    assert said.startswith("reconciler.yaml:")
-    assert field in said
+    (message,) = str(refused.value).splitlines()
+    assert message.startswith("reconciler.yaml:")
+    assert field in message
 
 
 @pytest.mark.parametrize("organization", [pytest.param(tree, id=why) for why, tree in TAKEN])

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from reconciler.config import load
-from reconciler.config.words import TOP
+from reconciler.config.keys import TOP
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.certificates import IDP, pem

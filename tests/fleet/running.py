@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests import processes
 
@@ -153,7 +153,7 @@ class Running:
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         """What the service answers."""
-        answer = httpx.request(method, f"{self.service}/v1{path}", json=body, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
+        answer = httpx2.request(method, f"{self.service}/v1{path}", json=body, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
         assert answer.status_code < 300, answer.text
         return answer.json() if answer.content else None
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import bindparam, text
 
-from reconciler.apply import clearance
 from reconciler.fleet import approvals as rules
 from reconciler.fleet.model import APPROVALS_DEFAULT, Approval, ChangeClass, Mode
 from reconciler.fleet.runs import holds
@@ -24,12 +21,6 @@ from tests.harness import Org
 SPEC = "UPDATE reconciler_fleet.projects SET spec = spec || jsonb_build_object('windows', CAST(:windows AS jsonb))"
 DAY = "SELECT (extract(isodow FROM now() + make_interval(days => :days)) - 1)::int"
 FREE = dict.fromkeys(APPROVALS_DEFAULT, Approval.AUTO)
-
-
-@pytest.fixture(autouse=True)
-def nobody_is_asked_afterwards() -> Iterator[None]:
-    yield
-    clearance.install(None)
 
 
 def windows(database: FleetDatabase, *, closed: bool) -> None:
@@ -72,7 +63,7 @@ def test_a_window_that_closes_in_the_middle_stops_before_the_next_delete(tmp_pat
     async def applied(number: int) -> tuple[Outcome, str | None]:
         async with RunGate(tmp_path / f"gate{number}", lambda method, ticket: 0.0, lambda told: None, held) as gate:
             turnstile = Turnstile(str(gate.path))
-            clearance.install(turnstile)
+            org.clearance = turnstile
             outcome = await org._apply(("**",))
             if turnstile._listening is not None and turnstile._writer is not None:
                 turnstile._listening.cancel()  # or the end of the gate would end this process

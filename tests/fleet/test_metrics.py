@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import yaml
 from sqlalchemy import text, update
@@ -71,20 +71,20 @@ def test_metrics_count_every_project_once_in_bounded_series(database: FleetDatab
 def test_the_metrics_are_for_whoever_has_the_token(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METRICS", "tok_c4n4ry")
     with served(database) as dashboard:
-        assert "reconciler_fleet_workers 0.0" in httpx.get(f"{dashboard.url}/metrics").text  # of this machine
+        assert "reconciler_fleet_workers 0.0" in httpx2.get(f"{dashboard.url}/metrics").text  # of this machine
         for more in ({}, {"Authorization": "Bearer x"}):  # a page that gave its own name the address of this machine
-            other = httpx.get(f"{dashboard.url}/metrics", headers={"Host": "evil.example", **more})
+            other = httpx2.get(f"{dashboard.url}/metrics", headers={"Host": "evil.example", **more})
             assert (other.status_code, "reconciler_fleet" in other.text) == (421, False)
     with database.transaction() as connection:
         projects.revise(connection, projects.Revision("f", "", 0, "ada", {"dashboard": {"metrics": "env:METRICS"}}))
     with served(database) as dashboard:
         answers = [
-            httpx.get(f"{dashboard.url}/metrics", headers={"Authorization": f"Bearer {token}"} if token else {})
+            httpx2.get(f"{dashboard.url}/metrics", headers={"Authorization": f"Bearer {token}"} if token else {})
             for token in ("", "wrong", "tok_c4n4ry")
         ]
         assert [answer.status_code for answer in answers] == [401, 401, 200]
         by_address = {"Authorization": "Bearer tok_c4n4ry", "Host": "10.0.0.7:8400"}
-        assert httpx.get(f"{dashboard.url}/metrics", headers=by_address).status_code == 200
+        assert httpx2.get(f"{dashboard.url}/metrics", headers=by_address).status_code == 200
         assert "tok_c4n4ry" not in "".join(answer.text for answer in answers)
 
 

@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
+import httpx2
 import psycopg
 
 from tests import processes
@@ -131,7 +131,7 @@ class Thousand:
         self._call("fleet", "apply", "fleet.yaml")
         for url, limit in zip(self.urls, self.limits, strict=True):
             rules = {"rules": [{"fault": "rate-limit", "limit": limit, "window": WINDOW}]}
-            httpx.put(f"{url}/_sandbox/faults", json=rules, headers={"Authorization": f"Bearer {CONTROL}"}).raise_for_status()
+            httpx2.put(f"{url}/_sandbox/faults", json=rules, headers={"Authorization": f"Bearer {CONTROL}"}).raise_for_status()
         for home in range(SERVICES):
             (self._home(home) / "requests.jsonl").write_text("")
 

@@ -6,29 +6,11 @@ in the list. A repository access token belongs to an app user and cannot ask for
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.forges.server import Answer, Forge, Sent, User, now, page
+from tests.forges.server import Answer, Comment, Forge, Pull, Refused, Sent, User, now, page
 
 LONGEST: Final = 32_768  # characters of a comment
-
-
-@dataclass
-class Comment:
-    id: int
-    author: User
-    body: str
-    created_on: str = field(default_factory=now)
-    updated_on: str = field(default_factory=now)
-    deleted: bool = False
-
-
-@dataclass
-class Pull:
-    repository: str
-    number: int
-    comments: list[Comment] = field(default_factory=list)
 
 
 class Bitbucket(Forge):
@@ -36,12 +18,10 @@ class Bitbucket(Forge):
 
     def __init__(self) -> None:
         super().__init__()
-        self.pulls: dict[tuple[str, int], Pull] = {}
         at = "/2.0/repositories/{workspace}/{slug}/pullrequests/{number}/comments"
         self.route("GET", "/2.0/user", self._user)
         self.route("GET", at, self._list)
         self.route("POST", at, self._create)
-        self.route("GET", f"{at}/{{comment}}", self._get)
         self.route("PUT", f"{at}/{{comment}}", self._update)
         self.route("DELETE", f"{at}/{{comment}}", self._delete)
         self.route("GET", "/2.0/repositories/{workspace}/{slug}/pipelines/{build}", self._pipeline)
@@ -64,24 +44,13 @@ class Bitbucket(Forge):
         """The token of somebody, with the scope `account`."""
         return self.add(f"ATATT3{login}00000000", User(self.new_id(), login, writes=writes))
 
-    def pull(self, repository: str = "acme/handbook", number: int = 7) -> Pull:
-        """A pull request."""
-        return self.pulls.setdefault((repository, number), Pull(repository, number))
-
-    def says(self, pull: Pull, login: str, body: str) -> Comment:
-        """A comment that somebody wrote."""
-        author = next((user for user in self.users.values() if user.login == login), None) or User(self.new_id(), login)
-        with self.lock:
-            pull.comments.append(Comment(self.new_id(), author, body))
-            return pull.comments[-1]
-
     def ran(self, run: tuple[int, int], *, job: str = "plan", branch: str = "7") -> None:
         """A pipeline of a pull request."""
         self.pipelines[run[0]] = {"build_number": run[0], "target": {"pullrequest": {"id": int(branch) if branch.isdecimal() else 8}}}
 
     def _pipeline(self, user: User, sent: Sent, workspace: str, slug: str, build: str) -> Answer:
         if not self.shows_runs:
-            return _refused(403, "Your credentials lack one or more required privilege scopes.")
+            return _refusal(403, "Your credentials lack one or more required privilege scopes.")
         known = self.pipelines.get(int(build))
         return self.missing() if known is None else Answer(200, known)
 
@@ -90,12 +59,14 @@ class Bitbucket(Forge):
 
     # -- the service -------------------------------------------------------------------------------------------------------------------
 
-    def user(self, sent: Sent) -> User | Answer:
+    def user(self, sent: Sent) -> User:
         token = sent.headers.get("authorization", "").removeprefix("Bearer ")
-        return self.users.get(token) or _refused(401, "Token is invalid, expired, or not supported for this endpoint.")
+        if token not in self.users:
+            raise Refused(_refusal(401, "Token is invalid, expired, or not supported for this endpoint."))
+        return self.users[token]
 
     def missing(self) -> Answer:
-        return _refused(404, "Resource not found")
+        return _refusal(404, "Resource not found")
 
     def headers(self, sent: Sent) -> dict[str, str]:
         return {"Server": "AtlassianEdge", "X-Usage-User-Time": "0.1", "X-B3-Traceid": "1f"}
@@ -103,20 +74,20 @@ class Bitbucket(Forge):
     def _user(self, user: User, sent: Sent) -> Answer:
         if user.bot:
             about = {"required": ["account"], "granted": ["pullrequest:write"]}
-            return _refused(403, "Your credentials lack one or more required privilege scopes.", detail=about)
+            return _refusal(403, "Your credentials lack one or more required privilege scopes.", detail=about)
         return Answer(200, _account(user))
 
-    def _pull(self, user: User, workspace: str, slug: str, number: str) -> Pull | None:
+    def _pull(self, user: User, workspace: str, slug: str, number: str) -> Pull:
         pull = self.pulls.get((f"{workspace}/{slug}", int(number))) if number.isdecimal() else None
-        return pull if user.reads else None
+        if pull is None or not user.reads:
+            raise Refused(self.missing())
+        return pull
 
     def _list(self, user: User, sent: Sent, workspace: str, slug: str, number: str) -> Answer:
         pull = self._pull(user, workspace, slug, number)
-        if pull is None:
-            return self.missing()
         size, at = int(sent.query.get("pagelen", 10)), int(sent.query.get("page", 1))
         if size > 100:
-            return _refused(400, "Invalid pagelen")
+            return _refusal(400, "Invalid pagelen")
         shown, pages = page(pull.comments, at, size)
         body = {"values": [_comment(pull, comment) for comment in shown], "pagelen": size, "size": len(pull.comments), "page": at}
         base = f"{self.url}{sent.path}?pagelen={size}&page="
@@ -125,46 +96,33 @@ class Bitbucket(Forge):
 
     def _create(self, user: User, sent: Sent, workspace: str, slug: str, number: str) -> Answer:
         pull = self._pull(user, workspace, slug, number)
-        if pull is None:
-            return self.missing()
-        refusal = _writes(user) or _wrong(sent.data)
-        if refusal is not None:
-            return refusal
-        pull.comments.append(Comment(self.new_id(), user, sent.data["content"]["raw"]))
+        pull.comments.append(Comment(self.new_id(), user, _written(user, sent.data)))
         return Answer(201, _comment(pull, pull.comments[-1]))
 
-    def _known(self, user: User, workspace: str, slug: str, number: str, comment: str) -> tuple[Pull, Comment] | None:
+    def _own(self, user: User, workspace: str, slug: str, number: str, comment: str) -> tuple[Pull, Comment]:
+        """A comment that its author wants to change."""
         pull = self._pull(user, workspace, slug, number)
-        known = [one for one in pull.comments if str(one.id) == comment] if pull is not None else []
-        return (pull, known[0]) if pull is not None and known else None
-
-    def _get(self, user: User, sent: Sent, workspace: str, slug: str, number: str, comment: str) -> Answer:
-        known = self._known(user, workspace, slug, number, comment)
-        return self.missing() if known is None else Answer(200, _comment(*known))
+        known = next((known for known in pull.comments if str(known.id) == comment and not known.deleted), None)
+        if known is None:
+            raise Refused(self.missing())
+        if not user.writes or known.author.id != user.id:
+            raise Refused(_forbidden())
+        return pull, known
 
     def _update(self, user: User, sent: Sent, workspace: str, slug: str, number: str, comment: str) -> Answer:
-        known = self._known(user, workspace, slug, number, comment)
-        if known is None or known[1].deleted:
-            return self.missing()
-        refusal = _writes(user) or (None if known[1].author.id == user.id else _forbidden()) or _wrong(sent.data)
-        if refusal is not None:
-            return refusal
-        known[1].body, known[1].updated_on = sent.data["content"]["raw"], now()
-        return Answer(200, _comment(*known))
+        pull, known = self._own(user, workspace, slug, number, comment)
+        known.body, known.updated = _written(user, sent.data), now()
+        return Answer(200, _comment(pull, known))
 
     def _delete(self, user: User, sent: Sent, workspace: str, slug: str, number: str, comment: str) -> Answer:
-        known = self._known(user, workspace, slug, number, comment)
-        if known is None:
-            return self.missing()
-        refusal = _writes(user) or (None if known[1].author.id == user.id else _forbidden())
-        if refusal is None:
-            known[1].deleted, known[1].body = True, ""
-        return refusal or Answer(204)
+        _, known = self._own(user, workspace, slug, number, comment)
+        known.deleted, known.body = True, ""
+        return Answer(204)
 
 
 def _comment(pull: Pull, comment: Comment) -> dict[str, Any]:
     return {
-        "type": "pullrequest_comment", "id": comment.id, "created_on": comment.created_on, "updated_on": comment.updated_on,
+        "type": "pullrequest_comment", "id": comment.id, "created_on": comment.created, "updated_on": comment.updated,
         "content": {"type": "rendered", "raw": comment.body, "markup": "markdown", "html": ""}, "user": _account(comment.author),
         "deleted": comment.deleted, "pending": False, "pullrequest": {"type": "pullrequest", "id": pull.number}, "links": {},
     }  # fmt: skip
@@ -175,22 +133,21 @@ def _account(user: User) -> dict[str, Any]:
     return {**kind, "display_name": user.login, "uuid": f"{{{user.id:032x}}}", "account_id": f"557058:{user.id}"}
 
 
-def _refused(status: int, message: str, **more: Any) -> Answer:
+def _refusal(status: int, message: str, **more: Any) -> Answer:
     return Answer(status, {"type": "error", "error": {"message": message, **more}})
 
 
 def _forbidden() -> Answer:
-    return _refused(403, "You don't have permission to do that.")
+    return _refusal(403, "You don't have permission to do that.")
 
 
-def _writes(user: User) -> Answer | None:
-    return None if user.writes else _forbidden()
-
-
-def _wrong(data: Any) -> Answer | None:
+def _written(user: User, data: Any) -> str:
+    """The text of a comment that somebody may write."""
+    if not user.writes:
+        raise Refused(_forbidden())
     raw = data.get("content", {}).get("raw") if isinstance(data, dict) else None
     if not isinstance(raw, str) or not raw.strip():
-        return _refused(400, "content: Content may not be empty")
+        raise Refused(_refusal(400, "content: Content may not be empty"))
     if len(raw) > LONGEST:
-        return Answer(400, "<h1>Bad Request (400)</h1>", {"Content-Type": "text/html"})
-    return None
+        raise Refused(Answer(400, "<h1>Bad Request (400)</h1>", {"Content-Type": "text/html"}))
+    return raw

@@ -7,12 +7,11 @@ published GraphQL schema. `GITHUB_TOKEN` is the token of an app: it cannot ask f
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from graphql import build_schema, graphql_sync
 
-from tests.forges.server import Answer, Forge, Sent, User, now, page
+from tests.forges.server import Answer, Comment, Forge, Pull, Refused, Sent, User, now, page
 
 LONGEST: Final = 65_536  # characters of a comment
 REACTIONS: Final = ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes")
@@ -53,45 +52,20 @@ type Mutation {
 """What comments need of the published schema."""
 
 
-@dataclass
-class Comment:
-    id: int
-    author: User
-    body: str
-    created_at: str = field(default_factory=now)
-    updated_at: str = field(default_factory=now)
-    minimized: str | None = None
-
-    @property
-    def node(self) -> str:
-        return f"IC_{self.id}"
-
-
-@dataclass
-class Pull:
-    repository: str
-    number: int
-    comments: list[Comment] = field(default_factory=list)
-    reactions: list[dict[str, Any]] = field(default_factory=list)
-
-
 class GitHub(Forge):
     """`limit`: requests an hour; `used`: of them. `mentions`: names that a comment would notify."""
 
     def __init__(self, *, limit: int = 1_000) -> None:
         super().__init__()
         self.limit, self.used = limit, 0
-        self.pulls: dict[tuple[str, int], Pull] = {}
         comments = "/repos/{owner}/{name}/issues/{number}/comments"
-        one = "/repos/{owner}/{name}/issues/comments/{comment}"
+        comment = "/repos/{owner}/{name}/issues/comments/{comment}"
         reactions = "/repos/{owner}/{name}/issues/{number}/reactions"
         self.route("GET", "/user", self._user)
         self.route("GET", comments, self._list)
         self.route("POST", comments, self._create)
-        self.route("GET", one, self._get)
-        self.route("PATCH", one, self._update)
-        self.route("DELETE", one, self._delete)
-        self.route("GET", reactions, self._reactions)
+        self.route("PATCH", comment, self._update)
+        self.route("DELETE", comment, self._delete)
         self.route("POST", reactions, self._react)
         self.route("DELETE", reactions + "/{reaction}", self._unreact)
         self.route("POST", "/graphql", self._graphql)
@@ -120,17 +94,6 @@ class GitHub(Forge):
         """The personal token of somebody."""
         return self.add(f"ghp_{login}0000000000000000000000000000000000", User(self.new_id(), login, writes=writes))
 
-    def pull(self, repository: str = "acme/handbook", number: int = 7) -> Pull:
-        """A pull request."""
-        return self.pulls.setdefault((repository.lower(), number), Pull(repository, number))
-
-    def says(self, pull: Pull, login: str, body: str) -> Comment:
-        """A comment that somebody wrote."""
-        author = next((user for user in self.users.values() if user.login == login), None) or User(self.new_id(), login)
-        with self.lock:
-            pull.comments.append(Comment(self.new_id(), author, body))
-            return pull.comments[-1]
-
     def ran(self, run: tuple[int, int], *, job: str = "plan", branch: str = "titles") -> None:
         """A run of a workflow, and how often it was attempted."""
         about = {"workflow_id": len(job), "run_attempt": run[1], "head_branch": branch, "head_repository": {"id": 3}}
@@ -148,19 +111,19 @@ class GitHub(Forge):
 
     # -- the service -------------------------------------------------------------------------------------------------------------------
 
-    def user(self, sent: Sent) -> User | Answer:
+    def user(self, sent: Sent) -> User:
         if not sent.headers.get("user-agent"):
-            return Answer(403, "Request forbidden by administrative rules. Please make sure your request has a User-Agent header")
+            raise Refused(Answer(403, "Request forbidden by administrative rules. Please make sure your request has a User-Agent header"))
         scheme, _, token = sent.headers.get("authorization", "").partition(" ")
         if scheme.lower() not in ("bearer", "token") or token not in self.users:
-            return _refused(401, "Bad credentials")
+            raise Refused(_refusal(401, "Bad credentials"))
         self.used += 1
         if self.used > self.limit:
-            return _refused(403, "API rate limit exceeded for installation ID 1.")
+            raise Refused(_refusal(403, "API rate limit exceeded for installation ID 1."))
         return self.users[token]
 
     def missing(self) -> Answer:
-        return _refused(404, "Not Found")
+        return _refusal(404, "Not Found")
 
     def headers(self, sent: Sent) -> dict[str, str]:
         reset = str(int(time.time()) + 1800)
@@ -173,20 +136,23 @@ class GitHub(Forge):
     def _user(self, user: User, sent: Sent) -> Answer:
         return _forbidden() if user.bot else Answer(200, _user(user))
 
-    def _pull(self, owner: str, name: str, number: str) -> Pull | None:
-        return self.pulls.get((f"{owner}/{name}".lower(), int(number))) if number.isdecimal() else None
+    def _pull(self, owner: str, name: str, number: str) -> Pull:
+        pull = self.pulls.get((f"{owner}/{name}".lower(), int(number))) if number.isdecimal() else None
+        if pull is None:
+            raise Refused(self.missing())
+        return pull
 
-    def _comment(self, owner: str, name: str, comment: str) -> tuple[Pull, Comment] | None:
+    def _comment(self, owner: str, name: str, comment: str) -> tuple[Pull, Comment]:
         repository = f"{owner}/{name}".lower()
         for (where, _), pull in self.pulls.items():
             for known in pull.comments:
                 if where == repository and str(known.id) == comment:
                     return pull, known
-        return None
+        raise Refused(self.missing())
 
     def _list(self, user: User, sent: Sent, owner: str, name: str, number: str) -> Answer:
         pull = self._pull(owner, name, number)
-        if pull is None or not user.reads:
+        if not user.reads:
             return self.missing()
         size, at = min(100, int(sent.query.get("per_page", 30))), int(sent.query.get("page", 1))
         shown, pages = page(pull.comments, at, size)
@@ -197,54 +163,26 @@ class GitHub(Forge):
 
     def _create(self, user: User, sent: Sent, owner: str, name: str, number: str) -> Answer:
         pull = self._pull(owner, name, number)
-        if pull is None:
-            return self.missing()
-        refusal = _writes(user) or _wrong(sent.data)
-        if refusal is not None:
-            return refusal
-        pull.comments.append(Comment(self.new_id(), user, sent.data["body"]))
+        pull.comments.append(Comment(self.new_id(), user, _written(user, sent.data)))
         return Answer(201, self._shown(pull, pull.comments[-1]))
 
-    def _get(self, user: User, sent: Sent, owner: str, name: str, comment: str) -> Answer:
-        known = self._comment(owner, name, comment)
-        return self.missing() if known is None else Answer(200, self._shown(*known))
-
     def _update(self, user: User, sent: Sent, owner: str, name: str, comment: str) -> Answer:
-        known = self._comment(owner, name, comment)
-        if known is None:
-            return self.missing()
-        refusal = _writes(user) or _wrong(sent.data)
-        if refusal is not None:
-            return refusal
-        known[1].body, known[1].updated_at = sent.data["body"], now()
-        return Answer(200, self._shown(*known))
+        pull, known = self._comment(owner, name, comment)
+        known.body, known.updated = _written(user, sent.data), now()
+        return Answer(200, self._shown(pull, known))
 
     def _delete(self, user: User, sent: Sent, owner: str, name: str, comment: str) -> Answer:
-        known = self._comment(owner, name, comment)
-        if known is None:
-            return self.missing()
-        refusal = _writes(user)
-        if refusal is None:
-            known[0].comments.remove(known[1])
-        return refusal or Answer(204)
-
-    def _reactions(self, user: User, sent: Sent, owner: str, name: str, number: str) -> Answer:
-        pull = self._pull(owner, name, number)
-        if pull is None:
-            return self.missing()
-        wanted = sent.query.get("content")
-        shown, _ = page([one for one in pull.reactions if wanted in (None, one["content"])], int(sent.query.get("page", 1)), 100)
-        return Answer(200, shown)
+        pull, known = self._comment(owner, name, comment)
+        _check_writes(user)
+        pull.comments.remove(known)
+        return Answer(204)
 
     def _react(self, user: User, sent: Sent, owner: str, name: str, number: str) -> Answer:
         pull = self._pull(owner, name, number)
-        if pull is None:
-            return self.missing()
-        if refusal := _writes(user):
-            return refusal
+        _check_writes(user)
         content = sent.data.get("content")
         if content not in REACTIONS:
-            return _refused(422, "Validation Failed")
+            return _refusal(422, "Validation Failed")
         for known in pull.reactions:
             if known["content"] == content and known["user"]["id"] == user.id:
                 return Answer(200, known)
@@ -253,10 +191,9 @@ class GitHub(Forge):
 
     def _unreact(self, user: User, sent: Sent, owner: str, name: str, number: str, reaction: str) -> Answer:
         pull = self._pull(owner, name, number)
-        if refusal := _writes(user):
-            return refusal
-        for known in list(pull.reactions) if pull is not None else []:
-            if str(known["id"]) == reaction and pull is not None:
+        _check_writes(user)
+        for known in list(pull.reactions):
+            if str(known["id"]) == reaction:
                 pull.reactions.remove(known)
                 return Answer(204)
         return self.missing()
@@ -264,10 +201,10 @@ class GitHub(Forge):
     def _shown(self, pull: Pull, comment: Comment) -> dict[str, Any]:
         at = f"{self.url}/repos/{pull.repository}/issues"
         return {
-            "id": comment.id, "node_id": comment.node, "url": f"{at}/comments/{comment.id}", "body": comment.body,
+            "id": comment.id, "node_id": _node_id(comment), "url": f"{at}/comments/{comment.id}", "body": comment.body,
             "html_url": f"https://github.com/{pull.repository}/pull/{pull.number}#issuecomment-{comment.id}",
-            "issue_url": f"{at}/{pull.number}", "user": _user(comment.author), "created_at": comment.created_at,
-            "updated_at": comment.updated_at, "author_association": "NONE", "performed_via_github_app": None,
+            "issue_url": f"{at}/{pull.number}", "user": _user(comment.author), "created_at": comment.created,
+            "updated_at": comment.updated, "author_association": "NONE", "performed_via_github_app": None,
         }  # fmt: skip
 
     # -- GraphQL -----------------------------------------------------------------------------------------------------------------------
@@ -320,8 +257,8 @@ class _Root:
         author = {"__typename": "Bot" if comment.author.bot else "User", "login": comment.author.login.removesuffix("[bot]")}
         mine = comment.author.id == self.user.id
         return {
-            "id": comment.node, "databaseId": comment.id, "author": author, "body": comment.body, "createdAt": comment.created_at,
-            "updatedAt": comment.updated_at, "isMinimized": comment.minimized is not None, "minimizedReason": comment.minimized,
+            "id": _node_id(comment), "databaseId": comment.id, "author": author, "body": comment.body, "createdAt": comment.created,
+            "updatedAt": comment.updated, "isMinimized": comment.minimized is not None, "minimizedReason": comment.minimized,
             "viewerDidAuthor": mine, "viewerCanUpdate": self.user.writes, "viewerCanDelete": self.user.writes, "__typename": "IssueComment",
             "url": "https://github.com/",
         }  # fmt: skip
@@ -337,7 +274,7 @@ class _Root:
             raise ValueError("Resource not accessible by integration")
         for pull in self.forge.pulls.values():
             for comment in pull.comments:
-                if comment.node == node:
+                if _node_id(comment) == node:
                     comment.minimized = reason
                     return self._node(comment)
         raise ValueError(f"Could not resolve to a node with the global id of '{node}'")
@@ -347,23 +284,32 @@ def _user(user: User) -> dict[str, Any]:
     return {"login": user.login, "id": user.id, "node_id": f"U_{user.id}", "type": "Bot" if user.bot else "User", "site_admin": False}
 
 
-def _refused(status: int, message: str, **more: Any) -> Answer:
+def _node_id(comment: Comment) -> str:
+    return f"IC_{comment.id}"
+
+
+def _refusal(status: int, message: str, **more: Any) -> Answer:
     return Answer(status, {"message": message, **more, "documentation_url": DOCS, "status": str(status)})
 
 
 def _forbidden() -> Answer:
-    return _refused(403, "Resource not accessible by integration")
+    return _refusal(403, "Resource not accessible by integration")
 
 
-def _writes(user: User) -> Answer | None:
-    return None if user.writes else _forbidden()
+def _check_writes(user: User) -> None:
+    if not user.writes:
+        raise Refused(_forbidden())
 
 
-def _wrong(data: Any) -> Answer | None:
+def _written(user: User, data: Any) -> str:
+    """The text of a comment that somebody may write."""
+    _check_writes(user)
     body = data.get("body") if isinstance(data, dict) else None
     if not isinstance(body, str) or not body.strip():
-        return _refused(422, "Validation Failed", errors=[{"resource": "IssueComment", "code": "missing_field", "field": "body"}])
+        errors = [{"resource": "IssueComment", "code": "missing_field", "field": "body"}]
+        raise Refused(_refusal(422, "Validation Failed", errors=errors))
     if len(body) > LONGEST:
-        about = {"resource": "IssueComment", "code": "unprocessable", "field": "data"}
-        return _refused(422, "Validation Failed", errors=[{**about, "message": f"Body is too long (maximum is {LONGEST} characters)"}])
-    return None
+        says = f"Body is too long (maximum is {LONGEST} characters)"
+        errors = [{"resource": "IssueComment", "code": "unprocessable", "field": "data", "message": says}]
+        raise Refused(_refusal(422, "Validation Failed", errors=errors))
+    return body

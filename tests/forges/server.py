@@ -40,6 +40,39 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+class Refused(Exception):
+    """Raised by a handler: the request has no effect and gets this answer."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+@dataclass
+class Comment:
+    """What somebody wrote below a pull request. `minimized`: why GitHub folds it. `deleted`: Bitbucket keeps it in its lists."""
+
+    id: int
+    author: User
+    body: str
+    created: str = field(default_factory=lambda: now())
+    updated: str = field(default_factory=lambda: now())
+    minimized: str | None = None
+    deleted: bool = False
+
+
+@dataclass
+class Pull:
+    """A pull request. `reactions`: emoji. `actions`: quick actions that a comment has carried out on GitLab, such as /close."""
+
+    repository: str
+    number: int
+    project: int = 12  # its number on GitLab
+    comments: list[Comment] = field(default_factory=list)
+    reactions: list[dict[str, Any]] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class Sent:
     """A request as it arrived. `data`: of its body, from JSON or a form. `status`: of the answer, None where none was given."""
@@ -74,6 +107,7 @@ class Forge:
         self.sent: list[Sent] = []
         self.fault: Callable[[Sent], Fault | None] = lambda _: None
         self.lock = threading.RLock()
+        self.pulls: dict[tuple[str, int], Pull] = {}
         self._routes: list[tuple[str, re.Pattern[str], Handler]] = []
         self._ids = itertools.count(1_001)
 
@@ -104,6 +138,17 @@ class Forge:
         self.users[token] = user
         return token
 
+    def pull(self, repository: str = "acme/handbook", number: int = 7) -> Pull:
+        """A pull request."""
+        return self.pulls.setdefault((repository.lower(), number), Pull(repository, number))
+
+    def says(self, pull: Pull, login: str, body: str) -> Comment:
+        """A comment that somebody wrote."""
+        author = next((user for user in self.users.values() if user.login == login), None) or User(self.new_id(), login)
+        with self.lock:
+            pull.comments.append(Comment(self.new_id(), author, body))
+            return pull.comments[-1]
+
     def new_id(self) -> int:
         return next(self._ids)
 
@@ -113,8 +158,8 @@ class Forge:
 
     # -- to be said by each service ----------------------------------------------------------------------------------------------------
 
-    def user(self, sent: Sent) -> User | Answer:
-        """Whose token it is, or the refusal."""
+    def user(self, sent: Sent) -> User:
+        """Whose token it is. Raises `Refused`."""
         raise NotImplementedError
 
     def missing(self) -> Answer:
@@ -139,13 +184,14 @@ class Forge:
 
     def _carried_out(self, sent: Sent) -> Answer:
         with self.lock:
-            user = self.user(sent)
-            if isinstance(user, Answer):
-                return user
-            for method, pattern, handler in self._routes:
-                match = pattern.fullmatch(sent.path)
-                if match and method == sent.method:
-                    return handler(user, sent, **{name: unquote(value) for name, value in match.groupdict().items()})
+            try:
+                user = self.user(sent)
+                for method, pattern, handler in self._routes:
+                    match = pattern.fullmatch(sent.path)
+                    if match and method == sent.method:
+                        return handler(user, sent, **{name: unquote(value) for name, value in match.groupdict().items()})
+            except Refused as refused:
+                return refused.answer
             return self.missing()
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests.forges import Bitbucket, Fault, GitHub, GitLab
 from tests.forges.gitlab import quick_actions
 from tests.forges.server import CUT
 
 
-def client(base: str, **headers: str) -> httpx.Client:
-    return httpx.Client(base_url=base, headers={name.replace("_", "-"): value for name, value in headers.items()}, trust_env=False)
+def client(base: str, **headers: str) -> httpx2.Client:
+    return httpx2.Client(base_url=base, headers={name.replace("_", "-"): value for name, value in headers.items()}, trust_env=False)
 
 
 def test_a_token_of_github_actions_writes_comments_and_does_not_learn_who_it_is() -> None:
@@ -47,22 +47,22 @@ def test_wrong_tokens_forks_limits_and_faults_are_answered_as_documented() -> No
         comments = f"{github.api}/repos/acme/handbook/issues/7/comments"
         github.pull()
         fork = {"authorization": f"Bearer {github.token(writes=False)}"}
-        assert httpx.get(comments).status_code == 401
-        assert httpx.post(comments, json={"body": "x"}, headers=fork).json()["message"] == "Resource not accessible by integration"
-        assert httpx.get(comments, headers=fork).status_code == 200
-        limited = httpx.get(comments, headers=fork)
+        assert httpx2.get(comments).status_code == 401
+        assert httpx2.post(comments, json={"body": "x"}, headers=fork).json()["message"] == "Resource not accessible by integration"
+        assert httpx2.get(comments, headers=fork).status_code == 200
+        limited = httpx2.get(comments, headers=fork)
         assert (limited.status_code, limited.headers["x-ratelimit-remaining"]) == (403, "0")
         github.fault = lambda sent: Fault(CUT)
         try:
-            httpx.get(comments, headers=fork)
-        except httpx.RemoteProtocolError:
+            httpx2.get(comments, headers=fork)
+        except httpx2.RemoteProtocolError:
             return
         raise AssertionError("the connection was not cut")
 
 
 def test_notes_of_gitlab_have_pages_and_carry_out_quick_actions() -> None:
     with GitLab() as gitlab, client(gitlab.api, private_token=gitlab.token()) as http:
-        merge = gitlab.merge()
+        merge = gitlab.pull()
         notes = "/projects/acme%2Fhandbook/merge_requests/7/notes"
         assert [http.post(notes, data={"body": text}).status_code for text in ("one", "two\n/close", "```\n/close\n```")] == [201, 201, 201]
         assert merge.actions == ["close"]

@@ -94,7 +94,7 @@ def service(name: str) -> Iterator[Service]:
     fakes: dict[str, type[Forge]] = {"github": GitHub, "gitlab": GitLab, "bitbucket": Bitbucket}
     with fakes[name]() as fake:
         made: Any = fake
-        yield Service(made, made.merge() if name == "gitlab" else made.pull(), name)
+        yield Service(made, made.pull(), name)
 
 
 @pytest.fixture(params=["github", "gitlab", "bitbucket"])

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.client import ClientSettings, Reader, Writer
@@ -16,6 +16,7 @@ from tests.growth.edits import Tree, collections, organization, section, site, s
 from tests.growth.test_planner import EXPONENT_MAX, exponent
 from tests.harness import BASE, TOKEN, Org
 from tests.proofs import proof
+from tests.transports import Through
 
 READ_AGAIN_MAX = 0.15  # requests beside each write
 STATE_MAX = 1_600  # bytes a write
@@ -57,11 +58,11 @@ class Passing:
         await asyncio.sleep(0)
 
 
-class Slow(httpx.AsyncBaseTransport):
-    def __init__(self, inner: httpx.AsyncBaseTransport, clock: Passing) -> None:
+class Slow(httpx2.AsyncBaseTransport):
+    def __init__(self, inner: httpx2.AsyncBaseTransport, clock: Passing) -> None:
         self.inner, self.clock = inner, clock
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.clock.past += self.clock.seconds
         await asyncio.sleep(0)
         return await self.inner.handle_async_request(request)
@@ -76,7 +77,7 @@ class SlowOrg(Org):
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Reader:
         clock = Passing(1 / self.rate)
         settings = ClientSettings(BASE, token, max_concurrency=self.connections)
-        return cls(settings, transport=Slow(self.transport(), clock), clock=clock)
+        return cls(settings, transport=Through(Slow(self.transport(), clock)), clock=clock)
 
 
 def applied(root: Path, tree: Tree, connections: int = 16) -> tuple[int, int, int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.client import Reader
@@ -64,26 +64,26 @@ class Unseen:
                 step, value = self.work.throw, error
 
 
-class Apart(httpx.AsyncBaseTransport):
+class Apart(httpx2.AsyncBaseTransport):
     """Passes requests on to a service whose calls are not counted."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self.inner = inner
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        answer: httpx.Response = await Unseen(self._read(request))
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        answer: httpx2.Response = await Unseen(self._read(request))
         return answer
 
-    async def _read(self, request: httpx.Request) -> httpx.Response:
+    async def _read(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self.inner.handle_async_request(request)
         content = await answer.aread()
-        return httpx.Response(answer.status_code, headers=answer.headers, content=content, request=request)
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=content, request=request)
 
 
 class Apartment(SlowOrg):
     """An organization whose service's calls are not counted."""
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Apart(super().transport())
 
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import pytest
 
-from reconciler.config.secrets.encrypted import EncryptedError, encrypted, refused_server
-from reconciler.config.secrets.sops import SopsError, decrypted
+from reconciler.config.secrets.encrypted import SecretsError, encrypted, refused_server
+from reconciler.config.secrets.sops import decrypted
 from tests.sops import METADATA, as_encrypted
 
 EVIL: Final = "https://vault.evil.example:8200"
@@ -81,7 +81,7 @@ def test_metadata_that_sops_writes_is_accepted(name: str, suffix: str) -> None:
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
 @pytest.mark.parametrize("name", REFUSED)
 def test_metadata_that_sops_does_not_write_is_refused_by_its_name(name: str, suffix: str) -> None:
-    with pytest.raises(EncryptedError) as raised:
+    with pytest.raises(SecretsError) as raised:
         encrypted(json.dumps(REFUSED[name]).encode(), f"a{suffix}")
     assert raised.value.id == "RC-secrets-metadata"
     assert str(raised.value).endswith(f"; encrypt it again: sops decrypt a{suffix}, then sops encrypt")
@@ -101,7 +101,7 @@ def test_metadata_that_sops_does_not_write_is_refused_by_its_name(name: str, suf
     ],
 )
 def test_what_two_parsers_read_differently_is_refused(text: str, suffix: str) -> None:
-    with pytest.raises(EncryptedError):
+    with pytest.raises(SecretsError):
         encrypted(text.encode(), f"a{suffix}")
 
 
@@ -173,12 +173,12 @@ def test_sops_itself_would_have_sent_the_token_and_gets_only_what_was_checked(tm
     subprocess.run([str(SOPS), "decrypt", str(file)], env=environ, capture_output=True, check=False)
     assert noted[0].endswith("token-of-vault")  # the attack
     noted.clear()
-    with pytest.raises(EncryptedError):
+    with pytest.raises(SecretsError):
         encrypted(file.read_bytes(), file.name)
     content = encrypted(
         json.dumps(document(lastmodified="2026-01-01T00:00:00Z", age=[{"recipient": "age1x", "enc": "x"}])).encode(), file.name
     )
-    with pytest.raises(SopsError):  # the file has been replaced since it was checked
+    with pytest.raises(SecretsError):  # the file has been replaced since it was checked
         decrypted(content.document, file.name, tmp_path, environ)
     assert noted == []
 

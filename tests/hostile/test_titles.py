@@ -9,7 +9,7 @@ from html import escape as escaped
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import yaml
 from click.testing import Result
@@ -91,7 +91,7 @@ class Service:
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
         async def call() -> Any:
-            async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url=BASE) as client:
+            async with httpx2.AsyncClient(transport=httpx2.ASGITransport(self.app), base_url=BASE) as client:
                 answer = await client.request(method, f"/v1{path}", json=body, headers={"Authorization": f"Bearer {TOKEN}"})
                 assert answer.status_code < 300, f"{method} {path}: {answer.text}"
                 return answer.json() if answer.content else None

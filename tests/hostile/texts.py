@@ -12,9 +12,9 @@ import yaml
 
 from reconciler.address import Address, Glob
 from reconciler.cli.wiring import baselines
+from reconciler.config.keys import TOP
 from reconciler.config.language.expressions import Evaluator, ExpressionError
 from reconciler.config.source.reader import read
-from reconciler.config.words import TOP
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
 from reconciler.model import Action, StepStatus

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, ClassVar
 
-import httpx
+import httpx2
 
 from reconciler.client import ClientSettings, Reader
 from reconciler.errors import ConfigError, ReconcilerError, StateError
@@ -32,6 +32,7 @@ from tests.config.corpus import GOOD, options
 from tests.harness import BASE, TOKEN, Org
 from tests.hostile.texts import SCRAPS, edited
 from tests.small import small
+from tests.transports import Through
 
 TOUR = next(project for project in GOOD if project.name == "tour")
 TABLES = tuple(table.name for table in METADATA.sorted_tables)
@@ -71,15 +72,15 @@ def project(rng: random.Random) -> None:
         assert all(problem.file and "\n" not in problem.message for problem in error.problems)
 
 
-class Lying(httpx.AsyncBaseTransport):
+class Lying(httpx2.AsyncBaseTransport):
     """Passes on what the service answers, or once answered, one leaf in some of it replaced by something odd."""
 
-    known: ClassVar[dict[str, tuple[httpx.Response, bytes]]] = {}
+    known: ClassVar[dict[str, tuple[httpx2.Response, bytes]]] = {}
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, rng: random.Random) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, rng: random.Random) -> None:
         self.inner, self.rng = inner, rng
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         assert request.method == "GET", "a plan that writes"
         if str(request.url) not in self.known:
             fresh = await self.inner.handle_async_request(request)
@@ -87,7 +88,7 @@ class Lying(httpx.AsyncBaseTransport):
         answer, raw = self.known[str(request.url)]
         if self.rng.random() < 0.25:
             raw = self._bent(raw)
-        return httpx.Response(answer.status_code, content=raw, headers={"Date": answer.headers.get("Date", "")}, request=request)
+        return httpx2.Response(answer.status_code, content=raw, headers={"Date": answer.headers.get("Date", "")}, request=request)
 
     def _bent(self, raw: bytes) -> bytes:
         if self.rng.random() < 0.15:
@@ -121,8 +122,8 @@ def answers(rng: random.Random) -> None:
     org, desired, state = world()
 
     async def planned() -> Any:
-        lying = Lying(httpx.ASGITransport(org.app), rng)
-        async with Reader(ClientSettings(BASE, TOKEN), transport=lying, clock=Leap()) as reader:
+        lying = Lying(httpx2.ASGITransport(org.app), rng)
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(lying), clock=Leap()) as reader:
             return await observe(reader, kinds(), desired, state)
 
     try:

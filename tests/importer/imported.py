@@ -9,9 +9,10 @@ from typing import Any
 
 from reconciler.client import Reader
 from reconciler.config import load
+from reconciler.config.keys import TOP
 from reconciler.config.source.files import Files
-from reconciler.config.source.nodes import Problems, plain
-from reconciler.config.words import TOP
+from reconciler.config.source.nodes import plain
+from reconciler.config.source.problems import Problems
 from reconciler.importer.merge import into
 from reconciler.importer.parts import LIMITS, Limits
 from reconciler.importer.project import ImportedProject, project

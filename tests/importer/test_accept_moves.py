@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.config.words import TOP
+from reconciler.config.keys import TOP
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.yamltext.format import layout

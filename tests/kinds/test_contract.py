@@ -160,7 +160,7 @@ def answers(kind: Kind) -> Iterator[Mapping[str, Any]]:
 def test_every_field_that_is_compared_is_in_an_answer_of_the_service(kind: Kind) -> None:
     read = [field for field in kind.fields.values() if field.readable and (field.compared or field.role is FieldRole.OUTPUT)]
     shown = [field for field in read if field.role is not FieldRole.CHOICE and (kind.name, field.name) not in PART_OF_A_URL]
-    assert [field.name for field in shown if all(field.read(answer) is UNSET for answer in answers(kind))] == []
+    assert [field.name for field in shown if all(field.read_from(answer) is UNSET for answer in answers(kind))] == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import yaml
 
@@ -219,23 +219,23 @@ def test_an_integration_that_somebody_deleted_is_published_and_installed_again(o
     applied(org, published())
 
 
-class Losing(httpx.AsyncBaseTransport):
+class Losing(httpx2.AsyncBaseTransport):
     """Carries every write out and loses its answer."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self.inner = inner
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self.inner.handle_async_request(request)
         if request.method != "GET":
-            raise httpx.ReadError("the answer was lost", request=request)
+            raise httpx2.ReadError("the answer was lost", request=request)
         return answer
 
 
 class Lossy(Org):
     loses = True
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Losing(super().transport()) if self.loses else super().transport()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.model import Cause
@@ -22,13 +22,13 @@ SETS = ("emailDomains", "users", "rules", "required", "enum", "scopes", "categor
 Change = Callable[[Any], None]
 
 
-class Odd(httpx.AsyncBaseTransport):
+class Odd(httpx2.AsyncBaseTransport):
     """Changes every answer."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, change: Change, bodies: list[Any]) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, change: Change, bodies: list[Any]) -> None:
         self.inner, self.change, self.bodies = inner, change, bodies
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method != "GET":
             self.bodies.append(json.loads(request.content or b"null"))
         answer = await self.inner.handle_async_request(request)
@@ -36,13 +36,13 @@ class Odd(httpx.AsyncBaseTransport):
         for item in document.get("items", [document]) if isinstance(document, dict) else ():
             self.change(item)
         headers = {"Date": answer.headers["Date"]} if "Date" in answer.headers else {}
-        return httpx.Response(answer.status_code, json=document, headers=headers, request=request)
+        return httpx2.Response(answer.status_code, json=document, headers=headers, request=request)
 
 
 class OddOrg(Org):
     change: Change | None = None
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         inner = super().transport()
         self.bodies: list[Any] = []
         return Odd(inner, self.change, self.bodies) if self.change is not None else inner

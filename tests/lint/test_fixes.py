@@ -35,13 +35,13 @@ def lint(folder: Path) -> tuple[Finding, ...]:
 
 def repaired(folder: Path, text: str) -> str:
     (folder / "reconciler.yaml").write_text(text, encoding="utf-8")
-    found = lint(folder)
-    result = fixed({"reconciler.yaml": text}, found)
+    problems = lint(folder)
+    result = fixed({"reconciler.yaml": text}, problems)
     assert dict(result.left) == {}
-    made = result.texts.get("reconciler.yaml", text)
-    (folder / "reconciler.yaml").write_text(made, encoding="utf-8")
+    created = result.texts.get("reconciler.yaml", text)
+    (folder / "reconciler.yaml").write_text(created, encoding="utf-8")
     assert [finding for finding in lint(folder) if finding.fix is not None] == []
-    return made
+    return created
 
 
 BRAND = "vars: {brand: {default: Acme}}\n"
@@ -92,8 +92,8 @@ def replaced(text: str, replacement: dict[str, Any]) -> str:
 def test_a_fix_of_sarif_gives_the_text_that_fix_gives(name: str, ending: str, tmp_path: Path) -> None:
     text = (HEAD + CASES[name][0]).replace("\n", ending)
     (tmp_path / "reconciler.yaml").write_bytes(text.encode())
-    found = with_edits({"reconciler.yaml": text}, lint(tmp_path))
-    fixable = [finding for finding in found if finding.fix is not None]
+    problems = with_edits({"reconciler.yaml": text}, lint(tmp_path))
+    fixable = [finding for finding in problems if finding.fix is not None]
     assert fixable
     for finding in fixable:
         (result,) = sarif([finding])["runs"][0]["results"]
@@ -115,8 +115,8 @@ def test_a_fix_of_sarif_removes_whole_lines_where_it_can(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", CASES)
 def test_fixed_findings_disappear_and_no_others(name: str, tmp_path: Path) -> None:
     before, after = CASES[name]
-    made = repaired(tmp_path, HEAD + before)
-    assert made.splitlines() == (HEAD + after).splitlines(), "\n".join(difflib.ndiff(made.splitlines(), (HEAD + after).splitlines()))
+    created = repaired(tmp_path, HEAD + before)
+    assert created.splitlines() == (HEAD + after).splitlines(), "\n".join(difflib.ndiff(created.splitlines(), (HEAD + after).splitlines()))
 
 
 def test_what_an_alias_repeats_is_left_and_the_rest_is_fixed(tmp_path: Path) -> None:

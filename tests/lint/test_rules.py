@@ -39,8 +39,8 @@ def pem(days: int) -> str:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "okta.example")])
     now = datetime(TODAY.year, TODAY.month, TODAY.day, 12, tzinfo=UTC)
     built = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
-    made = built.not_valid_before(now - timedelta(days=999)).not_valid_after(now + timedelta(days=days)).sign(key, hashes.SHA256())
-    return made.public_bytes(serialization.Encoding.PEM).decode()
+    result = built.not_valid_before(now - timedelta(days=999)).not_valid_after(now + timedelta(days=days)).sign(key, hashes.SHA256())
+    return result.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def loaded(folder: Path, document: dict[str, Any], **options: Any) -> Project:
@@ -79,10 +79,10 @@ def test_a_rule_finds_what_its_example_shows_and_the_project_can_accept_it(rule:
     (tmp_path / "certs" / "expires-soon.pem").write_text(pem(29), encoding="utf-8")
     document = example(rule)
     project = loaded(tmp_path, document)
-    found = [finding for finding in lint(project, state=state_of(project)) if finding.id == f"RC-{rule}"]
-    assert found
-    assert all(finding.source is not None and finding.source.line > 1 and finding.remedy for finding in found)
-    assert (found[0].fix is not None) == SECTIONS[rule].startswith("\n*Warning, fixable.*")
+    problems = [finding for finding in lint(project, state=state_of(project)) if finding.id == f"RC-{rule}"]
+    assert problems
+    assert all(finding.source is not None and finding.source.line > 1 and finding.remedy for finding in problems)
+    assert (problems[0].fix is not None) == SECTIONS[rule].startswith("\n*Warning, fixable.*")
     document["lint"] = {"ignore": [*document.get("lint", {}).get("ignore", []), {"id": rule}]}
     project = loaded(tmp_path, document)
     assert f"RC-{rule}" not in {finding.id for finding in lint(project, state=state_of(project))}
@@ -115,9 +115,9 @@ sites:
 def test_a_certificate_is_reported_30_days_before_its_end_and_is_an_error_after_it(days: int, message: str | None, tmp_path: Path) -> None:
     (tmp_path / "certs").mkdir()
     (tmp_path / "certs" / "expires-soon.pem").write_text(pem(days), encoding="utf-8")
-    found = [finding for finding in lint(loaded(tmp_path, example("certificate-expires"))) if finding.id == "RC-certificate-expires"]
-    assert [message in finding.message for finding in found if message is not None] == ([] if message is None else [True])
-    assert [finding.severity for finding in found] == ([] if message is None else [Severity.ERROR if days < 0 else Severity.WARNING])
+    problems = [finding for finding in lint(loaded(tmp_path, example("certificate-expires"))) if finding.id == "RC-certificate-expires"]
+    assert [message in finding.message for finding in problems if message is not None] == ([] if message is None else [True])
+    assert [finding.severity for finding in problems] == ([] if message is None else [Severity.ERROR if days < 0 else Severity.WARNING])
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_a_name_is_vague_where_every_word_of_it_is(name: str, vague: bool, tmp_p
 def test_only_what_would_be_an_expression_in_the_right_brackets_is_one_to_write_so(text: str, part: str | None, tmp_path: Path) -> None:
     document = example("not-evaluated")
     document["organizations"]["acme"]["content"][0]["title"] = text
-    found = [finding for finding in lint(loaded(tmp_path, document)) if "brand" in finding.message + finding.address]
-    assert [finding.id for finding in found] == (
+    problems = [finding for finding in lint(loaded(tmp_path, document)) if "brand" in finding.message + finding.address]
+    assert [finding.id for finding in problems] == (
         ["RC-not-evaluated"] if part else [] if text == "${{ vars.brand }}" else ["RC-unused-variable"]
     )
-    assert part is None or f"title contains {part}, which is not an expression" in found[0].message
+    assert part is None or f"title contains {part}, which is not an expression" in problems[0].message
 
 
 def test_each_is_meant_in_what_for_each_makes(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_each_is_meant_in_what_for_each_makes(tmp_path: Path) -> None:
     node = document["organizations"]["acme"]["content"][0]
     node |= {"forEach": ["a", "b"], "space": "${{ each.key }}", "title": "The {{ each.key }} guide", "id": "spc_${{ each.key }}"}
     document["lint"] = {"ignore": [{"id": "duplicate-title"}]}
-    (found,) = lint(loaded(tmp_path, {**document, "vars": {}}))
-    assert (found.id, found.remedy) == ("RC-not-evaluated", "write ${{ each.key }}, or ignore the finding if it is a text")
+    (problems,) = lint(loaded(tmp_path, {**document, "vars": {}}))
+    assert (problems.id, problems.remedy) == ("RC-not-evaluated", "write ${{ each.key }}, or ignore the finding if it is a text")
 
 
 @pytest.mark.parametrize("rule", ["previously-done", "moved-done"])
@@ -218,7 +218,7 @@ def test_a_wrong_entry_of_ignore_is_an_error_at_its_line(ignore: Any, problem: s
     with pytest.raises(ConfigError) as error:
         loaded(tmp_path, {**completed({}), "lint": {"ignore": ignore}})
     assert problem in str(error.value)
-    assert all(one.line > 1 for one in error.value.problems)
+    assert all(item.line > 1 for item in error.value.problems)
 
 
 # -- cost ------------------------------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from tests.metamorphic.canonical import canonical
 from tests.organizations import SERVICE, below, project
 from tests.reliability.databases import Sqlite
 from tests.reliability.world import World
+from tests.transports import Through
 
 REFUSED = re.compile(r" is blocked: | is in doubt|^unknown: ")
 CONFIRM = re.compile(r"\{address: (\S+), action: delete\}")
@@ -39,7 +40,7 @@ class Laboratory(World):
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
         settings = ClientSettings(BASE, token, max_concurrency=self.concurrency)
-        return cls(settings, transport=self.transport(), clock=self.time, jitter=self.chance.random)
+        return cls(settings, transport=Through(self.transport()), clock=self.time, jitter=self.chance.random)
 
     def latency(self) -> float:
         return self.chance.uniform(0.001, self.slowest)

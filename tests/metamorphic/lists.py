@@ -6,7 +6,7 @@ import json
 import random
 import re
 
-import httpx
+import httpx2
 
 from reconciler.kinds import load as kinds
 from reconciler.resource import Listing
@@ -19,16 +19,16 @@ LISTS = {
 }
 
 
-class Shuffling(httpx.AsyncBaseTransport):
+class Shuffling(httpx2.AsyncBaseTransport):
     """Reads a list whole and gives it out in pages of its own, of random sizes. An unordered list has one random order for each reading
     from its first page to its last. `paged`: how many pages were followed by another."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, chance: random.Random) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, chance: random.Random) -> None:
         self.inner, self.chance = inner, chance
         self.waiting: dict[str, tuple[list[object], int]] = {}  # by token: what is left of a list, and how long it is
         self.paged = 0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         ordered = next((ordered for path, ordered in LISTS.items() if path.fullmatch(request.url.path)), None)
         if request.method != "GET" or ordered is None:
             return await self.inner.handle_async_request(request)
@@ -39,7 +39,7 @@ class Shuffling(httpx.AsyncBaseTransport):
             answer = await self.inner.handle_async_request(request)
             document = json.loads(await answer.aread())
             if answer.status_code != 200 or "next" in document:
-                return httpx.Response(answer.status_code, headers=answer.headers, content=json.dumps(document), request=request)
+                return httpx2.Response(answer.status_code, headers=answer.headers, content=json.dumps(document), request=request)
             items, count = document["items"], len(document["items"])
             if not ordered:
                 self.chance.shuffle(items)
@@ -50,7 +50,7 @@ class Shuffling(httpx.AsyncBaseTransport):
             self.waiting[token] = (items[size:], count)
             page["next"] = {"page": token}
             self.paged += 1
-        return httpx.Response(200, json=page, request=request)
+        return httpx2.Response(200, json=page, request=request)
 
     async def aclose(self) -> None:
         await self.inner.aclose()

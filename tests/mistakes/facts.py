@@ -78,7 +78,7 @@ def _shown(rows: dict[tuple[str, str], Object], variant: Object) -> Iterator[str
     if not site.get("published") or space.get("deletedAt"):
         return
     section = rows.get(("section", variant.get("section") or ""), {})
-    conditions = [one["condition"] for one in (section, variant) if one.get("condition")] if site["adaptiveContent"]["enabled"] else []
+    conditions = [item["condition"] for item in (section, variant) if item.get("condition")] if site["adaptiveContent"]["enabled"] else []
     what = f"({space['id']})" + "".join(f" if {condition}" for condition in sorted(conditions))
     visitors, knowing = ("whoever signs in",), ("whoever knows the URL",)
     who = {"public": ("anyone", *knowing, *visitors), "unlisted": knowing, "visitor-auth": visitors, "share-link": ()}

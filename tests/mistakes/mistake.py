@@ -44,7 +44,7 @@ class Mistake:
     edit: Edit
     runs: tuple[Run, ...]
     gone: tuple[str, ...] = ()
-    born: tuple[str, ...] = ()
+    created: tuple[str, ...] = ()
     becomes: dict[str, str] = field(default_factory=dict)
     opens: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()

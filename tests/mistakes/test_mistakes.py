@@ -40,12 +40,12 @@ def check(folder: Folder, row: Mistake) -> None:
         run.first(folder)
         before = facts(folder.service)
         result = folder(*run.words, env=run.env)
-        said = " ".join((result.stdout + result.stderr).split())
-        assert result.exit_code == run.code, said
-        assert [phrase for phrase in run.says if phrase not in said] == [], said
-        assert [phrase for phrase in (*run.never, "defect") if phrase in said] == [], said
+        message = " ".join((result.stdout + result.stderr).split())
+        assert result.exit_code == run.code, message
+        assert [phrase for phrase in run.says if phrase not in message] == [], message
+        assert [phrase for phrase in (*run.never, "defect") if phrase in message] == [], message
         if run.code in WITHOUT_EFFECT:
-            assert facts(folder.service).rows == before.rows, said
+            assert facts(folder.service).rows == before.rows, message
     changes = difference(begun, facts(folder.service))
     assert (changes.gone, changes.born, changes.becomes) == (row.gone, row.born, row.becomes)
     assert [line for line in changes.opens if not line.startswith(row.opens or ("-",))] == []

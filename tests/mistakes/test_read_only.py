@@ -50,8 +50,8 @@ def test_every_command_that_reads_works_without_any_right_to_write_and_asks_for_
     folder = Folder.copied(living, tmp_path / "copy")
     shutil.rmtree(folder.root / ".reconciler")
     folder.edit("reconciler.yaml", "  sandbox: ../service.db\n", "")
-    for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=Ada", "-c", "user.email=ada@acme.example", "commit", "-q", "-m", "one")):
-        subprocess.run(["git", "-C", str(folder.root), *words], check=True)
+    for argv in (("init", "-q"), ("add", "-A"), ("-c", "user.name=Ada", "-c", "user.email=ada@acme.example", "commit", "-q", "-m", "one")):
+        subprocess.run(["git", "-C", str(folder.root), *argv], check=True)
     bucket: Any = next((request.getfixturevalue(name) for name, start in BUCKETS.items() if urls[0].startswith(start)), None)
     with strict(folder.service) as (address, service):
         applies = {"RECONCILER_BASE_URL": address, "RECONCILER_TOKEN": ADA, "RECONCILER_STATE": urls[0]}

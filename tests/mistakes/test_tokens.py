@@ -35,10 +35,10 @@ def served(living: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
 def test_a_run_that_may_read_nothing_does_nothing(served: Folder, command: str, token: str | None, codes: set[int], says: str) -> None:
     before = facts(served.service)
     result = served(*command.split(), env={"RECONCILER_TOKEN": token})
-    said = result.stdout + result.stderr
-    assert result.exit_code in codes, said
-    assert says in " ".join(said.split())
-    assert [phrase for phrase in ("No drift.", "to delete", "defect", str(token)) if phrase in said] == [], said
+    message = result.stdout + result.stderr
+    assert result.exit_code in codes, message
+    assert says in " ".join(message.split())
+    assert [phrase for phrase in ("No drift.", "to delete", "defect", str(token)) if phrase in message] == [], message
     assert facts(served.service).rows == before.rows
 
 

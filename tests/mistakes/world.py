@@ -129,8 +129,8 @@ def build(root: Path) -> Path:
     for name, text in FILES.items():
         cli.write(name, text)
     for team in SEED["teams"]:
-        made = cli("api", "PUT", f"/orgs/{team['organization']}/teams", "-f", f"title={team['title']}")
-        assert made.exit_code == 0, made.stderr
+        created = cli("api", "PUT", f"/orgs/{team['organization']}/teams", "-f", f"title={team['title']}")
+        assert created.exit_code == 0, created.stderr
     applied = cli("apply", "--yes", "--allow-exposure", "**")
     assert applied.exit_code == 0, applied.stdout + applied.stderr
     return root
@@ -184,8 +184,8 @@ class Folder(Cli):
 
     def call(self, method: str, path: str, *fields: str) -> str:
         """One request by somebody else; `{address}` in it stands for an id. Answers what came back."""
-        words = [self._filled(word) for word in (path, *fields)]
-        result = self("api", method, words[0], *(part for word in words[1:] for part in ("-f", word)))
+        argv = [self._filled(word) for word in (path, *fields)]
+        result = self("api", method, argv[0], *(part for word in argv[1:] for part in ("-f", word)))
         assert result.exit_code == 0, result.stdout + result.stderr
         return result.stdout
 
@@ -195,7 +195,7 @@ class Folder(Cli):
             text = text.replace(f"{{{address}}}", self.id(address))
         return text
 
-    def applied(self, *words: str) -> None:
+    def applied(self, *argv: str) -> None:
         """An apply that is no mistake."""
-        result = self("apply", "--yes", "--allow-exposure", "**", *words)
+        result = self("apply", "--yes", "--allow-exposure", "**", *argv)
         assert result.exit_code == 0, result.stdout + result.stderr

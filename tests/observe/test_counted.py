@@ -9,6 +9,7 @@ from reconciler.client import ClientSettings, Reader, Silent
 from reconciler.model import Actual
 from reconciler.observe.everything import read_all
 from tests.harness import BASE, ORGANIZATION, TOKEN, Org, kinds
+from tests.transports import Through
 
 
 class Counting(Silent):
@@ -28,7 +29,7 @@ def test_each_object_is_counted_once_whichever_lists_show_it(tmp_path: Path) -> 
     org.apply()
 
     async def read() -> Actual:
-        async with Reader(ClientSettings(BASE, TOKEN), transport=org.transport(), listener=counting) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(org.transport()), listener=counting) as reader:
             return await read_all(reader, kinds(), [ORGANIZATION])
 
     actual = asyncio.run(read())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.state import StateScope, Store
@@ -15,19 +15,19 @@ from tests.small import settled
 LIST = f"/orgs/{ORGANIZATION}/teams"
 
 
-class Lagging(httpx.AsyncBaseTransport):
+class Lagging(httpx2.AsyncBaseTransport):
     """Lists of teams show nothing, at a moment by the service's clock."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, after: timedelta) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, after: timedelta) -> None:
         self.inner, self.after = inner, after
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self.inner.handle_async_request(request)
         date = (datetime.now(UTC) + self.after).strftime("%a, %d %b %Y %H:%M:%S GMT")
         if request.url.path != f"/v1{LIST}" or request.method != "GET":
             answer.headers["date"] = date
             return answer
-        return httpx.Response(200, json={"items": []}, headers={"date": date}, request=request)
+        return httpx2.Response(200, json={"items": []}, headers={"date": date}, request=request)
 
 
 class LaggingOrg(Org):
@@ -37,7 +37,7 @@ class LaggingOrg(Org):
         scope = StateScope(self.scope_project, None, f"sandbox:{self.name}")
         return Store.open(f"sqlite:///{self.root}/state.db", scope, clock=lambda: datetime.now(UTC), create=True, lag=30.0)
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         inner = super().transport()
         return Lagging(inner, self.after) if self.after is not None else inner
 

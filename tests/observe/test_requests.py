@@ -6,13 +6,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.client import ClientSettings, Reader
 from reconciler.observe import observe
 from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small
+from tests.transports import Through
 
 SITE_LISTS = {"section": "sections", "group": "section-groups", "site-space": "site-spaces", "share-link": "share-links"}
 ORGANIZATION_LISTS = ("member", "team", "collection", "site", "saml", "openapi")
@@ -44,14 +45,14 @@ def test_reading_costs_what_the_formula_says(org: Org, member: str | None) -> No
     assert len(set(org.requests)) == len(org.requests)
 
 
-class Waves(httpx.AsyncBaseTransport):
+class Waves(httpx2.AsyncBaseTransport):
     """Answers a request only once no other one comes: how many were under way together, time after time, is in `waves`."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner, self._waiting, self.waves = inner, 0, list[int]()
         self._go = asyncio.Event()
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self._waiting += 1
         go = self._go
         if self._waiting == 1:
@@ -125,7 +126,7 @@ def test_what_the_state_remembers_is_read_in_two_waves_the_organization_and_ever
         state = store.read()
 
     async def look() -> None:
-        async with Reader(ClientSettings(BASE, TOKEN), transport=waves) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(waves)) as reader:
             await observe(reader, kinds(), desired, state)
 
     asyncio.run(look())

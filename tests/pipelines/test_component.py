@@ -37,7 +37,7 @@ class World:
 
     def push(self, iid: int, text: str, *, fork: bool = False, configuration: Mapping[str, Any] | None = None) -> list[Ended]:
         """Push a project to a merge request."""
-        self.gitlab.merge(iid=iid)
+        self.gitlab.pull(number=iid)
         head = self.heads[iid] = self.repository.commit(f"change-{iid}", {"reconciler.yaml": text})
         about = {
             "CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": str(iid), "CI_MERGE_REQUEST_PROJECT_ID": "12",
@@ -63,7 +63,7 @@ def test_a_merge_request_is_planned_and_its_merge_applies_what_was_approved(worl
     (planned,) = world.push(7, PROJECT.replace("Writers", "Authors"))
     assert (planned.name, planned.code) == ("reconciler-plan", 0), planned.log
     assert planned.environment == {"name": "documentation-plan", "action": "verify"}
-    (note,) = world.gitlab.bodies(world.gitlab.merge(iid=7))
+    (note,) = world.gitlab.bodies(world.gitlab.pull(number=7))
     assert "Authors" in note
     for name in ("junit.xml", "validate-junit.xml"):
         assert [suite.failures for suite in JUnitXml.fromstring(planned.artifacts[f"reconciler-reports/{name}"])] == [0]
@@ -85,7 +85,7 @@ def test_a_fork_sees_the_difference_and_a_plan_by_hand_applies_its_merge(world: 
     assert compared.code == 0, compared.log
     assert "because this comes from a fork, which gets no secrets" in compared.log
     assert b"Writers -> Authors" in compared.artifacts["reconciler-reports/report.md"]
-    assert world.gitlab.bodies(world.gitlab.merge(iid=8)) == []
+    assert world.gitlab.bodies(world.gitlab.pull(number=8)) == []
 
     (refused,) = world.merge(8, fork=True)
     assert refused.code == 4

@@ -24,6 +24,7 @@ from tests.harness import BASE, TOKEN, Org, Still
 from tests.outside import everything
 from tests.small import applied, node
 from tests.storms import Recorded, record
+from tests.transports import Through
 
 
 def organization() -> dict[str, Any]:
@@ -107,7 +108,7 @@ class World:
         async def look() -> Actual:
             answers = {path: (200, json.dumps(document).encode()) for path, document in self.answers.items()}
             transport = Recorded(answers, lambda *_: (403, b"{}"), lambda path, _: path in self.failing, hidden=self.hidden)
-            async with Reader(ClientSettings(BASE, TOKEN), transport=transport, clock=Still(), jitter=lambda: 0.5) as reader:
+            async with Reader(ClientSettings(BASE, TOKEN), transport=Through(transport), clock=Still(), jitter=lambda: 0.5) as reader:
                 return await observe(reader, kinds(), desired, state)
 
         return asyncio.run(look())

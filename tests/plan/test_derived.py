@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.model import Plan, StepStatus
@@ -55,24 +55,24 @@ def shown(plan: Plan) -> dict[str, str]:
     return found
 
 
-class Refusing(httpx.AsyncBaseTransport):
+class Refusing(httpx2.AsyncBaseTransport):
     """Refuses writes whose body a test does not like."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, refuses: Callable[[httpx.Request], bool]) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, refuses: Callable[[httpx2.Request], bool]) -> None:
         self.inner, self.refuses = inner, refuses
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method != "GET" and self.refuses(request):
-            return httpx.Response(400, json={"error": {"code": 400, "message": "not now"}}, request=request)
+            return httpx2.Response(400, json={"error": {"code": 400, "message": "not now"}}, request=request)
         return await self.inner.handle_async_request(request)
 
 
 class Picky(Org):
     """An organization whose service refuses some writes."""
 
-    refuses: Callable[[httpx.Request], bool] | None = None
+    refuses: Callable[[httpx2.Request], bool] | None = None
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         inner = super().transport()
         return Refusing(inner, self.refuses) if self.refuses is not None else inner
 
@@ -113,7 +113,7 @@ def test_a_title_that_fails_makes_no_wrong_path(tmp_path: Path) -> None:
     org.write(tree(["Guides", "Other", "Guides"], ["s00", "s01", "s02"]))
     ids: list[str] = []
 
-    def refuses(request: httpx.Request) -> bool:
+    def refuses(request: httpx2.Request) -> bool:
         if request.method == "PATCH" and "/spaces/" in request.url.path and b"Guides" in request.content:
             ids.append(request.url.path)
         return request.url.path in ids[:1]

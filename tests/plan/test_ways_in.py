@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.model import Plan, StepStatus
@@ -29,13 +29,13 @@ FAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class Faulty(httpx.AsyncBaseTransport):
+class Faulty(httpx2.AsyncBaseTransport):
     """Passes requests on; those of one method and path get a fault."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, org: Troubled) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, org: Troubled) -> None:
         self.inner, self.org = inner, org
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         fault = self.org.faults.get(f"{request.method} {request.url.path.removeprefix('/v1')}")
         if fault is not None:
             request.headers["X-Sandbox-Fault"] = json.dumps(fault)
@@ -50,7 +50,7 @@ class Troubled(Org):
 
     faults: Mapping[str, dict[str, Any]] = {}
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Faulty(super().transport(), self)
 
     @property
@@ -259,10 +259,10 @@ def meanwhile(org: Troubled, method: str, path: str, body: Any = None) -> None:
     inner = org.transport
 
     class Meddling(Faulty):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             if org.made is not None and not meddled:
                 meddled.append(True)
-                async with httpx.AsyncClient(transport=httpx.ASGITransport(org.app), base_url="http://127.0.0.1:1") as other:
+                async with httpx2.AsyncClient(transport=httpx2.ASGITransport(org.app), base_url="http://127.0.0.1:1") as other:
                     answer = await other.request(method, f"/v1{path}", json=body, headers={"Authorization": f"Bearer {TOKEN}"})
                     assert answer.status_code < 300
             return await self.inner.handle_async_request(request)

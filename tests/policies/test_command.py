@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.config.policies.ready import ready
+from reconciler.config.policies.keys import ready
 from reconciler.config.policies.section import ready_policies
 from reconciler.kinds import load as kinds
 from tests.cli.conftest import Cli, initialised
@@ -87,15 +87,15 @@ def certificate(days: int) -> str:
     begin, key = datetime(2026, 11, 23, tzinfo=UTC), ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "idp.example")])
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
-    made = builder.not_valid_before(begin - timedelta(days=400)).not_valid_after(begin + timedelta(days=days)).sign(key, hashes.SHA256())
-    return made.public_bytes(Encoding.PEM).decode().replace("\n", "\\n")
+    created = builder.not_valid_before(begin - timedelta(days=400)).not_valid_after(begin + timedelta(days=days)).sign(key, hashes.SHA256())
+    return created.public_bytes(Encoding.PEM).decode().replace("\n", "\\n")
 
 
 def test_each_ready_policy_refuses_what_it_is_for_and_nothing_else(cli: Cli) -> None:
     eleven = "\n".join(f"      - {{address: acme/team/t{number}, before: {{title: T}}}}" for number in range(11))
     signed = "\n".join(
-        f'  - {{today: 2026-11-23, resources: [{{address: acme/saml/okta, after: {{certificate: "{certificate(days)}"}}}}], violations: {found}}}'
-        for days, found in ((29, "[certificates-30-days]"), (30, "[]"))
+        f'  - {{today: 2026-11-23, resources: [{{address: acme/saml/okta, after: {{certificate: "{certificate(days)}"}}}}], violations: {problems}}}'
+        for days, problems in ((29, "[certificates-30-days]"), (30, "[]"))
     )
     cli.write("t.yaml", READY.replace("RESOURCES", eleven).replace("CERTIFICATES", signed))
     result = cli("policy", "test", "t.yaml")
@@ -170,9 +170,9 @@ def test_the_list_shows_those_of_the_project_their_exceptions_and_the_ready_ones
 
 def test_every_ready_policy_is_right_documented_and_has_a_reason() -> None:
     page = DOCS.read_text(encoding="utf-8")
-    found = ready_policies(kinds())
-    assert [policy.id for policy in found] == list(ready())
-    assert [policy.id for policy in found if f"| `{policy.id}` |" not in page or len(policy.reason) < 40] == []
+    problems = ready_policies(kinds())
+    assert [policy.id for policy in problems] == list(ready())
+    assert [policy.id for policy in problems if f"| `{policy.id}` |" not in page or len(policy.reason) < 40] == []
 
 
 def test_the_examples_of_the_docs_pass(cli: Cli) -> None:

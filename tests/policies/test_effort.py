@@ -63,9 +63,9 @@ def test_ten_thousand_resources_and_twenty_policies_take_few_seconds(tmp_path: P
     compiled.cache_clear()
 
     def evaluate() -> int:
-        found = judge(desired.policies, of_plan(kinds(), desired, actual, plan), environment=None, today=TODAY)
-        assert found.violations == ()
-        return found.evaluations
+        problems = judge(desired.policies, of_plan(kinds(), desired, actual, plan), environment=None, today=TODAY)
+        assert problems.violations == ()
+        return problems.evaluations
 
     assert within(3.0, evaluate) == 20 * number
     assert compiled.cache_info().misses == len(TESTS)

@@ -110,9 +110,9 @@ def project(seed: int) -> dict[str, Any]:
 
 
 def declared(organization: dict[str, Any]) -> set[str]:
-    found = {f"acme/member/{key}" for key in organization["members"]} | {f"acme/team/{key}" for key in organization["teams"]}
-    found |= {f"acme/site/{key}" for key in organization["sites"]}
-    return found | {f"acme/collection/{node['collection']}" for node in organization["content"] if "collection" in node}
+    problems = {f"acme/member/{key}" for key in organization["members"]} | {f"acme/team/{key}" for key in organization["teams"]}
+    problems |= {f"acme/site/{key}" for key in organization["sites"]}
+    return problems | {f"acme/collection/{node['collection']}" for node in organization["content"] if "collection" in node}
 
 
 def shown(org: Org, names: dict[str, str]) -> Objects:
@@ -124,9 +124,9 @@ def shown(org: Org, names: dict[str, str]) -> Objects:
     finally:
         store.close()
     for path in ("teams", "sites", "members", "collections"):
-        for found in org.items(f"/orgs/{ORGANIZATION}/{path}"):
-            email = found.get("user", {}).get("email")
-            objects[names.get(found["id"], f"acme/member/{email}" if email else f"acme/unknown/{found['id']}")] = found
+        for problems in org.items(f"/orgs/{ORGANIZATION}/{path}"):
+            email = problems.get("user", {}).get("email")
+            objects[names.get(problems["id"], f"acme/member/{email}" if email else f"acme/unknown/{problems['id']}")] = problems
     return objects
 
 
@@ -195,13 +195,13 @@ def test_the_policies_give_what_plain_python_gives(seed: int, tmp_path: Path) ->
     before = shown(org, names)
     org.write(second, **everything)
     asked = policies()
-    made, desired, actual = planned(org, asked)
-    scene = of_plan(kinds(), desired, actual, made)
-    found = judge(asked, scene, environment=None, today=TODAY)
+    result, desired, actual = planned(org, asked)
+    scene = of_plan(kinds(), desired, actual, result)
+    problems = judge(asked, scene, environment=None, today=TODAY)
     org.apply()
     after = shown(org, names)
     unmanaged = {address for address in {*before, *after} if address not in declared(second) and address not in declared(first)}
     unmanaged |= {address for address in before if "/member/" in address and address not in declared(second)}
     expected = plainly(before, after, declared(second), unmanaged)
-    assert {(violation.rule, str(violation.address) if violation.address else None) for violation in found.violations} == expected
-    assert found.undecided == ()
+    assert {(violation.rule, str(violation.address) if violation.address else None) for violation in problems.violations} == expected
+    assert problems.undecided == ()

@@ -41,8 +41,8 @@ def project(cli: Cli) -> Cli:
 def test_a_violated_policy_refuses_validate_plan_and_apply_before_the_first_request(project: Cli) -> None:
     changed(project, UNLISTED)
     project.edit("p/reconciler.yaml", "title: Guides", "title: User guides")
-    for words in (("plan", "p"), ("plan", "p", "--out", "saved.json"), ("apply", "p", "--yes")):
-        result = project(*words)
+    for argv in (("plan", "p"), ("plan", "p", "--out", "saved.json"), ("apply", "p", "--yes")):
+        result = project(*argv)
         assert result.exit_code == 4, result.stdout + result.stderr
         assert "! violation   policy unlisted: acme/site/docs must stay unlisted" in result.stdout
         assert "title       Guides -> User guides" in result.stdout  # the plan is printed all the same
@@ -94,6 +94,16 @@ def test_a_warning_is_shown_and_the_run_goes_on(project: Cli) -> None:
     assert (result.exit_code, "! warning     policy unlisted" in result.stdout) == (0, True)
     assert "1 warning" in result.stdout
     assert project("apply", "p", "--yes").exit_code == 0
+
+
+def test_parts_of_a_policy_may_come_from_variables(project: Cli) -> None:
+    changed(
+        project,
+        "vars: {level: {default: warning}, kinds: {default: [site]}}\n"
+        "policies: [{id: no, on: '${{ vars.kinds }}', level: '${{ vars.level }}', assert: '${{ false }}', message: never}]\n",
+    )
+    result = project("plan", "p")
+    assert (result.exit_code, "! warning     policy no" in result.stdout) == (0, True)
 
 
 def test_an_exception_holds_until_its_day_and_is_an_error_on_the_next(project: Cli) -> None:
@@ -188,9 +198,9 @@ def asserted(cli: Cli, on: str, text: str, when: str = "") -> list[str]:
     before = file.read_text(encoding="utf-8")
     more = f"    when: [{when}]\n" if when else ""
     changed(cli, f"policies:\n  - id: x\n    on: {on}\n{more}    assert: ${{{{ {text} }}}}\n    message: m\n")
-    found = json.loads(cli("plan", "p", "--format", "json").stdout)["violations"]
+    problems = json.loads(cli("plan", "p", "--format", "json").stdout)["violations"]
     file.write_text(before, encoding="utf-8")
-    return [str(violation["address"]) for violation in found]
+    return [str(violation["address"]) for violation in problems]
 
 
 def test_before_after_and_action_are_those_of_the_plan(project: Cli) -> None:

@@ -25,8 +25,8 @@ def violations(folder: Path, test: str, message: str = "m") -> list[str]:
     policy = f"policies: [{{id: x, on: [bed], assert: '${{{{ {test} }}}}', message: '{message}'}}]\n"
     (folder / "reconciler.yaml").write_text(HEAD + BED + policy, encoding="utf-8")
     desired = load(folder, KINDS, environ={"RECONCILER_VAR_CODE": "hunter2"}).desired
-    found = judge(desired.policies, of_configuration(KINDS, desired), environment=None, today=TODAY)
-    return [violation.message for violation in found.violations]
+    problems = judge(desired.policies, of_configuration(KINDS, desired), environment=None, today=TODAY)
+    return [violation.message for violation in problems.violations]
 
 
 @pytest.mark.parametrize("use", ["after.alarm == 1", 'after["alarm"] == 1', 'others("alarm") == 0'])
@@ -59,5 +59,5 @@ def test_many_resources_and_an_expression_that_does_much_end_in_two_seconds(test
     (tmp_path / "reconciler.yaml").write_text(head + teams + policy, encoding="utf-8")
     desired = load(tmp_path, kinds()).desired
     scene = of_configuration(kinds(), desired)
-    found = within(2.0, lambda: judge(desired.policies, scene, environment=None, today=TODAY))
-    assert len(found.violations) == 3_000
+    problems = within(2.0, lambda: judge(desired.policies, scene, environment=None, today=TODAY))
+    assert len(problems.violations) == 3_000

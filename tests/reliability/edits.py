@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
-import httpx
+import httpx2
 
 from reconciler.apply import FRESH
 from reconciler.apply.preconditions import INSIDE
@@ -110,7 +110,7 @@ def one(base: Base, k: int, act: str, fresh: float, way: tuple[float, float], ch
     world.requests.clear()
     persons: list[Person] = []
 
-    def rewire(wire: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+    def rewire(wire: httpx2.AsyncBaseTransport) -> httpx2.AsyncBaseTransport:
         persons.append(Person(wire, world, k, act, chance, base.touched, base.doomed))
         return persons[-1]
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from typing import Any
 
-import httpx
+import httpx2
 
 from reconciler.client import ClientSettings, RetryClass, Writer
 from reconciler.errors import Unavailable
+from tests.transports import Through
 
 EPOCH = 1_900_000_020.0  # when windows of all periods begin
 ROUNDING = 1.0  # seconds: a reset is told in whole ones, rounded up
@@ -95,7 +96,7 @@ class Service:
     def __post_init__(self) -> None:
         self._window, self._used, self._tokens, self._at, self._first = -1, 0, float(self.case.limit), 0.0, 0
 
-    async def __call__(self, _: httpx.Request) -> httpx.Response:
+    async def __call__(self, _: httpx2.Request) -> httpx2.Response:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(self.case.latency * self.chance.uniform(0.3, 0.7))
         now = loop.time()
@@ -109,7 +110,7 @@ class Service:
         if self.case.retry_after and not ok:
             headers["Retry-After"] = str(max(1, math.ceil(reset - wall)))
         await asyncio.sleep(self.case.latency * self.chance.uniform(0.3, 0.7))
-        return httpx.Response(200 if ok else 429, headers=headers, json={})
+        return httpx2.Response(200 if ok else 429, headers=headers, json={})
 
     def _fixed(self, _: float, wall: float) -> tuple[bool, int, float]:
         window = math.floor(wall / self.case.period)
@@ -184,7 +185,7 @@ def drive(case: Case, seed: str) -> Driven:
         loop = asyncio.get_running_loop()
         settings = ClientSettings("https://api.example.test", "token", max_concurrency=case.concurrency)
         jitter = random.Random(f"{seed}/jitter").random
-        async with Writer(settings, transport=httpx.MockTransport(service), clock=LoopTime(), jitter=jitter) as writer:
+        async with Writer(settings, transport=Through(httpx2.MockTransport(service)), clock=LoopTime(), jitter=jitter) as writer:
 
             async def work() -> None:
                 nonlocal failed

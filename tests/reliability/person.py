@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests.harness import ORGANIZATION
 from tests.reliability.world import World
@@ -134,13 +134,13 @@ def _dicts(document: Any) -> Iterator[dict[str, Any]]:
             yield from _dicts(value)
 
 
-class Person(httpx.AsyncBaseTransport):
+class Person(httpx2.AsyncBaseTransport):
     """Lets somebody edit before the kth request. `at`, `shown` and `undone`: virtual seconds of the edit, of the first answer to a reading
     that showed it (the request of number `shown_by`), and of the first write that took it back; None for what did not happen."""
 
     def __init__(
         self,
-        inner: httpx.AsyncBaseTransport,
+        inner: httpx2.AsyncBaseTransport,
         world: World,
         k: int,
         act: str,
@@ -159,7 +159,7 @@ class Person(httpx.AsyncBaseTransport):
         self.undone_by = ""  # the method of that write
         self.under_way: dict[int, tuple[str, str, Any]] = {}  # writes by number that were sent and may not have taken effect yet
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self.count += 1
         number = self.count
         if self.count == self.k:
@@ -177,7 +177,7 @@ class Person(httpx.AsyncBaseTransport):
             text = await answer.aread()
             if self.edit.shows(json.loads(text)):
                 self.shown, self.shown_by = self.world.time.seconds, number
-            return httpx.Response(200, headers=answer.headers, content=text, request=request)
+            return httpx2.Response(200, headers=answer.headers, content=text, request=request)
         return answer
 
     async def _edit(self) -> None:

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from sqlalchemy import Engine, event
 
@@ -31,14 +31,14 @@ LATER: dict[str, Any] = {
 }
 
 
-class Witness(httpx.AsyncBaseTransport):
+class Witness(httpx2.AsyncBaseTransport):
     """Looks, with a connection of its own, whether each write has a durable intent without an outcome when it is sent."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, state: Path) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, state: Path) -> None:
         self.inner, self.state = inner, state
         self.strangers: list[str] = []
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.path.removeprefix("/v1")
         if request.method != "GET":
             with closing(sqlite3.connect(self.state)) as database:
@@ -60,7 +60,7 @@ class Watched(Org):
 
     witnesses: list[Witness]
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         witness = Witness(super().transport(), self.root / "state.db")
         self.__dict__.setdefault("witnesses", []).append(witness)
         return witness
@@ -144,22 +144,22 @@ def test_at_every_statement_and_commit_of_an_apply(tmp_path: Path, start: Path, 
         shutil.rmtree(org.root)
 
 
-class Mute(httpx.AsyncBaseTransport):
+class Mute(httpx2.AsyncBaseTransport):
     """What makes something is carried out, and answered with a 502."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self.inner = inner
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = await self.inner.handle_async_request(request)
         makes = request.url.path.endswith(("/teams", "/duplicate")) and request.method != "GET"
-        return httpx.Response(502, request=request) if makes else answer
+        return httpx2.Response(502, request=request) if makes else answer
 
 
 class Muted(Watched):
     mute = False
 
-    def transport(self) -> httpx.AsyncBaseTransport:
+    def transport(self) -> httpx2.AsyncBaseTransport:
         return Mute(super().transport()) if self.mute else super().transport()
 
 

@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
 
@@ -33,6 +33,7 @@ from tests.harness import BASE, ORGANIZATION, TOKEN, WHOLE, Org
 from tests.reliability.clock import Time, everywhere
 from tests.reliability.databases import Database
 from tests.reliability.seen import as_lists_show, difference, seen, shortened
+from tests.transports import Through
 
 TIMEOUT = 30.0  # seconds one request may take: what the harness gives to apply
 SETTLE = 60.0  # seconds a lost request may take effect after that
@@ -46,7 +47,7 @@ class Image:
     case: str
     sandbox: bytes
     state: Any
-    pending: tuple[tuple[httpx.Request, str, float], ...] = ()
+    pending: tuple[tuple[httpx2.Request, str, float], ...] = ()
     seconds: float = 0.0  # by the virtual clock
 
 
@@ -59,7 +60,7 @@ class World(Org):
     foreign: frozenset[str] = frozenset()
     chance: random.Random = field(default_factory=lambda: random.Random(0))
     watch: Callable[[str], None] | None = None  # told of every boundary that is passed
-    rewire: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport] | None = None  # put between the program and the wire
+    rewire: Callable[[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport] | None = None  # put between the program and the wire
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,7 +78,7 @@ class World(Org):
         self.service.new_id = lambda prefix: f"{prefix}_{next(numbers):06x}"
         self.service.now = self.time.now
         self.commits = 0
-        self.under_way: dict[int, httpx.Request] = {}
+        self.under_way: dict[int, httpx2.Request] = {}
         self.twice: list[str] = []  # transfers to where the object was already
         self.taken: set[int] = set()  # requests that reached the service by themselves while the process stood still
         self._numbers = count(1)
@@ -100,12 +101,12 @@ class World(Org):
 
     # -- runs --------------------------------------------------------------------------------------------------------------------
 
-    def transport(self) -> httpx.AsyncBaseTransport:
-        wire: httpx.AsyncBaseTransport = Wire(self, httpx.ASGITransport(self.app))
+    def transport(self) -> httpx2.AsyncBaseTransport:
+        wire: httpx2.AsyncBaseTransport = Wire(self, httpx2.ASGITransport(self.app))
         return self.rewire(wire) if self.rewire else wire
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
-        return cls(ClientSettings(BASE, token), transport=self.transport(), clock=self.time, jitter=self.chance.random)
+        return cls(ClientSettings(BASE, token), transport=Through(self.transport()), clock=self.time, jitter=self.chance.random)
 
     def apply(self, *, allow_replace: tuple[str, ...] = ("**",), selection: Selection = WHOLE) -> Outcome:
         with everywhere(self.time):
@@ -139,16 +140,16 @@ class World(Org):
         if image.pending:
             self.time.run(self.arrive(image.pending))
 
-    async def arrive(self, pending: Iterable[tuple[httpx.Request, str, float]]) -> None:
+    async def arrive(self, pending: Iterable[tuple[httpx2.Request, str, float]]) -> None:
         """Requests that nobody waits for any more reach the service, or not."""
-        transport = httpx.ASGITransport(self.app)
+        transport = httpx2.ASGITransport(self.app)
         for request, fate, seconds in pending:
             if fate == "lost":
                 continue
             headers = dict(request.headers)
             if fate == "late":
                 headers["X-Sandbox-Fault"] = json.dumps({"fault": "late", "seconds": seconds})
-            again = httpx.Request(request.method, request.url, headers=headers, content=request.content)
+            again = httpx2.Request(request.method, request.url, headers=headers, content=request.content)
             try:
                 await transport.handle_async_request(again)
             except ConnectionError:
@@ -160,11 +161,11 @@ class World(Org):
         self.time.run(self._knock())
 
     async def _knock(self) -> None:
-        request = httpx.Request("GET", f"{BASE}/v1/orgs/{ORGANIZATION}", headers={"Authorization": f"Bearer {TOKEN}"})
-        answer = await httpx.ASGITransport(self.app).handle_async_request(request)
+        request = httpx2.Request("GET", f"{BASE}/v1/orgs/{ORGANIZATION}", headers={"Authorization": f"Bearer {TOKEN}"})
+        answer = await httpx2.ASGITransport(self.app).handle_async_request(request)
         assert answer.status_code == 200
 
-    def note_twice(self, request: httpx.Request) -> None:
+    def note_twice(self, request: httpx2.Request) -> None:
         """Remember a transfer of what is where it is to go already."""
         id = request.url.path.split("/")[-2]
         row = self.service.connection.execute("select data from objects where id = ?", (id,)).fetchone()
@@ -197,13 +198,13 @@ class World(Org):
         shutil.rmtree(self.root, ignore_errors=True)
 
 
-class Wire(httpx.AsyncBaseTransport):
+class Wire(httpx2.AsyncBaseTransport):
     """The way to the service and back takes its time; writes are told of before, during and after."""
 
-    def __init__(self, world: World, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, world: World, inner: httpx2.AsyncBaseTransport) -> None:
         self.world, self.inner = world, inner
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         world, writes = self.world, request.method != "GET"
         world.requests.append((request.method, request.url.path.removeprefix("/v1")))
         number = next(world._numbers)
@@ -217,7 +218,7 @@ class Wire(httpx.AsyncBaseTransport):
         finally:
             world.under_way.pop(number, None)
         if number in world.taken:
-            raise httpx.ReadError("the connection was lost")
+            raise httpx2.ReadError("the connection was lost")
         if request.url.path.endswith("/transfer"):
             world.note_twice(request)
         answer = await self.inner.handle_async_request(request)

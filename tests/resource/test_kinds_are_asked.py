@@ -6,20 +6,14 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from reconciler.resource import Place
-from reconciler.resource.words import Reading
+from reconciler.resource import Keyed, ListItem, Place, SingleValue
+from reconciler.resource.readings import Reading
 
 PACKAGE = Path(__file__).parents[2] / "reconciler"
 OUTSIDE = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "resource")
 
 
-def subclasses(cls: type) -> Iterator[type]:
-    for inner in cls.__subclasses__():
-        yield inner
-        yield from subclasses(inner)
-
-
-CLASSES = {cls.__name__ for cls in (Place, *subclasses(Place), *Reading.__args__)}
+CLASSES = {cls.__name__ for cls in (Place, Keyed, ListItem, SingleValue, *Reading.__args__)}
 
 
 def switches(tree: ast.AST) -> Iterator[int]:

@@ -17,7 +17,6 @@ from reconciler.resource import (
     UNSET,
     FieldRole,
     Keyed,
-    Kinds,
     Listing,
     ListItem,
     Needed,
@@ -26,6 +25,7 @@ from reconciler.resource import (
     Resource,
     To,
     Verbs,
+    combined,
     field,
     output,
     within,
@@ -150,7 +150,7 @@ def test_a_contradiction_is_named(parts: dict[str, Any], says: str) -> None:
 )
 def test_kinds_that_do_not_fit_together_are_refused(parts: dict[str, Any], says: str) -> None:
     with pytest.raises(DeclarationError) as caught:
-        Kinds([declare(**parts).kind])
+        combined([declare(**parts).kind])
     assert caught.value.message == f"kind thing: {says}"
 
 
@@ -185,7 +185,7 @@ MOVED = Verbs(create=POST("/things"), update=PATCH("/things/{id}"), move=POST("/
 )
 def test_a_kind_that_does_not_fit_beside_the_others_is_refused(parts: dict[str, Any], says: str) -> None:
     with pytest.raises(DeclarationError) as caught:
-        Kinds([*load().values(), declare(**IN_THE_SITE, **parts).kind])
+        combined([*load().values(), declare(**IN_THE_SITE, **parts).kind])
     assert caught.value.message.partition(": ")[2] == says
 
 
@@ -194,7 +194,7 @@ def test_two_kinds_in_one_list_begin_with_different_words() -> None:
     parts = {"box": within("box"), "api": verbs}
     two = [declare(words={"kind": kind, "place": ListItem("thing", {"box": "things"})}, **parts).kind for kind in ("thing", "other")]
     with pytest.raises(DeclarationError, match="two kinds in the list things of box begin with thing: …; choose another tag"):
-        Kinds([declare(words={"kind": "box", "place": Keyed("boxes")}).kind, *two])
+        combined([declare(words={"kind": "box", "place": Keyed("boxes")}).kind, *two])
 
 
 def test_the_name_of_a_kind_can_be_part_of_an_address() -> None:
@@ -204,18 +204,18 @@ def test_the_name_of_a_kind_can_be_part_of_an_address() -> None:
 
 def test_only_one_kind_has_no_container() -> None:
     with pytest.raises(DeclarationError, match="only one kind has no container, but organization and thing have none"):
-        Kinds([*load().values(), declare().kind])
+        combined([*load().values(), declare().kind])
 
 
 def test_kinds_with_local_ids_contain_nothing() -> None:
     member = load()["member"]
     with pytest.raises(DeclarationError, match="its container is member, whose local_ids cannot fill a path"):
-        Kinds([load()["organization"], member, declare(member=within("member")).kind])
+        combined([load()["organization"], member, declare(member=within("member")).kind])
 
 
 def test_two_kinds_of_one_name_are_refused() -> None:
     with pytest.raises(DeclarationError, match="two kinds have the name thing; choose another for one of them"):
-        Kinds([declare().kind, declare().kind])
+        combined([declare().kind, declare().kind])
 
 
 def test_containers_come_before_what_they_contain() -> None:

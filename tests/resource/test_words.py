@@ -24,18 +24,29 @@ CALLS = (
 )  # fmt: skip
 
 
+# Attributes of `Field` that only the function of their role sets, its class, or a run.
+NOT_OF_FIELD = {
+    "name", "type", "role", "to", "cascade", "one_per", "flag", "child_field", "join", "leave", "label", "copies", "digest_key", "secrets",
+}  # fmt: skip
+# Attributes of `Kind` that its class fills in.
+NOT_OF_KIND = {"name", "doc", "place", "reads", "api", "fields", "one_per"}
+
+
 def parameters(name: str) -> Iterator[str]:
     """The words that a call can say besides what it must say."""
+    if name == "field":
+        yield from {attribute.name for attribute in fields(resource.Field)} - NOT_OF_FIELD - {"doc", "on"}
+    if name == "inside":
+        yield from ("wire", "on_change", "cascade", "key", "read")
     for word, parameter in inspect.signature(getattr(resource, name)).parameters.items():
         if parameter.default is not parameter.empty and word not in ("doc", "single"):  # `single` is what `one_per` compiles to
             yield word
 
 
 def vocabulary() -> set[str]:
-    class_words = inspect.signature(resource.Resource.__init_subclass__).parameters
     verb_words = {field.name for field in fields(resource.Verb)} - {"method", "path", "name"}
     return {
-        *(name for name, one in class_words.items() if one.kind is one.KEYWORD_ONLY and name not in ("kind", "place")),
+        *({attribute.name for attribute in fields(resource.Kind)} - NOT_OF_KIND),
         *(f"verb({name}=)" for name in verb_words),
         *(f"{name}()" for name in CALLS),
         *(f"{name}({word}=)" for name in CALLS for word in parameters(name)),
@@ -89,4 +100,4 @@ def test_a_kind_is_forty_lines_besides_its_imports_and_types_of_values(name: str
         and not (isinstance(node, ast.ClassDef) and ast.unparse(node.bases[0]) == "TypedDict")
         and not (isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("Annotated["))
     ]
-    assert sum(bool(line.strip()) for node in own for line in lines[node.lineno - 1 : node.end_lineno]) <= 40
+    assert sum(line.strip()[:1] not in ("", "#") for node in own for line in lines[node.lineno - 1 : node.end_lineno]) <= 40

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
-from fastapi import FastAPI
+import httpx2
 
-from reconciler.sandbox.app import create_app
+from reconciler.sandbox.app import Sandbox, create_app
 from reconciler.sandbox.seed import seed
 from reconciler.sandbox.store import Store
 from tests.sandbox.described import check
@@ -53,7 +52,7 @@ SEED: dict[str, Any] = {
 Json = Any
 
 
-APPS: list[FastAPI] = []  # building one takes longer than a test does: all boxes share it, one box at a time
+APPS: list[Sandbox] = []  # building one takes longer than a test does: all boxes share it, one box at a time
 
 
 class Box:
@@ -77,7 +76,7 @@ class Box:
 
     # -- requests ----------------------------------------------------------------------------------------------------------------
 
-    def send(self, method: str, path: str, body: Json = None, *, token: str | None = ADA, **more: Any) -> httpx.Response:
+    def send(self, method: str, path: str, body: Json = None, *, token: str | None = ADA, **more: Any) -> httpx2.Response:
         """One request as it is; `path` without the version."""
         headers = dict(more.pop("headers", {}))
         if token is not None:
@@ -90,8 +89,8 @@ class Box:
             check(self.app, method, address, answer.status_code, answer.json() if answer.content else None)
         return answer
 
-    async def _send(self, method: str, path: str, headers: dict[str, str], more: dict[str, Any]) -> httpx.Response:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url=BASE) as client:
+    async def _send(self, method: str, path: str, headers: dict[str, str], more: dict[str, Any]) -> httpx2.Response:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(self.app), base_url=BASE) as client:
             return await client.request(method, path, headers=headers, **more)
 
     def get(self, path: str, **query: Any) -> Json:
@@ -133,7 +132,7 @@ class Box:
         return message
 
     @staticmethod
-    def _json(answer: httpx.Response, status: int) -> Json:
+    def _json(answer: httpx2.Response, status: int) -> Json:
         assert answer.status_code == status, (answer.status_code, answer.text)
         return answer.json()
 

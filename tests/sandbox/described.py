@@ -6,13 +6,14 @@ import re
 from functools import cache
 from typing import Any
 
-from fastapi import FastAPI
 from jsonschema import Draft202012Validator
+
+from reconciler.sandbox.app import Sandbox
 
 _DOCUMENTS: list[Any] = []
 
 
-def document(app: FastAPI) -> Any:
+def document(app: Sandbox) -> Any:
     """The document of the one application of all tests."""
     if not _DOCUMENTS:
         _DOCUMENTS.append(app.openapi())
@@ -36,7 +37,7 @@ def _validator(path: str, method: str, status: str) -> Draft202012Validator | No
     return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
-def check(app: FastAPI, method: str, path: str, status: int, body: Any) -> None:
+def check(app: Sandbox, method: str, path: str, status: int, body: Any) -> None:
     """Raise AssertionError where an answer is not as the document says. `body` is None where there was none."""
     operations = document(app)["paths"]
     found = next((name for pattern, name in _DOCUMENTS[1] if pattern.fullmatch(path) and method.lower() in operations[name]), None)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.sandbox.faults import limits
@@ -26,7 +26,7 @@ TEAMS = "/orgs/org_a/teams"
 class Wild(Box):
     """A box whose answers are not held against the service's own document: they are meant to be wrong."""
 
-    def send(self, method: str, path: str, body: Any = None, *, token: str | None = ADA, **more: Any) -> httpx.Response:
+    def send(self, method: str, path: str, body: Any = None, *, token: str | None = ADA, **more: Any) -> httpx2.Response:
         headers = {**more.pop("headers", {}), "Authorization": f"Bearer {token}"}
         if body is not None:
             more["json"] = body
@@ -54,7 +54,7 @@ def kinds(box: Box) -> list[str]:
     return [one[2] for one in log(box)]
 
 
-def team(box: Box, title: str = "Writers", **more: Any) -> httpx.Response:
+def team(box: Box, title: str = "Writers", **more: Any) -> httpx2.Response:
     return box.send("PUT", TEAMS, {"title": title}, **more)
 
 
@@ -459,14 +459,14 @@ def served(tmp_path: Path) -> Iterator[Embedded]:
         yield running
 
 
-def ask(served: Embedded, rule: dict[str, Any], method: str = "PUT") -> httpx.Response:
+def ask(served: Embedded, rule: dict[str, Any], method: str = "PUT") -> httpx2.Response:
     headers = {"Authorization": f"Bearer {served.token}", "X-Sandbox-Fault": json.dumps(rule)}
-    return httpx.request(method, f"{served.base_url}/v1{TEAMS}", json={"title": "A"}, headers=headers)
+    return httpx2.request(method, f"{served.base_url}/v1{TEAMS}", json={"title": "A"}, headers=headers)
 
 
 def count(served: Embedded) -> int:
     headers = {"Authorization": f"Bearer {served.token}"}
-    return int(httpx.get(f"{served.base_url}/v1{TEAMS}", headers=headers).json()["count"])
+    return int(httpx2.get(f"{served.base_url}/v1{TEAMS}", headers=headers).json()["count"])
 
 
 @pytest.mark.parametrize(
@@ -481,7 +481,7 @@ def count(served: Embedded) -> int:
 def test_over_http_the_connection_is_closed_without_a_word(
     served: Embedded, rule: dict[str, Any], made: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(httpx.RemoteProtocolError):
+    with pytest.raises(httpx2.RemoteProtocolError):
         ask(served, rule)
     assert count(served) == made
     assert capfd.readouterr().err == ""
@@ -541,5 +541,5 @@ def test_over_http_a_spoiled_body_is_a_whole_answer(served: Embedded, rule: dict
 def test_over_http_a_delete_answers_205(served: Embedded) -> None:
     made = ask(served, {"fault": "latency", "seconds": 0}).json()["id"]
     headers = {"Authorization": f"Bearer {served.token}", "X-Sandbox-Fault": '{"fault": "delete-205"}'}
-    with httpx.Client(base_url=f"{served.base_url}/v1", headers=headers) as client:
+    with httpx2.Client(base_url=f"{served.base_url}/v1", headers=headers) as client:
         assert [client.delete(f"{TEAMS}/{made}").status_code for _ in range(2)] == [205, 204]

@@ -12,9 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
-from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,11 +24,9 @@ from tests.sandbox.world import World
 
 ROUTES = sorted(
     {
-        (method, f"{prefix}{route.path}")
+        (endpoint.method, f"{prefix}{endpoint.path}")
         for prefix, router in [*(("/v1", group.router) for group in GROUPS), ("", control.router)]
-        for route in router.routes
-        if isinstance(route, APIRoute)
-        for method in route.methods or ()
+        for endpoint in router.endpoints
     }
 )
 DOCUMENT = json.loads((Path(__file__).parents[2] / "schemas" / "service.openapi.json").read_text(encoding="utf-8"))
@@ -106,7 +103,7 @@ def _named(value: Any, ids: list[str]) -> Any:
     return [_named(part, ids) for part in value] if isinstance(value, list) else value
 
 
-def _check(answer: httpx.Response) -> None:
+def _check(answer: httpx2.Response) -> None:
     assert answer.status_code < 500
     assert len(answer.headers.get_list("Date")) == 1
     if answer.is_success:
@@ -118,7 +115,7 @@ def _check(answer: httpx.Response) -> None:
 
 
 async def _try_all(world: World, cases: list[tuple[str, str, Any, dict[str, str]]]) -> None:
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(world.box.app), base_url=BASE) as client:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(world.box.app), base_url=BASE) as client:
         for method, path, body, query in cases:
             token = ADA if path.startswith("/v1") else CONTROL
             headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

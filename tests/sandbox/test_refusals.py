@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import httpx
+import httpx2
 import pytest
 
 from tests.sandbox.box import ADA_READS, BOB, CARA, CONTROL, RITA, Box
@@ -157,9 +157,9 @@ def test_every_name_of_the_loopback_interface_is_answered(box: Box, host: str) -
 
 
 def test_what_breaks_inside_answers_500_in_the_same_shape(box: Box) -> None:
-    async def ask() -> httpx.Response:
-        transport = httpx.ASGITransport(box.app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:1") as client:
+    async def ask() -> httpx2.Response:
+        transport = httpx2.ASGITransport(box.app, raise_app_exceptions=False)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:1") as client:
             return await client.get("/v1/orgs/org_a/collections", headers={"Authorization": "Bearer token-ada"})
 
     box.store.connection.execute("update objects set data = '[]' where kind = 'collection'")

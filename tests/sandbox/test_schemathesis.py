@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import pytest
 import schemathesis
-from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from schemathesis import GenerationMode
 from schemathesis.core.parameters import ParameterLocation
@@ -20,13 +19,7 @@ from tests.sandbox.box import ADA
 from tests.sandbox.world import World
 
 REFERENCE: Final = (Path(__file__).parent / "operations.txt").read_text(encoding="utf-8").splitlines()
-SERVED: Final = {
-    f"{method} /v1{route.path}"
-    for group in GROUPS
-    for route in group.router.routes
-    if isinstance(route, APIRoute)
-    for method in route.methods
-}
+SERVED: Final = {f"{endpoint.method} /v1{endpoint.path}" for group in GROUPS for endpoint in group.router.endpoints}
 EXAMPLES: Final = int(os.environ.get("RECONCILER_SERVICE_EXAMPLES", tries(4, 1)))  # of each operation and mode
 
 

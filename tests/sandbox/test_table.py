@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
-from fastapi import FastAPI
 
-from reconciler.sandbox.app import create_app
-from reconciler.sandbox.table import Table
+from reconciler.sandbox.app import Sandbox, create_app
 from tests.proofs import sampled, stride
 from tests.sandbox.box import ADA, BASE, CONTROL
 from tests.sandbox.test_fuzz import ROUTES
@@ -27,15 +28,16 @@ QUERIES = [
 ]
 
 
-def without_table(db: Path) -> FastAPI:
+def without_table(db: Path) -> Sandbox:
     other = create_app(db, control_token=CONTROL, base=BASE)
-    other.router.routes[:] = [route for route in other.router.routes if not isinstance(route, Table)]
+    other.router.routes.clear()
+    other.router.default = partial(other.table.framework.answer, None)
     return other
 
 
-async def answers(app: FastAPI, path: str) -> list[tuple[int, bytes, str | None]]:
+async def answers(app: Sandbox, path: str) -> list[tuple[int, bytes, str | None]]:
     """What a path answers to each of the queries, and to methods and endings that it may not have."""
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE, headers={"Authorization": f"Bearer {ADA}"}) as client:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=BASE, headers={"Authorization": f"Bearer {ADA}"}) as client:
         sent = [await client.get(f"{path}?{query}") for query in QUERIES]
         sent += [await client.get(f"{path}/"), await client.request("TRACE", path), await client.get(f"{path}/%20/nothing")]
     return [(one.status_code, one.content, one.headers.get("content-type")) for one in sent]
@@ -58,8 +60,24 @@ def test_it_answers_every_reading_as_fastapi_does(template: World, tmp_path: Pat
 
 @pytest.mark.parametrize("path", ["/v1/orgs/org_a/members/usr_rita", "/v1/orgs/org_a/teams", "/v1/orgs", "/v1/spaces/spc_one"])
 def test_plain_readings_are_answered_by_the_table_itself(template: World, path: str) -> None:
-    table = next(route for route in create_app(template.box.db).router.routes if isinstance(route, Table))
+    table = create_app(template.box.db).table
     _, scope = table.matches({"type": "http", "method": "GET", "path": path})
     reading = scope["sandbox.endpoint"].reading
     assert reading is not None
     assert reading.arguments({**scope, "query_string": b"", "caller": None}) is not None
+
+
+def test_a_service_that_answers_plain_readings_does_not_load_fastapi(tmp_path: Path) -> None:
+    script = f"""
+import sys
+import httpx2
+from pathlib import Path
+from reconciler.sandbox.server import embedded
+with embedded(Path({str(tmp_path / "sandbox.db")!r})) as service:
+    headers = {{"Authorization": f"Bearer {{service.token}}"}}
+    assert httpx2.get(f"{{service.base_url}}/v1/orgs?limit=5", headers=headers).status_code == 200
+    assert httpx2.get(f"{{service.base_url}}/_sandbox/identity", headers=headers).status_code == 200
+    assert "fastapi" not in sys.modules
+    assert httpx2.get(f"{{service.base_url}}/v1/orgs?limit=none", headers=headers).status_code == 400
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

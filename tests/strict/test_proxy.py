@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.sandbox.seed import seed
@@ -72,7 +72,7 @@ def test_what_they_take_is_taken(method: str, path: str, body: Any) -> None:
 def test_the_proxy_refuses_with_400_and_answers_a_delete_as_it_is_published(dressed: bool, tmp_path: Path) -> None:
     seed(tmp_path / "sandbox.db", SEED)
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    with strict(tmp_path / "sandbox.db", dressed=dressed) as (url, proxy), httpx.Client(base_url=f"{url}/v1", headers=headers) as client:
+    with strict(tmp_path / "sandbox.db", dressed=dressed) as (url, proxy), httpx2.Client(base_url=f"{url}/v1", headers=headers) as client:
         refused = client.patch("/spaces/spc_blank", json={"titel": "x"})
         assert (refused.status_code, len(proxy.refused)) == (400, 1)
         assert "titel" in refused.json()["error"]["message"]

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.config import load
-from reconciler.config.language.variable_files import VariableFile
+from reconciler.config.keys import is_encrypted
+from reconciler.config.language.variables import VariableFile
 from reconciler.config.project import FileAccess
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.reader import read
-from reconciler.config.words import is_encrypted
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.documents import configuration

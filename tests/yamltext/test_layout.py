@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.config.keys import TOP
 from reconciler.config.source.nodes import List, Map, Node, Scalar
 from reconciler.config.source.reader import read
-from reconciler.config.words import TOP
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
 from reconciler.yamltext.format import layout

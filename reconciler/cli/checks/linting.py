@@ -12,7 +12,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import known_service, now, open_store
 from reconciler.config import Project
-from reconciler.config.environments.mentions import values_of
+from reconciler.config.environments.folder import values_of
 from reconciler.config.texts import texts
 from reconciler.errors import ReconcilerError
 from reconciler.lint import LintFacts, fixed

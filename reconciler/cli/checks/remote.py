@@ -10,7 +10,7 @@ from reconciler.address import Address, bare
 from reconciler.cli.checks.local import problem
 from reconciler.client import Reader, encode
 from reconciler.config import Project
-from reconciler.config.words import ServiceSection
+from reconciler.config.keys import MEMBER
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
@@ -159,7 +159,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         text = "service.member is not set: new objects at the top level cannot be told from existing ones"
         return [
             Check(
-                ServiceSection.MEMBER.value,
+                MEMBER,
                 Level.WARNING,
                 text,
                 "Set service.member to the e-mail of the member who owns the token.",
@@ -170,7 +170,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
     if id is None or container is None or container not in found.ids:
         return [
             Check(
-                ServiceSection.MEMBER.value,
+                MEMBER,
                 Level.PROBLEM,
                 f"service.member {lister.key} is not a member of {container}",
                 "Use the e-mail of the token's owner.",
@@ -184,7 +184,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         try:
             pages = await reader.list(path, key=reading.id)
         except ServiceError as error:
-            findings.append(problem(ServiceSection.MEMBER.value, error))
+            findings.append(problem(MEMBER, error))
             continue
         reached = {reading.id(item) for item in pages.items}
         outer = kind.within or ""
@@ -195,7 +195,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             text = f"{lister.key} has no access to {count(len(missed), kind.name)}: {names}"
             findings.append(
                 Check(
-                    ServiceSection.MEMBER.value,
+                    MEMBER,
                     Level.WARNING,
                     text,
                     "Use the token of an admin, and name that member in service.member.",
@@ -203,11 +203,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
                 )
             )
         else:
-            findings.append(
-                Check(
-                    ServiceSection.MEMBER.value, Level.OK, f"{lister.key} is {bare(id)} and has access to {count(len(reached), kind.name)}"
-                )
-            )
+            findings.append(Check(MEMBER, Level.OK, f"{lister.key} is {bare(id)} and has access to {count(len(reached), kind.name)}"))
     return findings
 
 

@@ -17,7 +17,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import load
 from reconciler.config import Project
 from reconciler.config.access.tests import rematched
-from reconciler.config.words import ENVIRONMENTS, project_file
+from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem, UsageError
 from reconciler.report.schemas.plan import RulesFromData
 from reconciler.resource import Kinds
@@ -43,21 +43,12 @@ class JudgedProject:
         return None if self.commit is None else {"ref": self.commit.name, "commit": self.commit.id}
 
 
-_INSTALLED: Final[list[tuple[str, Path]]] = []
-
-
-def install(commit: str, folder: Path) -> None:
-    """Take the rules of this process from a directory with the files of a commit; for a worker, whose projects are in no repository."""
-    _INSTALLED[:] = [(commit, folder)]
-
-
 def judged(screen: Screen, options: Options, kinds: Kinds, project: Project) -> JudgedProject:
     """The project with the rules of `--rules-from`. Raises `UsageError` or `ConfigError` where they cannot be read."""
     if options.rules_from is None:
         return JudgedProject(project)
-
-    if _INSTALLED:
-        id, root = _INSTALLED[0]
+    if screen.supervision is not None and screen.supervision.rules is not None:
+        id, root = screen.supervision.rules
         commit = NamedCommit(options.rules_from, id)
         return JudgedProject(with_rules_of(kinds, project, _loaded(screen, options, kinds, commit, root)), commit)
     folder = options.project if options.project.is_dir() else options.project.parent

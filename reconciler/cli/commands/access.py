@@ -14,7 +14,8 @@ from reconciler.cli.wiring import run
 from reconciler.cli.wiring.connect import connect, load, now
 from reconciler.cli.wiring.unseen import read_state
 from reconciler.config.access.readers import NamedReaders
-from reconciler.config.source.nodes import Map, MapEntry, Node, Problems, Scalar
+from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired, NamedReader, ReaderSort, Source

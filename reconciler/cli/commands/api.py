@@ -17,7 +17,7 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import connect, load
 from reconciler.client import ClientSettings, Reader, RetryClass, Writer
-from reconciler.config.words import project_file
+from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.text.escape import terminal

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import click
 
-from reconciler.cli import completion
 from reconciler.cli.program import COMPLETING
-from reconciler.cli.shells import script
+from reconciler.cli.shells import SHELLS, script
 from reconciler.cli.terminal.screen import Screen
 
 
 @click.command("completion", short_help="Print the completion script of a shell.")
-@click.argument("shell", type=click.Choice(completion.SHELLS))
+@click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_obj
 def command(screen: Screen, /, shell: str) -> None:
     """Print the script with which a shell completes commands, options, addresses from the state, runs, environments and kinds.

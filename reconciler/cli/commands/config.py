@@ -13,8 +13,8 @@ from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import load, load_options
 from reconciler.config.environments.difference import differences
+from reconciler.config.keys import TOP
 from reconciler.config.rendered import rendered
-from reconciler.config.words import TOP
 from reconciler.kinds import load as load_kinds
 from reconciler.report.words import count
 from reconciler.text.escape import log, terminal

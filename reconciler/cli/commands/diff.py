@@ -20,7 +20,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import load, now
 from reconciler.config import Project
-from reconciler.config.words import ENVIRONMENTS, project_file
+from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Change

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from reconciler.cli import completion
 from reconciler.cli import options as shared
+from reconciler.cli.completion import completer
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.policies.keys import SECTIONS
@@ -20,8 +21,20 @@ from reconciler.text.pages import PREFIX, pages
 from reconciler.text.suggest import did_you_mean
 
 
+@completer
+def candidates(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """The kinds; after a point, the fields of a kind."""
+    kinds = load_kinds()
+    name, point, _field = incomplete.partition(".")
+    if point and name in kinds:
+        for field, declared in kinds[name].fields.items():
+            yield f"{name}.{field}", declared.doc
+    for kind in kinds.values():
+        yield kind.name, kind.doc.partition("\n")[0]
+
+
 @click.command("explain", short_help="Describe a kind, a field or the cause of an error.")
-@click.argument("word", metavar="[KIND[.FIELD] | CAUSE]", default="", shell_complete=completion.kinds)
+@click.argument("word", metavar="[KIND[.FIELD] | CAUSE]", default="", shell_complete=candidates)
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, word: str, **words: Any) -> None:

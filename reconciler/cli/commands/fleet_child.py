@@ -18,10 +18,8 @@ from typing import Any, Final
 
 import click
 
-from reconciler.apply import clearance
 from reconciler.cli import exits
 from reconciler.cli import options as shared
-from reconciler.cli.checks import rules_from
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
@@ -31,8 +29,8 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.approval import sent_digest
 from reconciler.cli.wiring.connect import connect, load, now, open_store
+from reconciler.cli.wiring.supervision import Supervision
 from reconciler.cli.wiring.unseen import unseen
-from reconciler.client import pacing
 from reconciler.errors import Refused
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.drift import drift
@@ -150,13 +148,11 @@ def main() -> None:
 
     _end_with_the_worker()
     turnstile = Turnstile(os.environ[VARIABLE])
-    pacing.install(turnstile)
+    rules: tuple[str, Path] | None = None
     if RULES in os.environ:
         commit, _, folder = os.environ[RULES].partition(":")
-        rules_from.install(commit, Path(folder))
-    if sys.argv[1:2] == ["apply"]:
-        clearance.install(turnstile)
-    child.main()
+        rules = commit, Path(folder)
+    child.main(obj=Screen(Supervision(turnstile, turnstile if sys.argv[1:2] == ["apply"] else None, rules)))
 
 
 def _end_with_the_worker() -> None:

@@ -11,9 +11,8 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, load, open_store, state_file
+from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store, state_file
 from reconciler.cli.wiring.find_run import find_run
-from reconciler.cli.wiring.state_only import settings_of
 from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.kinds import load as load_kinds
 from reconciler.model import RecordedRun
@@ -82,7 +81,7 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
 
 def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
     """Every run of the state, newest first."""
-    project = settings_of(screen, options)
+    project = load_settings(screen, options)
     service = known_service(screen, options, project)
     if service is None:
         screen.warn(NO_SANDBOX, id="RC-no-sandbox")

@@ -22,8 +22,8 @@ from reconciler.cli.wiring.connect import ConnectedService, connect, current_use
 from reconciler.cli.wiring.unseen import confirm_new_state, origin, warn_unseen
 from reconciler.client import Reader
 from reconciler.config import Project
+from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
 from reconciler.config.schemas.document import dumped
-from reconciler.config.words import ServiceSection as Word
 from reconciler.errors import ConfigError, UsageError, os_reason
 from reconciler.importer.merge import into
 from reconciler.importer.project import ImportedProject, project
@@ -180,10 +180,10 @@ def _objects(actual: Actual) -> str:
 def _service(service: ConnectedService, options: Options, directory: Path, owner: str | None) -> dict[str, object]:
     """The words by which the project finds this service again."""
     if options.sandbox is not None:
-        found: dict[str, object] = {Word.SANDBOX.value: Path(os.path.relpath(options.sandbox, directory)).as_posix()}
+        found: dict[str, object] = {SANDBOX: Path(os.path.relpath(options.sandbox, directory)).as_posix()}
     else:
-        found = {Word.BASE_URL.value: service.settings.base_url}
-    return found if owner is None else {**found, Word.MEMBER.value: owner}
+        found = {BASE_URL: service.settings.base_url}
+    return found if owner is None else {**found, MEMBER: owner}
 
 
 def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""`reconciler plan`: show what would change. Reads the service and the state, and writes to neither; a file that saves time is written."""
+"""`reconciler plan`: show what would change. Reads the service and the state, and writes to neither."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.connect import connect, current_user, load, now
-from reconciler.cli.wiring.unchanged import Unchanged
 from reconciler.cli.wiring.unseen import read_state
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
@@ -55,8 +54,6 @@ def command(
 ) -> int:  # fmt: skip
     """Show what would change, and why. Sends only GET requests, and does not write to the state.
 
-    A plan without changes is remembered in .reconciler/unchanged.json, which makes the next one faster.
-
     \b
     Example:
       reconciler plan examples/acme --sandbox .reconciler/acme.db
@@ -68,16 +65,10 @@ def command(
         raise UsageError("--commit requires --out FILE", id="RC-options-conflict", hint="Only a saved plan records a commit.")
     if out is not None:
         signing_key(screen)  # a key that cannot be used is reported before anything is read
-    unchanged = Unchanged.of(options) if out is None and not report else None
-    if unchanged is not None and (says := unchanged.recall(screen)) is not None:
-        screen.spans(says)
-        return exits.DONE
-
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project, narration = by.project, Narration(screen)
     with connect(screen, options, project, kinds) as service:
-        service = replace(service, answers=unchanged.answers if unchanged is not None else None)
         with narration.lasting("Reading the state"):
             known = read_state(screen, options, project, service)
         kinds, new = kinds.with_digest_key(known.key, project.sensitive), known.new
@@ -96,8 +87,6 @@ def command(
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
-    if unchanged is not None and new is None:
-        unchanged.remember(screen, project, service, plan)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete)

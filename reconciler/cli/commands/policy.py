@@ -14,12 +14,13 @@ from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import load, now
+from reconciler.config.keys import project_file
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
 from reconciler.config.policies.section import SECTIONS, PolicySections, ready_policies
-from reconciler.config.source.nodes import PROBLEMS_MAX, Map, Problems, described
+from reconciler.config.source.nodes import Map
+from reconciler.config.source.problems import PROBLEMS_MAX, Problems, described
 from reconciler.config.source.reader import FILE_MAX, read
-from reconciler.config.words import project_file
 from reconciler.errors import ConfigError, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.links import check_read

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from reconciler.cli import completion
 from reconciler.cli import options as shared
+from reconciler.cli.completion import completer
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.config.keys import project_file
 from reconciler.config.schemas.document import catalog_entry, schema
-from reconciler.config.words import project_file
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.report.layout import table
@@ -29,8 +29,17 @@ FOLDER: Final = ".reconciler"
 MODELINE: Final = "# yaml-language-server: $schema="
 
 
+@completer
+def candidates(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
+    """The names of the schemas."""
+    yield "config", "project files"
+    yield "fleet", "fleet files"
+    for name, (title, _document) in DOCUMENTS.items():
+        yield name, title
+
+
 @click.command("schema", short_help="Print JSON Schemas.")
-@click.argument("name", metavar="[NAME]", default="", shell_complete=completion.schemas)
+@click.argument("name", metavar="[NAME]", default="", shell_complete=candidates)
 @click.option("--write", is_flag=True, allow_from_autoenv=False, help="Write the schema, or all schemas, into the project for editors.")
 @shared.project_path(nearest=False)
 @shared.output()

@@ -12,8 +12,8 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, load, open_store, state_file
-from reconciler.cli.wiring.state_only import journal_for, not_tracked, settings_of
+from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store, state_file
+from reconciler.cli.wiring.state_only import journal_for, not_tracked
 from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
@@ -167,7 +167,7 @@ def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
 
 def _tracking(screen: Screen, options: Options) -> Tracking:
     """What the state tracks."""
-    project = settings_of(screen, options)
+    project = load_settings(screen, options)
     service = known_service(screen, options, project)
     if service is None:
         screen.warn(NO_SANDBOX, id="RC-no-sandbox")

@@ -13,7 +13,6 @@ from reconciler.cli import options as shared
 from reconciler.cli.checks import linting
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.checked import CheckedProject
 from reconciler.cli.wiring.connect import load, now
 from reconciler.config import Project
 from reconciler.errors import ConfigError
@@ -31,7 +30,6 @@ from reconciler.text.escape import as_json, terminal
 
 FORMATS: Final = ("json", "github", *reports.CHECKS)
 LISTED: Final = ("json", *reports.CHECKS)  # formats that hold everything in one list
-VALID: Final = "valid.json"  # only "valid" is ever remembered, with the sentence that said so
 
 
 @click.command("validate", short_help="Check a project without contacting the service.")
@@ -64,15 +62,6 @@ def command(
     """
     options = Options.of(screen, words)
     lint = lint or fix or strict
-    known = not lint and not decrypt and options.format not in LISTED and not report  # whether there is a key is not remembered
-    checked = CheckedProject.of(options) if known else None
-    sentence = checked.recall(VALID) if checked is not None else None
-    if sentence is not None and checked is not None:
-        for warning in checked.warnings:
-            screen.warn(warning, id="RC-unused-variable")
-        screen.out(sentence)
-        return exits.DONE
-
     kinds = load_kinds()
     project = _load(screen, options, kinds, report, decrypt=decrypt, warn=not lint)
     for name in project.undecrypted:
@@ -87,11 +76,7 @@ def command(
         _refused(screen, options, violations, remark)
         return code
     _refused(screen, options, violations, remark)
-    sentence = _valid(project)
-    screen.out(sentence)
-    sentence = remark + sentence
-    if checked is not None and not project.undecrypted and not violations and screen.masked(sentence) == sentence:
-        checked.remember(VALID, project, sentence)
+    screen.out(_valid(project))
     return exits.DONE
 
 

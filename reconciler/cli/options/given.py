@@ -13,7 +13,7 @@ from reconciler.address import Glob
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options.declare import STDIN
 from reconciler.cli.terminal.screen import Screen
-from reconciler.config.language.variable_files import STANDARD_INPUT, VariableFile
+from reconciler.config.language.variables import STANDARD_INPUT, VariableFile
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from reconciler.cli import completion, env_file
 from reconciler.cli.options.declare import STDIN, Decorator, files, pairs, together
 from reconciler.cli.terminal.screen import Screen
-from reconciler.config.words import PROJECT_FILE
+from reconciler.config.keys import PROJECT_FILE
 from reconciler.errors import ConfigError, UsageError
 
 

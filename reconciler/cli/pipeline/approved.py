@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit
 
+import httpx2
+
+from reconciler.certificates import tls_context
 from reconciler.cli.pipeline.results import PLAN
 from reconciler.cli.pipeline.trigger import Ci, Trigger
-from reconciler.client.library import httpx
 from reconciler.errors import Refused, UsageError
 from reconciler.forges.job import APIS, TOKENS, checked_api
 from reconciler.forges.port import ForgeError, MachineClock, NotAllowed, understood
@@ -102,14 +104,14 @@ class ApprovalsApi:
         for _ in range(TRIES):
             try:
                 return self._downloaded(self.base + path)
-            except httpx.HTTPError as error:
+            except httpx2.HTTPError as error:
                 trouble = type(error).__name__
         raise ForgeError(f"{self.name} did not send the approved plan: {trouble}", id="RC-forge-failing", hint="Run the job again.")
 
     def _downloaded(self, url: str) -> bytes | None:
         for _ in range(HOPS):
             own = urlsplit(url)[:2] == urlsplit(self.base)[:2]
-            with httpx.stream("GET", url, headers=self.headers if own else None, timeout=SECONDS) as response:
+            with httpx2.stream("GET", url, headers=self.headers if own else None, timeout=SECONDS, verify=tls_context()) as response:
                 if response.is_redirect:
                     url = urljoin(url, response.headers["location"])
                     continue

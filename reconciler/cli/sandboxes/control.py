@@ -11,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
+import httpx2
 
 from reconciler.cli.options.secret import secret, warn_if_visible
 from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
@@ -71,42 +72,38 @@ class Control:
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
         """The answer of one control endpoint; None if it is empty."""
-        import httpx
-
         try:
             with sandbox_errors():
                 answer = asyncio.run(self._ask(method, path, body))
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+        except (httpx2.TransportError, httpx2.InvalidURL) as error:
             raise ReconcilerError(
                 f"no sandbox answers at {self.base_url}", id="RC-sandbox-not-running", hint="reconciler sandbox serve prints its address."
             ) from error
         return self._read(answer)
 
-    async def _ask(self, method: str, path: str, body: Any) -> Any:
-        import httpx
-
-        words: dict[str, Any] = {"timeout": PATIENCE, "trust_env": False}
+    async def _ask(self, method: str, path: str, body: Any) -> httpx2.Response:
         if self.base_url is not None:
-            async with httpx.AsyncClient(base_url=self.base_url, **words) as client:
-                return await self._send(client, self.token, method, path, body)
+            return await self._send(None, self.base_url, self.token, method, path, body)
 
-        from reconciler.sandbox.app import create_app
+        from reconciler.sandbox.app import create_app  # fastapi is an extra
 
         assert self.db is not None
         token = secrets.token_urlsafe(24)
         app = create_app(self.db, control_token=token)
         try:
-            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", **words) as client:
-                return await self._send(client, token, method, path, body)
+            return await self._send(httpx2.ASGITransport(app), "http://127.0.0.1", token, method, path, body)
         finally:
             app.state.service.store.close()
 
     @staticmethod
-    async def _send(client: Any, token: str, method: str, path: str, body: Any) -> Any:
-        more = {} if body is None else {"json": body}
-        return await client.request(method, f"/_sandbox{path}", headers={"Authorization": f"Bearer {token}"}, **more)
+    async def _send(
+        transport: httpx2.ASGITransport | None, base_url: str, token: str, method: str, path: str, body: Any
+    ) -> httpx2.Response:  # fmt: skip
+        # Without the environment: a sandbox is on this machine, where no proxy leads.
+        async with httpx2.AsyncClient(transport=transport, base_url=base_url, timeout=PATIENCE, trust_env=False) as client:
+            return await client.request(method, f"/_sandbox{path}", headers={"Authorization": f"Bearer {token}"}, json=body)
 
-    def _read(self, answer: Any) -> Any:
+    def _read(self, answer: httpx2.Response) -> Any:
         if answer.status_code == 204:
             return None
         try:

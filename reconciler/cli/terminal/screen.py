@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import IO, Any, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -19,10 +19,15 @@ from reconciler import __version__
 from reconciler.cli.terminal import tracing
 from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.log import LogFile
+from reconciler.cli.terminal.signals import StopSignals
 from reconciler.cli.terminal.traces import Traces
 from reconciler.errors import ConfigError, UsageError, os_reason
 from reconciler.text.escape import UNLIMITED, as_json, log, terminal
 from reconciler.text.redact import Mask
+
+# At run time this would import the client and the apply, which `--help` does not need.
+if TYPE_CHECKING:
+    from reconciler.cli.wiring.supervision import Supervision
 
 T = TypeVar("T")
 
@@ -51,10 +56,12 @@ class Screen:
 
     `log_format`: the format of narration and of the log file. `command`: the command without its options.
     `directories`: those of `-C`. `began`: the time of the start, in nanoseconds since 1970.
-    `about` and `service`: the attributes of the run and of requests in traces.
+    `about` and `service`: the attributes of the run and of requests in traces. `signals`: who handles the signals of this run.
+    `supervision`: what the program that embeds this one supplies.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, supervision: Supervision | None = None) -> None:
+        self.supervision, self.signals = supervision, StopSignals()
         self.color, self.quiet, self.verbose, self.log_format = "auto", False, False, "text"
         self.command, self.began = "", time.time_ns()
         self.directories: tuple[str, ...] = ()

@@ -70,6 +70,15 @@ class StopSignals:
         elif put_off is None or not put_off(self._leave):
             self._leave()
 
+    @contextmanager
+    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
+        """In this block of an event loop the first signal calls `stop` instead of raising."""
+        self.stop = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
+        try:
+            yield
+        finally:
+            self.stop = None
+
     def _leave(self) -> None:
         if self.stop is not None:
             self.stop()
@@ -88,10 +97,6 @@ class StopSignals:
 
     def _again(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
-
-
-_HEARING: Final[list[StopSignals]] = []
-"""Who hears signals now; the last one, where a program is run inside another one."""
 
 
 def _within(frame: FrameType | None, code: CodeType) -> bool:
@@ -127,7 +132,6 @@ def ending() -> Iterator[StopSignals]:
     if threading.current_thread() is not threading.main_thread():
         yield heard
         return
-    _HEARING.append(heard)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     hook, alarm = sys.unraisablehook, signal.signal(signal.SIGALRM, heard.hear)
     sys.unraisablehook = heard.unraisable
@@ -138,7 +142,6 @@ def ending() -> Iterator[StopSignals]:
         with warnings.catch_warnings():
             yield heard
     finally:
-        _HEARING.remove(heard)
         for number, handler in before.items():
             signal.signal(number, handler)
         if heard.number is not None:
@@ -147,14 +150,3 @@ def ending() -> Iterator[StopSignals]:
         sys.unraisablehook = hook
         if heard.number is not None and "logging" in sys.modules:
             sys.modules["logging"].disable(0)
-
-
-@contextmanager
-def stopping(stop: Callable[[], None]) -> Iterator[StopSignals]:
-    """In this block of an event loop the first signal calls `stop` instead of raising. Only the main thread gets signals."""
-    heard = _HEARING[-1] if _HEARING and threading.current_thread() is threading.main_thread() else StopSignals()
-    heard.stop = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
-    try:
-        yield heard
-    finally:
-        heard.stop = None

@@ -22,13 +22,15 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import VARIABLES, Screen
 from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust
-from reconciler.client import ClientSettings, KnownAnswers, normalise
+from reconciler.client import ClientSettings, normalise
 from reconciler.client.settings import PORTS
 from reconciler.config import Project
 from reconciler.config import load as read
+from reconciler.config import load_settings as read_settings
 from reconciler.config.language.variables import texts
 from reconciler.config.project import FileAccess, LoadOptions
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
+from reconciler.kinds import load as load_kinds
 from reconciler.model.state import StateScope
 from reconciler.resource import Kinds
 from reconciler.state import SEND_SECONDS_MAX, Journal, Store
@@ -42,16 +44,12 @@ BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_
 
 @dataclass(frozen=True)
 class ConnectedService:
-    """A service for requests. `identity`: the namespace of its ids; `embedded`: it ends with this process.
-
-    `answers`: the digests of its answers, None if they are not needed.
-    """
+    """A service for requests. `identity`: the namespace of its ids; `embedded`: it ends with this process."""
 
     identity: str
     settings: ClientSettings
     where: str
     embedded: bool
-    answers: KnownAnswers | None = None
 
     def effect_seconds(self, project: Project) -> float | None:
         """Seconds for which a request may still take effect; None if it cannot outlive the run, and lists are never late."""
@@ -83,11 +81,9 @@ def load(
     return project
 
 
-def load_settings(screen: Screen, options: Options, kinds: Kinds) -> Project:
+def load_settings(screen: Screen, options: Options) -> Project:
     """The project with its settings only; its resources are not read. Its secrets are masked from now on. Raises `ConfigError`."""
-    from reconciler.config import load_settings as read
-
-    return _read(screen, options, partial(read, options.project, kinds, **load_options(options, decrypt=False)))
+    return _read(screen, options, partial(read_settings, options.project, load_kinds(), **load_options(options, decrypt=False)))
 
 
 def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = False) -> LoadOptions:
@@ -207,7 +203,7 @@ def _settings(screen: Screen, options: Options, project: Project | None, url: st
     return ClientSettings(
         url, token, timeout=project.settings.timeout if project is not None else plain.timeout,
         max_concurrency=options.max_concurrency or plain.max_concurrency, max_rps=options.max_rps,
-        secrets=screen.hidden,
+        secrets=screen.hidden, budget=screen.supervision.budget if screen.supervision is not None else None,
     )  # fmt: skip
 
 

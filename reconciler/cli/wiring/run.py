@@ -15,7 +15,6 @@ from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
-from reconciler.cli.terminal.signals import stopping
 from reconciler.cli.wiring.connect import ConnectedService, now
 from reconciler.client import Answer, Reader, Writer
 from reconciler.config import Project
@@ -164,7 +163,7 @@ def read_only(
 
     async def run() -> Planned:
 
-        async with Reader(service.settings, listener=narration, answers=service.answers) as reader:
+        async with Reader(service.settings, listener=narration) as reader:
             extent = PlanScope(selected(options), replaceable(options), everything)
             return await make_plan(reader, kinds, desired, state, extent, stage=narration.stage)
 
@@ -286,7 +285,7 @@ class ApplySession:
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"], verify: Literal["written", "full"]) -> Outcome:
 
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
-        stop = asyncio.Event()
+        stop, signals, supervision = asyncio.Event(), self.narration.screen.signals, self.narration.screen.supervision
 
         def calmly() -> None:
             stop.set()
@@ -294,16 +293,17 @@ class ApplySession:
                 "Stopping: no new requests are sent; requests under way get 5 seconds. Press Ctrl-C again to exit immediately."
             )
 
-        with stopping(calmly) as heard:
+        with signals.stopping(calmly):
             outcome = await apply(
                 self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
                 ApplyOptions(
                     deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
                     stop=stop, verify=verify, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
                     settle=self.service.effect_seconds(self.project) or 0.0,
+                    clearance=supervision.clearance if supervision is not None else None,
                 ),
             )  # fmt: skip
-        self.signal = heard.number if stop.is_set() else None
+        self.signal = signals.number if stop.is_set() else None
         if outcome.went_through and planned.plan.state_update.rules is not None:
             self.journal.remember_rules(planned.plan.state_update.rules)
         return outcome

@@ -22,7 +22,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import STATE, ConnectedService, is_outside, now, open_store, state_file, state_scope, state_url
 from reconciler.config import Project
-from reconciler.config.words import ENVIRONMENTS
+from reconciler.config.keys import ENVIRONMENTS
 from reconciler.errors import Refused
 from reconciler.model import State
 from reconciler.model.state import StateScope

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.config.source.nodes import Problems, StandIn
+from reconciler.config.source.nodes import StandIn
+from reconciler.config.source.problems import Problems
 from reconciler.model import Declared
 from reconciler.resource import Kinds
 from reconciler.resource.claims import claim_mistakes

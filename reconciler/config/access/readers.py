@@ -8,20 +8,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.config.source.nodes import (
-    List,
-    Map,
-    MapEntry,
-    Node,
-    Problems,
-    Scalar,
-    described,
-    described_or_nothing,
-    empty,
-    shown,
-    untainted,
-)
-from reconciler.config.words import AccessSection
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, shown, untainted
 from reconciler.model import Declared, NamedReader, ReaderSort
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.audience import ROLES
@@ -49,14 +37,14 @@ class NamedReaders:
             return self._plain(node)
         if isinstance(node, List) or len(node.entries) != 1:
             number = f"a map of {len(node.entries)} keys" if isinstance(node, Map) else described(node)
-            self.problems.add(node.at, f"{AccessSection.AS} must be one reader, not {number}; {FORM}", id="RC-wrong-form")
+            self.problems.add(node.at, f"as must be one reader, not {number}; {FORM}", id="RC-wrong-form")
             return None
         (entry,) = node.entries.values()
         if entry.key not in MAPS:
-            way = f"write {AccessSection.AS}: {entry.key}" if entry.key in PLAIN else FORM
+            way = f"write as: {entry.key}" if entry.key in PLAIN else FORM
             self.problems.add(
                 entry.at,
-                f"{AccessSection.AS} has no reader {shown(entry.key)}{did_you_mean(entry.key, MAPS) or f'; {way}'}",
+                f"as has no reader {shown(entry.key)}{did_you_mean(entry.key, MAPS) or f'; {way}'}",
                 id="RC-unknown-key",
             )
             return None
@@ -69,17 +57,17 @@ class NamedReaders:
 
     def _plain(self, node: Scalar) -> NamedReader | None:
         if node.empty:
-            self.problems.add(node.at, empty(AccessSection.AS), id="RC-no-value")
-        elif untainted(node, AccessSection.AS, self.problems.add):
+            self.problems.add(node.at, empty("as"), id="RC-no-value")
+        elif untainted(node, "as", self.problems.add):
             if node.text in PLAIN:
                 return NamedReader(ReaderSort(node.text))
             hint = FORM if node.text in MAPS else f"write {{role: {node.text}}}" if node.text in ROLES else None
             meant = f"; {hint}" if hint else did_you_mean(node.text, PLAIN) or f"; {FORM}"
-            self.problems.add(node.at, f"{AccessSection.AS} is {described(node)}, which does not exist{meant}", id="RC-unknown-choice")
+            self.problems.add(node.at, f"as is {described(node)}, which does not exist{meant}", id="RC-unknown-choice")
         return None
 
     def _text(self, entry: MapEntry) -> str | None:
-        node, name = entry.node, f"{AccessSection.AS}.{entry.key}"
+        node, name = entry.node, f"as.{entry.key}"
         if isinstance(node, Scalar) and node.empty:
             self.problems.add(node.at, empty(name), id="RC-no-value")
         elif not isinstance(node, Scalar) or node.null or not node.text:
@@ -91,9 +79,7 @@ class NamedReaders:
     def _role(self, text: str, entry: MapEntry) -> NamedReader | None:
         if text in ROLES:
             return NamedReader(ReaderSort.ROLE, role=text)
-        self.problems.add(
-            entry.node.at, f"{AccessSection.AS}.role is {shown(text)}; {one_of(ROLES)}{did_you_mean(text, ROLES)}", id="RC-unknown-choice"
-        )
+        self.problems.add(entry.node.at, f"as.role is {shown(text)}; {one_of(ROLES)}{did_you_mean(text, ROLES)}", id="RC-unknown-choice")
         return None
 
     # -- share links -----------------------------------------------------------------------------------------------------------------
@@ -104,19 +90,19 @@ class NamedReaders:
         return self._opening(self.resources)
 
     def _opening(self, resources: Mapping[Address, Declared]) -> dict[str, list[Address]]:
-        found: dict[str, list[Address]] = {}
+        openers: dict[str, list[Address]] = {}
         opening = {kind.name for kind in self.kinds.values() if kind.audience is not None and kind.audience.opens is not None}
         for address, declared in resources.items():
             if declared.kind in opening and not declared.implied:
-                found.setdefault(address.key, []).append(address)
-                found[str(address)] = [address]
-        return found
+                openers.setdefault(address.key, []).append(address)
+                openers[str(address)] = [address]
+        return openers
 
     def _link(self, text: str, entry: MapEntry) -> NamedReader | None:
         addresses = self.links.get(text, [])
         if len(addresses) == 1:
             return NamedReader(ReaderSort.LINK, link=addresses[0])
-        at, name = entry.node.at, f"{AccessSection.AS}.link"
+        at, name = entry.node.at, "as.link"
         if addresses:
             wrong = f"{name} is {shown(text)}, the key of {len(addresses)} links; {one_of(map(str, addresses))}"
             self.problems.add(at, wrong, id="RC-several-links")
@@ -134,9 +120,9 @@ class NamedReaders:
         if not isinstance(node, Map):
             what = described_or_nothing(node)
             way = "write {NAME: VALUE}, or {} for a visitor without claims"
-            self.problems.add(node.at, f"{AccessSection.AS}.claims must be a map, not {what}; {way}", id="RC-wrong-form")
+            self.problems.add(node.at, f"as.claims must be a map, not {what}; {way}", id="RC-wrong-form")
             return None
-        if not untainted(node, f"{AccessSection.AS}.claims", self.problems.add):
+        if not untainted(node, "as.claims", self.problems.add):
             return None
         before = len(self.problems.found)
         for claim in node.entries.values():
@@ -157,14 +143,12 @@ class NamedReaders:
             hint = did_you_mean(claim.key, sorted(declared))
             self.problems.absent(
                 claim.at,
-                f"{AccessSection.AS}.claims has {shown(claim.key)}, which no schema of a site declares{hint}",
+                f"as.claims has {shown(claim.key)}, which no schema of a site declares{hint}",
                 id="RC-unknown-claim",
             )
         elif near is not None:
             hint = did_you_mean(claim.key, sorted(used))
-            self.problems.absent(
-                claim.at, f"{AccessSection.AS}.claims has {shown(claim.key)}, which no condition names{hint}", id="RC-unknown-claim"
-            )
+            self.problems.absent(claim.at, f"as.claims has {shown(claim.key)}, which no condition names{hint}", id="RC-unknown-claim")
 
     def _value(self, claim: MapEntry, rules: Sequence[Any]) -> None:
         """Report a value that the schema of no site allows: of another type, or not in its `enum`."""
@@ -172,7 +156,7 @@ class NamedReaders:
         if not any(_allows(rule, value) for rule in rules):
             texts = list(dict.fromkeys(_text(choice) for rule in rules for choice in _choices(rule)))
             near = did_you_mean(value, texts) if isinstance(value, str) else ""
-            wrong = f"{AccessSection.AS}.claims.{claim.key} is {described(claim.node)}, which no schema of a site allows"
+            wrong = f"as.claims.{claim.key} is {described(claim.node)}, which no schema of a site allows"
             self.problems.absent(claim.node.at, f"{wrong}; {one_of(texts)}{near}" if texts else wrong, id="RC-unknown-choice")
 
     @cached_property

@@ -13,27 +13,15 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.config.access.readers import NamedReaders
+from reconciler.config.keys import ACCESS_TEST
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import (
-    List,
-    Map,
-    MapEntry,
-    Node,
-    Problems,
-    Scalar,
-    described,
-    described_or_nothing,
-    empty,
-    shown,
-    untainted,
-    wrong_form,
-)
-from reconciler.config.words import AccessSection
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described_or_nothing, items_of, report_form, shown, untainted, wrong_form
 from reconciler.model import AccessTest, Declared, Desired, Pattern, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
 
-FORM: Final = f"write [{{{AccessSection.AS}: anyone, {AccessSection.MUST_NOT_SEE}: [ADDRESS]}}]"
+FORM: Final = "write [{as: anyone, mustNotSee: [ADDRESS]}]"
 
 
 def read_access(
@@ -45,16 +33,8 @@ def read_access(
 ) -> tuple[AccessTest, ...]:
     """The tests of all files, in their order. `removed`: what the environment removes; a test of a reader that it removes is left out."""
     reading = _Tests(kinds, resources, removed, problems)
-    return tuple(test for entry in entries for node in _items(entry, problems) if (test := reading.test(node)) is not None)
-
-
-def _items(entry: MapEntry, problems: Problems) -> list[Node]:
-    if isinstance(entry.node, List):
-        return entry.node.items
-    nothing = isinstance(entry.node, Scalar) and entry.node.empty
-    wrong = empty(AccessSection.SECTION) if nothing else f"{AccessSection.SECTION} must be a list, not {described(entry.node)}; {FORM}"
-    problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
-    return []
+    nodes = [node for entry in entries for node in items_of(entry, "a list", FORM, problems.add, name="access")]
+    return tuple(test for node in nodes if (test := reading.test(node)) is not None)
 
 
 def rematched(kinds: Kinds, desired: Desired, tests: Iterable[AccessTest]) -> tuple[AccessTest, ...]:
@@ -96,20 +76,18 @@ class _Tests:
     def test(self, node: Node) -> AccessTest | None:
         if not isinstance(node, Map):
             what = described_or_nothing(node)
-            self.problems.add(node.at, f"an item of {AccessSection.SECTION} must be a map, not {what}; {FORM}", id=wrong_form(node))
+            self.problems.add(node.at, f"an item of access must be a map, not {what}; {FORM}", id=wrong_form(node))
             return None
-        words = KeyReader(AccessSection.SECTION, node.entries, self.problems)
-        who, sees, must_not_see = words.entry(AccessSection.AS), words.entry(AccessSection.SEES), words.entry(AccessSection.MUST_NOT_SEE)
-        reason = words.text(AccessSection.REASON)
-        words.rest()
-        if who is None and not words.meant(AccessSection.AS):
-            self.problems.add(
-                node.at, f"an item of {AccessSection.SECTION} lacks {AccessSection.AS}, which says who reads; {FORM}", id="RC-missing-key"
-            )
-        if sees is None and must_not_see is None and not (words.meant(AccessSection.SEES) or words.meant(AccessSection.MUST_NOT_SEE)):
+        keys = KeyReader("access", node.entries, self.problems)
+        reason = keys.values(ACCESS_TEST)["reason"] or ""
+        keys.rest()
+        who, sees, must_not_see = (node.entries.get(key) for key in ("as", "sees", "mustNotSee"))
+        if who is None and not keys.meant("as"):
+            self.problems.add(node.at, f"an item of access lacks as, which says who reads; {FORM}", id="RC-missing-key")
+        if sees is None and must_not_see is None and not (keys.meant("sees") or keys.meant("mustNotSee")):
             self.problems.add(
                 node.at,
-                f"an item of {AccessSection.SECTION} must have {AccessSection.SEES} or {AccessSection.MUST_NOT_SEE}; {FORM}",
+                f"an item of access must have sees or mustNotSee; {FORM}",
                 id="RC-missing-key",
             )
         reader = self.readers.read(who.node) if who is not None else None
@@ -117,27 +95,22 @@ class _Tests:
         self._contradictions(seen, unseen)
         if reader is None or who is None:
             return None
-        return AccessTest(reader, who.at, seen, unseen, reason[0] if reason is not None else "")
+        return AccessTest(reader, who.at, seen, unseen, reason)
 
     # -- patterns ------------------------------------------------------------------------------------------------------------------
 
     def _patterns(self, entry: MapEntry | None) -> Iterator[Pattern]:
         if entry is None:
             return
-        name = f"{AccessSection.SECTION}.{entry.key}"
+        name = f"access.{entry.key}"
         if not isinstance(entry.node, List):
-            nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            wrong = empty(name) if nothing else f"{name} must be a list of addresses, not {described(entry.node)}; write [ADDRESS]"
-            self.problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
+            report_form(entry.node, name, "a list of addresses", "write [ADDRESS]", self.problems.add)
             return
         if not entry.node.items and not entry.node.computed:  # an expression may give none in one environment
             self.problems.add(entry.node.at, f"{name} is empty; write [ADDRESS], or remove the line", id="RC-empty-list")
         for node in entry.node.items:
             if not isinstance(node, Scalar) or node.null or node.empty or not node.text:
-                nothing = isinstance(node, Scalar) and node.empty
-                self.problems.add(
-                    node.at, f"{name} has addresses or patterns, not {'nothing' if nothing else described(node)}", id=wrong_form(node)
-                )
+                self.problems.add(node.at, f"{name} has addresses or patterns, not {described_or_nothing(node)}", id=wrong_form(node))
             elif untainted(node, name, self.problems.add):
                 pattern = self._pattern(node.text, node.at)
                 if pattern is not None:
@@ -191,5 +164,5 @@ class _Tests:
             both = next((address for address in pattern.addresses if address in by_address), None)
             if both is not None:
                 other = by_address[both].source
-                wrong = f"{both} is also under {AccessSection.SEES} ({other}); remove one of the two"
+                wrong = f"{both} is also under sees ({other}); remove one of the two"
                 self.problems.add(pattern.source, wrong, id="RC-contradictory-tests")

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.config.keys import IGNORE_CHANGES
 from reconciler.config.settings import Project, ProjectSettings
-from reconciler.config.words import IGNORE_CHANGES
 from reconciler.model import Declared, Desired
 from reconciler.resource import UNSET, Foreign, Kinds
 
@@ -21,28 +21,28 @@ _SETTINGS: Final = {
 }  # fmt: skip
 
 
-def differences(kinds: Kinds, one: Project, other: Project) -> Iterator[str]:
+def differences(kinds: Kinds, first: Project, second: Project) -> Iterator[str]:
     """A line for each difference: what it is about, its value in one environment, and in the other."""
-    yield from _settings(one.settings, other.settings)
-    names = (str(one.desired.environment), str(other.desired.environment))
+    yield from _settings(first.settings, second.settings)
+    names = (str(first.desired.environment), str(second.desired.environment))
     for name in ("prune", "guards"):
-        yield from _line(name, _rule(one.desired, name), _rule(other.desired, name))
+        yield from _line(name, _rule(first.desired, name), _rule(second.desired, name))
     for name in ("protect", "access"):
-        yield from _members(name, getattr(one.desired.rules, name), getattr(other.desired.rules, name), names)
-    yield from _policies(one.desired, other.desired, names)
-    left, right = _declared(one.desired), _declared(other.desired)
+        yield from _members(name, getattr(first.desired.rules, name), getattr(second.desired.rules, name), names)
+    yield from _policies(first.desired, second.desired, names)
+    left, right = _declared(first.desired), _declared(second.desired)
     for address in sorted({*left, *right}):
-        here, there = left.get(address), right.get(address)
-        if here is None or there is None:
-            yield f"{address}: only in {names[1] if here is None else names[0]}"
+        first_value, second_value = left.get(address), right.get(address)
+        if first_value is None or second_value is None:
+            yield f"{address}: only in {names[1] if first_value is None else names[0]}"
         else:
-            yield from _resource(kinds, here, there)
+            yield from _resource(kinds, first_value, second_value)
     yield from _orders(kinds, left, right)
 
 
-def _settings(one: ProjectSettings, other: ProjectSettings) -> Iterator[str]:
+def _settings(first: ProjectSettings, second: ProjectSettings) -> Iterator[str]:
     for name, attribute in _SETTINGS.items():
-        yield from _line(name, _setting(one, attribute), _setting(other, attribute))
+        yield from _line(name, _setting(first, attribute), _setting(second, attribute))
 
 
 def _setting(settings: ProjectSettings, attribute: str) -> Any:
@@ -57,41 +57,41 @@ def _rule(desired: Desired, name: str) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _members(name: str, one: Collection[str], other: Collection[str], names: tuple[str, str]) -> Iterator[str]:
+def _members(name: str, first: Collection[str], second: Collection[str], names: tuple[str, str]) -> Iterator[str]:
     """A line for each member of a set that only one of them has."""
-    for member in sorted({*one} ^ {*other}):
-        yield f"{name} {member}: only in {names[0] if member in one else names[1]}"
+    for member in sorted({*first} ^ {*second}):
+        yield f"{name} {member}: only in {names[0] if member in first else names[1]}"
 
 
-def _policies(one: Desired, other: Desired, names: tuple[str, str]) -> Iterator[str]:
+def _policies(first: Desired, second: Desired, names: tuple[str, str]) -> Iterator[str]:
     """Policies that only one of them has, or that have another level, and exceptions."""
-    left, right = ({policy.id: str(policy.level) for policy in desired.policies.rules} for desired in (one, other))
+    left, right = ({policy.id: str(policy.level) for policy in desired.policies.rules} for desired in (first, second))
     for id in dict.fromkeys((*left, *right)):
         yield from _line(f"policy {id}", left.get(id), right.get(id))
-    yield from _members("exception", one.policies.exceptions, other.policies.exceptions, names)
+    yield from _members("exception", first.policies.exceptions, second.policies.exceptions, names)
 
 
 def _declared(desired: Desired) -> dict[Address, Declared]:
     return {address: declared for address, declared in desired.resources.items() if not declared.implied}
 
 
-def _resource(kinds: Kinds, one: Declared, other: Declared) -> Iterator[str]:
-    yield from _line(f"{one.address}.id", one.id, other.id)
-    for name in dict.fromkeys((*one.values, *other.values)):
-        here, there = one.values.get(name, UNSET), other.values.get(name, UNSET)
-        if here != there and kinds[one.kind].fields[name].sensitive:
-            yield f"{one.address}.{name}: {HIDDEN}"
+def _resource(kinds: Kinds, first: Declared, second: Declared) -> Iterator[str]:
+    yield from _line(f"{first.address}.id", first.id, second.id)
+    for name in dict.fromkeys((*first.values, *second.values)):
+        first_value, second_value = first.values.get(name, UNSET), second.values.get(name, UNSET)
+        if first_value != second_value and kinds[first.kind].fields[name].sensitive:
+            yield f"{first.address}.{name}: {HIDDEN}"
         else:
-            yield from _line(f"{one.address}.{name}", here, there)
+            yield from _line(f"{first.address}.{name}", first_value, second_value)
     for name in ("protect", "adopt"):
-        yield from _line(f"{one.address}.{name}", getattr(one, name), getattr(other, name))
-    yield from _line(f"{one.address}.{IGNORE_CHANGES}", sorted(one.ignores), sorted(other.ignores))
+        yield from _line(f"{first.address}.{name}", getattr(first, name), getattr(second, name))
+    yield from _line(f"{first.address}.{IGNORE_CHANGES}", sorted(first.ignores), sorted(second.ignores))
 
 
-def _orders(kinds: Kinds, one: Mapping[Address, Declared], other: Mapping[Address, Declared]) -> Iterator[str]:
+def _orders(kinds: Kinds, first: Mapping[Address, Declared], second: Mapping[Address, Declared]) -> Iterator[str]:
     """Ordered lists whose nodes both have, in another order."""
     rows: list[dict[tuple[str, str], list[str]]] = [defaultdict(list), defaultdict(list)]
-    for row, resources, others in ((rows[0], one, other), (rows[1], other, one)):
+    for row, resources, others in ((rows[0], first, second), (rows[1], second, first)):
         for address, declared in resources.items():
             if kinds[declared.kind].place.in_list and address in others and others[address].parent == declared.parent:
                 row[(str(declared.parent), declared.section)].append(address.key)
@@ -99,9 +99,9 @@ def _orders(kinds: Kinds, one: Mapping[Address, Declared], other: Mapping[Addres
         yield from _line(f"the order of {section} in {parent}", keys, rows[1][(parent, section)])
 
 
-def _line(name: str, one: Any, other: Any) -> Iterator[str]:
-    if one != other:
-        yield f"{name}: {_shown(one)} -> {_shown(other)}"
+def _line(name: str, first: Any, second: Any) -> Iterator[str]:
+    if first != second:
+        yield f"{name}: {_shown(first)} -> {_shown(second)}"
 
 
 def _shown(value: Any) -> str:

@@ -7,16 +7,23 @@ names only; opens nothing.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Collection, MutableMapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from reconciler.config.source.nodes import Problems, shown
-from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, is_encrypted
+from reconciler.config.keys import ENVIRONMENTS, NO_ENVIRONMENTS, is_encrypted
+from reconciler.config.source.nodes import HOLE_OPENING, Map
+from reconciler.config.source.problems import Problems, shown
+from reconciler.config.source.reader import read
 from reconciler.errors import Problem
 from reconciler.links import leads_out
+from reconciler.model import Source
 from reconciler.text.suggest import closest, did_you_mean
 
 SUFFIX: Final = ".yaml"
+# The name is a part of addresses in commands, of keys in the state and of file names on Windows and macOS, where case has no meaning.
 _NAME: Final = re.compile(r"[a-z0-9-]{1,100}", re.ASCII)
 
 
@@ -60,7 +67,7 @@ def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
             )
         )
     elif name is None:
-        ways = " or ".join(f"--env {one}" for one in known)
+        ways = " or ".join(f"--env {environment}" for environment in known)
         problems.found.append(Problem("--env", 0, 0, f"this project has environments; pass {ways}", id="RC-environment-missing"))
     elif name not in known:
         wrong = f'environment "{name}" does not exist{did_you_mean(name, known)} (this project has {", ".join(known)})'
@@ -85,3 +92,43 @@ def _without_folder(root: Path, name: str) -> Problem:
 
 def _is_ours(path: Path) -> bool:
     return path.suffix in (SUFFIX, ".yml") and not path.name.startswith(".") and not is_encrypted(path.name) and path.is_file()
+
+
+# -- the variables that environments mention ----------------------------------------------------------------------------------------------
+
+
+def unmentioned(root: Path, names: Collection[str], digests: MutableMapping[str, str]) -> frozenset[str]:
+    """Those of the names that no file of an environment uses, as far as its text shows.
+
+    `digests`: gets the SHA-256 of each file that is read, by name; "" of one that cannot be read.
+    """
+    left = set(names)
+    for file in files(root):
+        try:
+            content = (root / file).read_bytes()
+        except OSError:
+            digests[file] = ""
+            continue
+        digests[file] = sha256(content).hexdigest()
+        text = content.decode("utf-8", errors="replace")
+        if HOLE_OPENING not in text:
+            continue
+        if re.search(r"\bvars\s*\[", text) is not None:
+            return frozenset()  # it may use any
+        left -= set(re.findall(r"\bvars\s*\.\s*(\w+)", text))
+    return frozenset(left)
+
+
+def values_of(root: Path, names: Collection[str]) -> dict[str, list[Source]]:
+    """The positions at which the environments set variables, by name."""
+    places: dict[str, list[Source]] = defaultdict(list)
+    for file in files(root) if (root / ENVIRONMENTS).is_dir() else ():
+        try:
+            document = read((root / file).read_bytes(), file).data
+        except OSError:
+            continue
+        given = document.entries.get("vars") if isinstance(document, Map) else None
+        for entry in given.node.entries.values() if given is not None and isinstance(given.node, Map) else ():
+            if entry.key in names:
+                places[entry.key].append(entry.at)
+    return places

@@ -9,15 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.config.settings import STATE, KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, wrong_form
-from reconciler.config.words import IGNORED, SECRETS, TOP, ServiceSection
+from reconciler.config.keys import BASE_URL, IGNORED, SANDBOX, SECRETS, SERVICE, STATE, TOP
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import Map, MapEntry, Node
+from reconciler.config.source.problems import Problems, described, items_of, wrong_form
 from reconciler.text.suggest import did_you_mean
 
 PATCH: Final = "patch"
 VARIABLES: Final = "vars"
 REMOVED: Final = "removed"
-EITHER: Final = (ServiceSection.BASE_URL, ServiceSection.SANDBOX)  # of these a project has one: that of the environment, if it names one
+EITHER: Final = (BASE_URL, SANDBOX)  # of these a project has one: that of the environment, if it names one
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,16 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
         problems.add(document.at, f"the file of an environment must be a map, not {described(document)}", id=wrong_form(document))
         problems.partial = True
         return Overlay()
-    words = KeyReader("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
-    variables = KeyReader.of(VARIABLES, words.entry(VARIABLES), problems).entries
-    roots = {name: entry for name in sorted(sections) if (entry := words.entry(name)) is not None}
-    patches, removed = _list(words.entry(PATCH), problems), words.entry(REMOVED)
-    words.known += [ServiceSection.SECTION, STATE, SECRETS]
-    for key, entry in words.entries.items():
-        if key in TOP and key not in words.known:
+    keys = KeyReader("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
+    variables = KeyReader.of(VARIABLES, keys.entry(VARIABLES), problems).entries
+    roots = {name: entry for name in sorted(sections) if (entry := keys.entry(name)) is not None}
+    patches, removed = items_of(keys.entry(PATCH), "a list", "write [{match: …}]", problems.add), keys.entry(REMOVED)
+    keys.known += [SERVICE.name, STATE, SECRETS]
+    for key, entry in keys.entries.items():
+        if key in TOP and key not in keys.known:
             problems.add(entry.at, f"{key} is only allowed in the project file", id="RC-only-in-project-file")
-        elif key not in words.known:
-            meant = did_you_mean(key, words.known) or f"; the file of an environment contains {', '.join(sorted(words.known))}"
+        elif key not in keys.known:
+            meant = did_you_mean(key, keys.known) or f"; the file of an environment contains {', '.join(sorted(keys.known))}"
             problems.add(entry.at, f'unknown key "{key}"{meant}', id="RC-unknown-key")
     return Overlay(variables, roots, tuple(patches), (removed,) if removed is not None else ())
 
@@ -55,26 +56,16 @@ def lay_over(top: Map, document: Node) -> None:
     """Replace the service and the state of a project file with those of an environment: of the service each key that it names."""
     if not isinstance(document, Map):
         return
-    state, service = document.entries.get(STATE), document.entries.get(ServiceSection.SECTION)
+    state, service = document.entries.get(STATE), document.entries.get(SERVICE.name)
     if state is not None:
         top.entries[STATE] = state
     if service is None:
         return
-    before = top.entries.get(ServiceSection.SECTION)
+    before = top.entries.get(SERVICE.name)
     if before is None or not isinstance(before.node, Map) or not isinstance(service.node, Map):
-        top.entries[ServiceSection.SECTION] = service
+        top.entries[SERVICE.name] = service
         return
     other = service.node.entries
-    kept = {key: entry for key, entry in before.node.entries.items() if key not in EITHER or not any(word in other for word in EITHER)}
-    top.entries[ServiceSection.SECTION] = MapEntry(before.key, before.at, Map(before.node.at, {**kept, **other}))
-
-
-def _list(entry: MapEntry | None, problems: Problems) -> list[Node]:
-    if entry is None:
-        return []
-    if isinstance(entry.node, List):
-        return entry.node.items
-    nothing = isinstance(entry.node, Scalar) and entry.node.empty
-    wrong = empty(PATCH) if nothing else f"{PATCH} must be a list, not {described(entry.node)}; write [{{match: …}}]"
-    problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
-    return []
+    # A sandbox in the environment replaces the base URL of the project file, and the reverse; timeout and member remain.
+    kept = {key: entry for key, entry in before.node.entries.items() if key not in EITHER or not any(name in other for name in EITHER)}
+    top.entries[SERVICE.name] = MapEntry(before.key, before.at, Map(before.node.at, {**kept, **other}))

@@ -13,9 +13,10 @@ from reconciler.address import Address, Glob
 from reconciler.config.environments.overlay import Overlay
 from reconciler.config.resources.reserved import read_reserved
 from reconciler.config.resources.shapes import Item
-from reconciler.config.resources.tree import ResourceTree, unknown_word
+from reconciler.config.resources.tree import ResourceTree, unknown_key
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import Map, MapEntry, Node, ProblemReport, Problems, Scalar, described, empty, wrong_form
+from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import ProblemReport, Problems, described, empty, wrong_form
 from reconciler.model import Source
 from reconciler.model.desired import Patch
 from reconciler.resource import RESERVED
@@ -36,7 +37,7 @@ class Patches:
     gone: dict[Address, Source] = field(default_factory=dict)
     removed: list[Item] = field(default_factory=list)
     read: list[Patch] = field(default_factory=list)  # values by field in the form that the engine receives
-    _said: set[Source] = field(default_factory=set)
+    _reported: set[Source] = field(default_factory=set)
 
     def apply(self, overlay: Overlay) -> None:
         """Set fields, then remove resources."""
@@ -51,16 +52,16 @@ class Patches:
 
     def _roots(self, section: str, entry: MapEntry) -> None:
         """The ids that root resources have in the environment."""
-        words = KeyReader.of(section, entry, self.problems)
+        keys = KeyReader.of(section, entry, self.problems)
         roots = {item.address.key: item for item in self.tree.items.by_address.values() if item.parent is None and item.section == section}
-        for key, each in words.entries.items():
+        for key, root in keys.entries.items():
             if key not in roots:
                 kind = next(kind.name for kind in self.tree.kinds.roots if kind.place.section_in(None) == section)
                 self.problems.absent(
-                    each.at, f'no {kind} "{key}" is declared in the project{did_you_mean(key, roots)}', id="RC-unknown-reference"
+                    root.at, f'no {kind} "{key}" is declared in the project{did_you_mean(key, roots)}', id="RC-unknown-reference"
                 )
                 continue
-            values = KeyReader.of(f"{section}.{key}", each, self.problems, example=f"{ID}: …").entries
+            values = KeyReader.of(f"{section}.{key}", root, self.problems, example=f"{ID}: …").entries
             for name, value in values.items():
                 if name == ID:
                     self._set(roots[key], value)
@@ -72,10 +73,10 @@ class Patches:
         if not isinstance(node, Map):
             self.problems.add(node.at, f"a patch must be a map, not {described(node)}; {FORM}", id=wrong_form(node))
             return
-        words = KeyReader("patch", node.entries, self.problems)
-        match, values = words.text(MATCH), words.entry(SET)
-        removed = words.entry(REMOVE)
-        words.rest()
+        keys = KeyReader("patch", node.entries, self.problems)
+        match, values = keys.text(MATCH), keys.entry(SET)
+        removed = keys.entry(REMOVE)
+        keys.rest()
         if MATCH not in node.entries and any(closest(key, (MATCH,)) for key in node.entries):
             return  # the other problem says what was meant
         if MATCH not in node.entries:
@@ -136,19 +137,19 @@ class Patches:
         elif name in RESERVED:
             read_reserved(self.tree.kinds, shape, item, entry, report)
         else:
-            wrong = unknown_word(self.tree.shapes, shape, item, name)
+            wrong = unknown_key(self.tree.shapes, shape, item, name)
             report(entry.at, wrong.message, id=wrong.id)
         if len(self.problems.found) == before and item.body is not None:
             self._write(item, entry)
 
     def _once(self, about: Address, place: Source) -> ProblemReport:
         """A reporter that reports a problem of a patch once, not once for each resource that it matches."""
-        tell, said = self.problems.about(about), place in self._said
+        report_about, reported = self.problems.about(about), place in self._reported
 
         def report(at: Source, message: str, *, id: str) -> None:
-            if not said:
-                self._said.add(place)
-                tell(at, message, id=id)
+            if not reported:
+                self._reported.add(place)
+                report_about(at, message, id=id)
 
         return report
 
@@ -175,6 +176,7 @@ class Patches:
         if not globs:
             return
         items, gone = self.tree.items.by_address, self.gone
+        # One pass is enough: what contains a resource is decided before the resource.
         for address, item in items.items():  # containers come before what they contain
             at = next((at for glob, at in globs if glob.matches(address)), None)
             if at is not None:

@@ -14,14 +14,18 @@ from typing import Any, Final
 from jinja2 import Undefined
 
 from reconciler.config.source.json_text import WrittenNumber
-from reconciler.config.source.nodes import quote_number
+from reconciler.config.source.problems import quote_number
 
+# What a pull request of a stranger may make a pipeline compute: far more than documentation needs, and too little to slow a machine down.
 TEXT_MAX: Final = 1024 * 1024  # characters of any text
 ITEMS_MAX: Final = 100_000  # of any list
 ITEM: Final = 16  # the cost of an item of a list or map, in characters
+# Reading is counted too: `in` and `==` create nothing, and a loop of them would be free.
 READING: Final = 8  # how much cheaper it is to read something than to create it
+# One limit for all expressions of a project: with one for each, ten thousand expressions just below it would take minutes.
 WORK_MAX: Final = 32 * TEXT_MAX  # limit of what all evaluations of a project may read and create, together: some tenths of a second
 DEPTH_MAX: Final = 100  # of lists and maps in what an expression gives
+# Python would compute 9**9**9 for hours. Services keep numbers in 64 bits.
 INTEGER_BITS: Final = 64
 _ATOMS: Final = frozenset({bool, int, float, type(None)})
 _PLAIN: Final = frozenset({str, bool, int, float, type(None), dict, list})
@@ -37,6 +41,7 @@ class ExpressionError(Exception):
         self.offset = offset
 
 
+# Caught by name: its reason is reported where the secret or variable is declared, not again at each expression that uses it.
 class NoValue(ExpressionError):
     """The expression has no value, for a reason that is reported elsewhere."""
 
@@ -64,6 +69,8 @@ class Usage:
             )
 
 
+# A context variable, because Jinja calls filters and operators without a way to hand them anything. None while the value of a secret is
+# computed: whether the limit is reached must not depend on it.
 WORK: Final[ContextVar[Usage | None]] = ContextVar("work", default=None)
 
 
@@ -74,11 +81,12 @@ class Function:
         self.name, self.run = name, run
 
     def __call__(self, *args: Any) -> Any:
-        for one in args:
-            if isinstance(one, str | list | tuple | Mapping):
-                read(one)
+        for argument in args:
+            if isinstance(argument, str | list | tuple | Mapping):
+                read(argument)
         try:
             return within_bounds(self.run(*args))
+        # Wrong number of arguments, or of another type. The values are not named: one of them may be a secret.
         except TypeError:
             raise ExpressionError(f"{self.name} does not accept {listed(args)}", id="RC-function-arguments") from None
 
@@ -87,6 +95,7 @@ def known(value: Any) -> Any:
     """The value; raises `ExpressionError` for a missing key or a function that is not called."""
     if type(value) in _PLAIN:
         return value
+    # Jinja hands out an `Undefined` for a missing key and complains when it is used; here it must not get into a list or a map.
     if isinstance(value, Undefined):
         raise ExpressionError(value._undefined_message, id="RC-unknown-part")
     if isinstance(value, Function):
@@ -134,8 +143,8 @@ def read(value: Any, deep: bool = False) -> None:
     elif isinstance(value, list | tuple | Mapping):
         spend(len(value) * ITEM // READING)
         if deep:
-            for one in [*value, *value.values()] if isinstance(value, Mapping) else value:
-                read(one, deep)
+            for part in [*value, *value.values()] if isinstance(value, Mapping) else value:
+                read(part, deep)
 
 
 def is_number(value: Any) -> bool:

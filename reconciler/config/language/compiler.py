@@ -19,10 +19,9 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
+from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, within_bounds
-from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS
-from reconciler.config.language.operators import binary, compared, joined, part, unary
-from reconciler.config.words import SECRETS
+from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS, binary, compared, joined, part, unary
 from reconciler.text.suggest import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression
@@ -43,9 +42,12 @@ _ALLOWED: Final = (
 )  # fmt: skip
 
 
+# Jinja's sandbox is a list of what is forbidden, and it had gaps (CVE-2016-10745, CVE-2019-10906, CVE-2024-56326: `format` of a text
+# reaches attributes of its arguments). So attributes are not looked up at all here: there are keys of maps, and the methods that we list.
 class _Environment(ImmutableSandboxedEnvironment):
     """Closes every way from a value to something of Python."""
 
+    # Without these, Jinja generates Python's own operators, and `"a" * 10**9` runs before anything could count it.
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
     intercepted_unops = frozenset({"+", "-"})
 
@@ -55,6 +57,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     def call_unop(self, context: Context, operator: str, arg: Any) -> Any:
         return unary(operator, arg)
 
+    # Only our own functions: neither a class, nor a bound method of a value, nor what a map contains.
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 -- as it is declared there
         if not isinstance(__obj, Function):
             raise ExpressionError(f"{kind_of(known(__obj))} cannot be called", id="RC-expression-types")
@@ -62,6 +65,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         methods = TEXT_METHODS if isinstance(obj, str) else MAP_METHODS if isinstance(obj, Mapping) else {}
+        # A key of the user's map wins over a method: `{items: 3}` has an entry `items`.
         if attribute in methods and not (isinstance(obj, Mapping) and attribute in obj):
             run = methods[attribute]
             return Function(attribute, lambda *args: run(obj, *args))
@@ -113,14 +117,15 @@ class _Bounded(NodeTransformer):
 
 
 def _environment() -> _Environment:
-    it = _Environment(undefined=StrictUndefined, optimized=False, autoescape=False, cache_size=0, keep_trailing_newline=True)
-    it.globals.clear()
-    it.filters.clear()
-    it.filters.update(FILTERS)
-    it.filters.update({_JOIN: joined, _PART: part, _COMPARE: compared})
-    it.tests.clear()
-    it.tests.update(TESTS)
-    return it
+    environment = _Environment(undefined=StrictUndefined, optimized=False, autoescape=False, cache_size=0, keep_trailing_newline=True)
+    # Jinja's globals contain `lipsum` and `cycler`, with whose `__globals__` its published escapes begin.
+    environment.globals.clear()
+    environment.filters.clear()
+    environment.filters.update(FILTERS)
+    environment.filters.update({_JOIN: joined, _PART: part, _COMPARE: compared})
+    environment.tests.clear()
+    environment.tests.update(TESTS)
+    return environment
 
 
 ENVIRONMENT: Final = _environment()
@@ -168,6 +173,7 @@ def _value_of(run: Callable[[], Any]) -> Any:
         raise ExpressionError("the expression uses too much memory", id="RC-expression-limit") from None
     except ExpressionError:
         raise
+    # A defect of a filter or of Jinja must end as a message about this expression. Its text is not shown: it may contain a secret.
     except Exception as error:
         raise ExpressionError(f"the expression cannot be evaluated ({type(error).__name__})", id="RC-expression-defect") from None
 
@@ -205,6 +211,7 @@ def compiled(text: str) -> Compiled:
     except TemplateSyntaxError as error:
         wrong = f"the expression cannot be read: {without_template_words(error.message)}{other_language(text)}"
         raise ExpressionError(wrong, id="RC-expression-syntax") from None
+    # SyntaxError: Jinja generates Python, whose compiler has its own limit of nesting ("too many nested parentheses").
     except (RecursionError, SyntaxError, TemplateError):
         raise ExpressionError(_DEEP, id="RC-expression-limit") from None
     except (ValueError, MemoryError):
@@ -216,6 +223,7 @@ def compiled(text: str) -> Compiled:
 def concatenation(text: str) -> Compiled:
     """The same expression with its operands, as far as it is a concatenation. Only expressions over secrets are evaluated like this."""
     tree = Parser(ENVIRONMENT, text, state="variable").parse_expression()
+    # Jinja does this while it compiles, and here parts of one tree are compiled, not a whole template.
     tree.set_environment(ENVIRONMENT)
     return _operands(tree)
 
@@ -279,16 +287,20 @@ def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
         node, depth = pending.pop()
         if depth > DEPTH_MAX:
             raise ExpressionError(_DEEP, id="RC-expression-limit")
+        # What is not listed does not exist, also in a Jinja of next year.
         if not isinstance(node, _ALLOWED):
             raise ExpressionError("the expression uses something that this language does not support", id="RC-expression-syntax")
+        # Jinja evaluates `x if false` to an undefined value, which would be reported far away from here.
         if isinstance(node, nodes.CondExpr) and node.expr2 is None:
             raise ExpressionError("an if requires an else", id="RC-expression-syntax")
+        # `*` and `**` would let the length of a list, which is data, decide how a function is called.
         if isinstance(node, nodes.Filter | nodes.Test | nodes.Call) and (node.kwargs or node.dyn_args or node.dyn_kwargs):
             raise ExpressionError("arguments must be positional", id="RC-expression-syntax")
         if isinstance(node, nodes.Filter) and node.name not in FILTERS:
             raise ExpressionError(f'filter "{node.name}" does not exist{did_you_mean(node.name, FILTERS)}', id="RC-unknown-function")
         if isinstance(node, nodes.Test) and node.name not in TESTS:
             raise ExpressionError(f'test "{node.name}" does not exist{did_you_mean(node.name, TESTS)}', id="RC-unknown-function")
+        # The lexer has built a literal before anybody can count it; a number of 100,000 digits must not get further.
         if isinstance(node, nodes.Const):
             within_bounds(node.value)
         yield node

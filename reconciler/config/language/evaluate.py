@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from reconciler.config.keys import IGNORED
 from reconciler.config.language.bounds import ExpressionError, NoValue, Usage
 from reconciler.config.language.expressions import Evaluator, SecretValues
 from reconciler.config.language.files import ProjectFiles
-from reconciler.config.language.stand_ins import stand_in
-from reconciler.config.language.variables import Variables
+from reconciler.config.language.variables import Variables, stand_in
 from reconciler.config.source.nodes import (
     FOR_EACH,
     UNKNOWN,
@@ -26,17 +26,17 @@ from reconciler.config.source.nodes import (
     Map,
     MapEntry,
     Node,
-    Problems,
     Scalar,
     StandIn,
     holds_expression,
     lifted,
     literal,
-)  # fmt: skip
-from reconciler.config.words import IGNORED
+)
+from reconciler.config.source.problems import Problems
 from reconciler.errors import Problem
 from reconciler.model import Source
 
+# Their expressions read `after` and `before`, which exist once there is a plan.
 LATER: Final = ("policies",)  # top keys whose expressions are evaluated for each resource
 _VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
 
@@ -58,13 +58,13 @@ def _unevaluated(node: Node) -> Iterator[str]:
 
 def _with_literal_keys(entries: dict[str, MapEntry]) -> dict[str, MapEntry]:
     """The entries of a map with `${{` where a key has `$${{`; a key with an expression is left unchanged, and refused where it is read."""
-    made: dict[str, MapEntry] = {}
+    literal_entries: dict[str, MapEntry] = {}
     for key, entry in entries.items():
         text = literal(key)
         if text is not None and text not in entries:
             entry.key = text
-        made[entry.key] = entry
-    return made
+        literal_entries[entry.key] = entry
+    return literal_entries
 
 
 class Evaluation:
@@ -88,6 +88,7 @@ class Evaluation:
     def refuse(self, paths: list[Path]) -> None:
         """Make `file()` refuse these files from now on."""
         self.refused = paths
+        # The evaluator has the old list; it is created again by the next expression.
         self.__dict__.pop("evaluator", None)
 
     @cached_property
@@ -98,7 +99,7 @@ class Evaluation:
     @cached_property
     def evaluator(self) -> Evaluator:
         """The evaluator of scalars."""
-        made = Evaluator(
+        evaluator = Evaluator(
             vars=self.variables.values,
             tainted=self.variables.tainted,
             unset=self.variables.unset,
@@ -106,8 +107,8 @@ class Evaluation:
             file=ProjectFiles(self.root, self.refused, texts=self.texts, allowed=self.allowed),
             work=self.work,
         )
-        made.secrets = self.secrets
-        return made
+        evaluator.secrets = self.secrets
+        return evaluator
 
     def unused(self) -> dict[str, Source]:
         """The declared variables that no expression uses, and where they are declared."""
@@ -141,10 +142,12 @@ class Evaluation:
     def node(self, node: Node) -> Node:
         """The node with values for expressions; maps and lists are changed in place."""
         if isinstance(node, Map):
+            # `each` has no value yet.
             if FOR_EACH in node.entries:
                 return node  # evaluated once for each element, when its resources are read
             for entry in node.entries.values():
                 entry.node = self.node(entry.node)
+            # Keys last: what is in a map is evaluated even if one of its keys is refused later, so that all problems are found at once.
             if any(map(holds_expression, node.entries)):
                 node.entries = _with_literal_keys(node.entries)
         elif isinstance(node, List):
@@ -158,9 +161,10 @@ class Evaluation:
         try:
             evaluated = evaluator.scalar(node.text)
         except ExpressionError as error:
+            # A placeholder was used as if it were the value (an index, a sum). That it fails says nothing about the project.
             if unset := self.variables.unset & set(_VARIABLE.findall(node.text)):
                 return self._stand_in(node, unset)
-            place = (node.at.file, node.at.line, node.at.column)
+            place = node.at
             if isinstance(error, NoValue):
                 self.problems.settled.add(place)
             elif self.variables.failed & set(_VARIABLE.findall(node.text)):
@@ -172,8 +176,8 @@ class Evaluation:
             return self._stand_in(node, evaluated.tainted, evaluated.value)
         if isinstance(evaluated.value, str):
             return Scalar(node.at, evaluated.value, False, evaluated.value, evaluated.tainted, computed=True)
-        made = lifted(evaluated.value, node.at, evaluated.tainted)
-        return made if isinstance(made, Map) else replace(made, computed=True)
+        value = lifted(evaluated.value, node.at, evaluated.tainted)
+        return value if isinstance(value, Map) else replace(value, computed=True)
 
     def _stand_in(self, node: Scalar, names: Collection[str], value: Any = None) -> Scalar:
         """The text in place of a value that depends on these names; other text in the same value stays."""

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from jinja2 import TemplateSyntaxError
 
+from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import (
     TEXT_MAX,
     WORK,
@@ -38,16 +39,13 @@ from reconciler.config.language.compiler import (
     other_language,
     without_template_words,
 )
-from reconciler.config.language.functions import from_json, numbers
-from reconciler.config.language.operators import binary
-from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
-from reconciler.config.words import SECRETS
+from reconciler.config.language.functions import binary, from_json, numbers
+from reconciler.config.source.nodes import HOLE_OPENING, SECRET, UNKNOWN
 from reconciler.text.suggest import did_you_mean
-
-__all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
 
 HOLES_MAX: Final = 200  # in one scalar
 BRACKETS_MAX: Final = 20  # nesting
+# All secrets cost the same: who can write expressions could otherwise measure one, by filling the limit up to an error.
 SECRET_SIZE: Final = 1_024  # characters that a secret counts as, whatever its length
 
 JSON: Final = Function("json", from_json)
@@ -55,6 +53,7 @@ RANGE: Final = Function("range", numbers)
 
 _OPENING: Final = re.compile(r"\$\$\{\{|\$\{\{")
 _VERSION: Final = re.compile(r"[0-9]+\.[0-9]*0")  # 1.10: nobody writes a number so
+# The form in which SOPS writes a value: ENC[AES256_GCM,data:…,type:int]. The type is readable without the key.
 _NO_TEXT: Final = re.compile(r",type:(?:int|float|bool)\]\Z")  # the end of an encrypted number, or of true or false
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
@@ -89,8 +88,8 @@ def holes(text: str) -> Iterator[str | Hole]:
     while (opening := _OPENING.search(text, at)) is not None:
         if opening.start() > at:
             yield text[at : opening.start()]
-        if opening[0] != MARK:
-            yield MARK
+        if opening[0] != HOLE_OPENING:
+            yield HOLE_OPENING
             at = opening.end()
             continue
         count += 1
@@ -110,8 +109,9 @@ def _parts(text: str) -> tuple[str | Hole, ...]:
 
 
 def _hole(text: str, start: int) -> Hole:
-    begin = start + len(MARK)
+    begin = start + len(HOLE_OPENING)
     rest = text[begin : begin + LENGTH_MAX + 2]
+    # The lexer finds the end of the expression, not a search for "}}": a text or a map inside it may contain these characters.
     # "{{ " replaces the original braces: Jinja would interpret a "-" or "+" after "{{". The length is the same, so positions stay valid.
     lexed = "{{ " + rest.replace("\r", " ")
     at, depth = 0, 0
@@ -123,6 +123,7 @@ def _hole(text: str, start: int) -> Hole:
                     raise ExpressionError('there is a "-" before the end of the expression; remove it', start, id="RC-expression-syntax")
                 return Hole(text[begin:end], start, end + len("}}"))
             at += len(value)
+            # What a version looks like: 1.10 would become 1.1, and nobody would notice before the page is published.
             if kind == "float" and _VERSION.fullmatch(value) and str(float(value)) != value:
                 wrong = f"{value} is a number and means {float(value)}; write {float(value)}, or quote it to keep its text"
                 raise ExpressionError(wrong, start, id="RC-number-not-quoted")
@@ -186,6 +187,7 @@ class Evaluator:
 
     def with_names(self, names: Mapping[str, Any]) -> Evaluator:
         """The same with more names, none of which depends on a tainted variable."""
+        # One for each element of forEach: 10,000 elements share functions and variables, and differ in one name.
         evaluator = copy(self)
         evaluator.names = {**self.names, **names}
         evaluator.context = {**self.context, **names}
@@ -225,6 +227,8 @@ class Evaluator:
             self.work.use(expression.variables, expression.all_variables)
             secret = self._secret(expression)
             taint |= secret | (self.unset if expression.all_variables else self.unset & expression.variables)
+            # From here on nothing is evaluated before it is certain that the value can only be the secret itself, or a join with it. A
+            # comparison or an index would answer questions about it: `"a" if secrets.x[0] == "s" else …` reads it letter by letter.
             if secret:
                 return self._over_secret(concatenation(hole.source), secret, finish)
             value = finish(expression(self.context))
@@ -326,6 +330,7 @@ class Evaluator:
 
     def _check(self, names: Collection[str], variables: Collection[str]) -> None:
         """Check that the names of an expression exist, whether or not its value needs them."""
+        # All names are checked, also in a branch that is not taken: `x if env.name == "prod" else y` must not fail in production alone.
         for name in sorted(names):
             if name == SECRETS and self.secrets is None:
                 raise ExpressionError(

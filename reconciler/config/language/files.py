@@ -17,6 +17,7 @@ from reconciler.config.language.bounds import ExpressionError
 from reconciler.regular_file import NotRegular, open_regular
 from reconciler.text.certificate import DER
 
+# A field of a service takes less; a larger file would be shown in every plan.
 FILE_MAX: Final = 1024 * 1024  # bytes
 ALLOW_FILE: Final = "--allow-file"
 _COMPANIONS: Final = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite creates beside a database
@@ -48,6 +49,8 @@ class ProjectFiles:
     def content(self, path: str, shown: str) -> bytes:
         """The content of a file. `shown`: the name of the path in messages. Raises `ExpressionError`."""
         parts = path.split("/")
+        # A pull request decides this text. Outside of the project are the keys of the machine that runs it (~/.ssh, /proc/self/environ), so
+        # the command line has to name what may be read there.
         leaves = path.startswith("/") or ".." in parts
         if not path or path.startswith("~") or "\\" in path or "\x00" in path or ":" in parts[0]:
             raise ExpressionError(
@@ -62,6 +65,7 @@ class ProjectFiles:
         except (OSError, RuntimeError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "its name is not a valid path"
             raise ExpressionError(f"{shown} cannot be read: {reason[:1].lower()}{reason[1:]}", id="RC-file-not-read") from None
+        # Before the size is checked: a text that is refused was read as well, and what the project depends on is complete.
         self.texts[path] = sha256(text).hexdigest()
         if len(text) > FILE_MAX:
             raise ExpressionError(f"{shown} is larger than {FILE_MAX // 2**20} MiB", id="RC-file-too-large")
@@ -91,6 +95,7 @@ class ProjectFiles:
             raise ExpressionError(f"{shown} is not a text file", id="RC-not-a-text-file") from None
         with file:
             status = os.fstat(file.fileno())
+            # Compared by device and inode: a hard link has another name and the same content.
             if found in self.refused or any(_same(path, status) for path in self.refused):
                 raise ExpressionError(f"{shown} is the database of a state or a sandbox, which is not allowed", id="RC-file-is-a-database")
             return file.read(FILE_MAX + 1)

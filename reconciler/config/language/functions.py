@@ -6,6 +6,7 @@ Each raises `TypeError` for arguments that it does not accept; its `Function` tu
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NoReturn
@@ -13,9 +14,97 @@ from typing import Any, Final, NoReturn
 from jinja2 import Undefined
 
 from reconciler.config.language import bounds
-from reconciler.config.language.bounds import ExpressionError, Function, is_number, is_whole, known, plain, text_of, within_bounds
-from reconciler.config.language.operators import compared
+from reconciler.config.language.bounds import (
+    ExpressionError,
+    Function,
+    is_number,
+    is_whole,
+    kind_of,
+    known,
+    listed,
+    plain,
+    text_of,
+    within_bounds,
+)
 from reconciler.config.source import json_text
+
+_ARITHMETIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
+    "**": operator.pow,
+}  # fmt: skip
+
+
+def binary(sign: str, left: Any, right: Any) -> Any:
+    """`left sign right` for numbers; `+` for two texts or two lists, `*` for a text and a whole number too."""
+    known(left)
+    known(right)
+    if is_number(left) and is_number(right):
+        return _arithmetic(sign, within_bounds(left), within_bounds(right))
+    if sign == "+" and isinstance(left, str) and isinstance(right, str):
+        bounds.text_room(len(left) + len(right))
+        return left + right
+    if sign == "+" and isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        bounds.list_room(len(left) + len(right))
+        return [*left, *right]
+    if sign == "*" and isinstance(left, str) and isinstance(right, int) and not isinstance(right, bool):
+        bounds.text_room(len(left) * max(right, 0))
+        return left * right
+    joins = sign == "+" and isinstance(left, str) != isinstance(right, str)
+    raise ExpressionError(
+        f"{sign} does not support {listed([left, right])}" + ("; use ~ to join values to a text" if joins else ""), id="RC-expression-types"
+    )
+
+
+def _arithmetic(sign: str, left: Any, right: Any) -> Any:
+    # Checked before it runs: the size of a power cannot be seen in its result, because there would be none.
+    if sign == "**" and abs(right) > bounds.INTEGER_BITS:
+        raise ExpressionError(f"an exponent is larger than {bounds.INTEGER_BITS}", id="RC-expression-limit")
+    # Python answers with a complex number.
+    if sign == "**" and left < 0 and right != int(right):
+        raise ExpressionError("a negative number cannot be raised to that power", id="RC-arithmetic")
+    try:
+        return within_bounds(_ARITHMETIC[sign](left, right))
+    except ZeroDivisionError:
+        raise ExpressionError("division by zero", id="RC-arithmetic") from None
+    except OverflowError:
+        raise ExpressionError("a number is too large", id="RC-expression-limit") from None
+
+
+def unary(sign: str, value: Any) -> Any:
+    if not is_number(known(value)):
+        raise ExpressionError(f"{sign} does not support {kind_of(value)}", id="RC-expression-types")
+    return within_bounds(-value if sign == "-" else value)
+
+
+def joined(first: Any, *rest: Any) -> str:
+    """The operator `~`."""
+    parts = [text_of(value) for value in (first, *rest)]
+    bounds.text_room(sum(map(len, parts)))
+    return "".join(parts)
+
+
+_COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge,
+    "in": lambda one, many: one in many, "notin": lambda one, many: one not in many,
+}  # fmt: skip
+
+
+def compared(left: Any, name: str, right: Any) -> bool:
+    """`left == right` and its like, by Jinja's names for them."""
+    for side in (left, right):
+        # Equality of two lists goes through everything in them, and each may contain the other a thousand times.
+        bounds.read(known(side), deep=True)
+    return _COMPARISONS[name](left, right)
+
+
+def part(value: Any, start: Any, stop: Any, step: Any) -> Any:
+    """`value[start:stop:step]`."""
+    if not isinstance(known(value), str | list | tuple) or not all(bound is None or is_whole(bound) for bound in (start, stop, step)):
+        raise ExpressionError("[…:…] requires a text or a list, and whole numbers", id="RC-expression-types")
+    if step == 0:
+        raise ExpressionError("[…:…] does not allow a step of 0", id="RC-arithmetic")
+    return within_bounds(value[start:stop:step])
+
 
 PLACES_MAX: Final = 20  # of round
 STRIP_MAX: Final = 100  # characters that strip removes: each character of the text is compared with each of them
@@ -56,8 +145,10 @@ def _default(value: Any, other: Any = "", falsy: Any = False) -> Any:
 
 def _replace(value: Any, old: Any, new: Any) -> str:
     text, before, after = _text(value), _text(old), _text(new)
+    # Python inserts the new text between all characters; what was meant is unknown.
     if not before:
         _no("replace requires a text to search for")
+    # Computed before it is done: "a" replaced by a megabyte, in a text of a megabyte, is a terabyte.
     if len(text) + text.count(before) * (len(after) - len(before)) > bounds.TEXT_MAX:
         _no(f"a text is longer than {bounds.TEXT_MAX:,} characters")
     return text.replace(before, after)
@@ -65,8 +156,8 @@ def _replace(value: Any, old: Any, new: Any) -> str:
 
 def _join(values: Any, between: Any = "") -> str:
     glue, size, parts = _text(between), 0, []
-    for one in _list(values):
-        parts.append(text_of(one))
+    for part in _list(values):
+        parts.append(text_of(part))
         size += len(parts[-1]) + len(glue)
         if size > bounds.TEXT_MAX:
             _no(f"a text is longer than {bounds.TEXT_MAX:,} characters")
@@ -94,22 +185,23 @@ def _last(value: Any) -> Any:
 
 
 def _at(value: Any, index: int, name: str) -> Any:
-    found = value if isinstance(known(value), str) else _list(value)
-    return found[index] if found else _no(f"{name} requires a value that is not empty")
+    items = value if isinstance(known(value), str) else _list(value)
+    return items[index] if items else _no(f"{name} requires a value that is not empty")
 
 
 def _unique(values: Any) -> list[Any]:
-    return list({json.dumps(plain(one), sort_keys=True): one for one in reversed(_list(values))}.values())[::-1]
+    return list({json.dumps(plain(item), sort_keys=True): item for item in reversed(_list(values))}.values())[::-1]
 
 
 def _alike(values: Any, name: str) -> list[Any]:
     """The items, if all can be compared with one another."""
-    found = [known(one) for one in _list(values)]
-    if not (all(isinstance(one, str) for one in found) or all(is_number(one) for one in found)):
+    items = [known(item) for item in _list(values)]
+    if not (all(isinstance(item, str) for item in items) or all(is_number(item) for item in items)):
         _no(f"{name} requires a list of texts or a list of numbers")
-    for one in found:
-        bounds.spend((bounds.ITEM + len(one) if isinstance(one, str) else bounds.ITEM) * len(found).bit_length() // bounds.READING)
-    return found
+    # A sort compares each item about log2(n) times, and comparing two texts takes as long as the shorter.
+    for item in items:
+        bounds.spend((bounds.ITEM + len(item) if isinstance(item, str) else bounds.ITEM) * len(items).bit_length() // bounds.READING)
+    return items
 
 
 def _sort(values: Any) -> list[Any]:
@@ -172,6 +264,7 @@ def numbers(first: Any, end: Any) -> list[int]:
     """The function `range`: whole numbers from the first up to the end, which is excluded."""
     if not bounds.is_whole(known(first)) or not bounds.is_whole(known(end)):
         _no("range requires two whole numbers, as in range(9, 12)")
+    # Before the list exists.
     bounds.list_room(max(end - first, 0))
     return list(range(first, end))
 
@@ -183,7 +276,7 @@ def _map(value: Any) -> Mapping[Any, Any]:
 
 
 def _items(value: Any) -> list[list[Any]]:
-    return [[key, one] for key, one in _map(value).items()]
+    return [[key, item] for key, item in _map(value).items()]
 
 
 def _get(value: Any, key: Any, other: Any = None) -> Any:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from reconciler.config.keys import POLICIES, PROJECT
+from reconciler.config.source.nodes import List, Map, plain
+from reconciler.config.source.reader import read
 
 KEEP: Final = "keep"
 """The action of a declared resource that does not change."""
@@ -20,29 +26,8 @@ OF_THE_PLAN: Final = frozenset({"before", "action", "actions", "actor", "count",
 """What only a plan knows: `validate` does not evaluate a policy that uses one of these."""
 
 
-SECTIONS: Final[Mapping[str, str]] = {
-    "policies": "What no plan may do: each is an expression that must be true.",
-    "use": "Ready policies, by id; reconciler policy list shows them.",
-    "exceptions": "Where a policy is not applied, until a day and for a reason.",
-}
-
-POLICY: Final[Mapping[str, str]] = {
-    "id": "The name of the policy, unique in the project.",
-    "on": "The kinds, addresses or patterns of addresses that it is about; or plan, for the whole plan.",
-    "when": "The actions that it is about; without it, every declared resource, changed or not.",
-    "assert": "The expression that must be true.",
-    "message": "What is wrong otherwise; may contain expressions.",
-    "level": "error (the default) refuses the run with exit code 4, warning is only shown.",
-    "reason": "Why the policy exists.",
-}
-EXCEPTION: Final[Mapping[str, str]] = {
-    "policy": "The id of the policy.",
-    "address": "The address, or the pattern of addresses, where it is not applied; not for a policy about the plan.",
-    "until": "The last day of the exception; on the next day it is an error.",
-    "reason": "Why; reports show it.",
-}
-USE: Final[Mapping[str, str]] = {"policy": "The id of a ready policy.", "level": "Another level than its own."}
-TABLES: Final[Mapping[str, Mapping[str, str]]] = {"policies": POLICY, "use": USE, "exceptions": EXCEPTION}
+TABLES: Final = {key.name: {inner.name: inner.doc for inner in key.keys} for key in PROJECT if key.name in POLICIES}
+SECTIONS: Final = {key.name: key.doc for key in PROJECT if key.name in POLICIES}
 
 NAMES: Final[Mapping[str, str]] = {
     "after": "the fields that the resource has after the run; in validate, those that are written",
@@ -82,3 +67,24 @@ exceptions:
   - {policy: two-admins, address: acme, until: 2027-01-31, reason: the second admin starts in January}
 """,
 }
+
+
+# -- ready policies -----------------------------------------------------------------------------------------------------------------------
+
+if TYPE_CHECKING:
+    pass
+
+FILE = "ready.yaml"
+
+
+@lru_cache(maxsize=1)
+def text() -> bytes:
+    """Their file."""
+    return Path(__file__).with_name(FILE).read_bytes()
+
+
+def ready() -> dict[str, Map]:
+    """The ready policies by id, each a node of its own."""
+    document = read(text(), FILE).data
+    assert isinstance(document, List)
+    return {plain(node)["id"]: node for node in document.items if isinstance(node, Map)}

@@ -11,16 +11,17 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from reconciler.address import Address, is_key
+from reconciler.address import Address
+from reconciler.config.keys import EXCEPTION, POLICY
+from reconciler.config.keys import USE as USE_KEYS
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
-from reconciler.config.policies.checks import ExpressionScope, expressions, read, test_of
-from reconciler.config.policies.expression import Uses
-from reconciler.config.policies.keys import ACTIONS, GONE
-from reconciler.config.policies.ready import ready
+from reconciler.config.policies.checks import ExpressionScope, Uses, expressions, read, test_of
+from reconciler.config.policies.keys import ACTIONS, GONE, ready
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, items_of, report_form, shown, untainted, wrong_form
 from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds
@@ -32,7 +33,6 @@ EXCEPTIONS: Final = "exceptions"
 SECTIONS: Final = (POLICIES, USE, EXCEPTIONS)
 FORM: Final = "write {id: NAME, on: [KIND], assert: ${{ … }}, message: …}"
 EXCEPTION_FORM: Final = "write {policy: ID, address: ADDRESS, until: YYYY-MM-DD, reason: …}"
-LEVELS: Final = tuple(level.value for level in Severity)
 INSIDE: Final = "inside"
 NO_POLICY: Final = "; correct its id, or remove the exception"
 LIST: Final = "reconciler policy list shows them"
@@ -68,26 +68,18 @@ class PolicySections:
         return Policies(tuple(self.policies.values()), exemptions, variables, frozenset(self.asks))
 
     def _items(self, entry: MapEntry, form: str) -> Sequence[Node]:
-        node = entry.node
-        if entry.key == POLICIES and isinstance(node, Scalar):
-            node = self.evaluation.node(node)
-        if isinstance(node, List):
-            return node.items
-        nothing = isinstance(node, Scalar) and node.empty
-        self.problems.add(
-            node.at, empty(entry.key) if nothing else f"{entry.key} must be a list, not {described(node)}; {form}", id=wrong_form(node)
-        )
-        return ()
+        if entry.key == POLICIES and isinstance(entry.node, Scalar):
+            # The whole list may come from an expression. What is inside of a written list waits: it is evaluated for each resource.
+            entry = replace(entry, node=self.evaluation.node(entry.node))
+        return items_of(entry, "a list", form, self.problems.add)
 
     def _add(self, policy: Policy | None, at: Source) -> None:
-        known = self.policies.get(policy.id) if policy is not None else None
         if policy is None:
             return
-        if known is not None:
+        known = self.policies.setdefault(policy.id, policy)
+        if known is not policy:
             where = known.source.file_and_line
             self.problems.add(at, f'there is a policy "{policy.id}" already, at {where}; give this one another id', id="RC-policy-twice")
-        else:
-            self.policies[policy.id] = policy
 
     # -- policies ------------------------------------------------------------------------------------------------------------------
 
@@ -97,63 +89,57 @@ class PolicySections:
             self.problems.add(node.at, f"a policy must be a map, not {described(node)}; {FORM}", id="RC-wrong-form")
             return None
         before = len(self.problems.found)
+        # `assert` and `message` are evaluated for each resource; everything else once, here.
         for key, entry in node.entries.items():
             if key not in LATER:
                 entry.node = self.evaluation.node(entry.node)
-        words = KeyReader("a policy", node.entries, self.problems)
-        id, on, when = words.text("id"), self._texts(words, "on"), self._texts(words, "when")
-        level, test, message = words.choice("level", LEVELS), words.scalar("assert"), words.text("message")
-        reason = words.text("reason")
-        words.rest()
+        keys = KeyReader("a policy", node.entries, self.problems)
+        values, test = keys.values(POLICY), keys.scalar("assert")
+        on, when = self._texts(keys, "on"), self._texts(keys, "when")
+        keys.rest()
+        id, message = values["id"], values["message"]
         if id is not None:
-            self.known.add(id[0])
-        for key in ("id", "on", "assert", "message"):
-            if key not in node.entries:
-                if not words.meant(key):
-                    self.problems.add(node.at, f"a policy must have {key}; {FORM}", id="RC-missing-key")
-                return None
-        if id is not None and not is_key(id[0]):
-            self.problems.add(
-                id[1], f"the id of a policy is {shown(id[0])}; only letters, digits and . _ @ + - are allowed", id="RC-policy-id"
-            )
+            self.known.add(id)
+        for key in keys.missing(POLICY):
+            self.problems.add(node.at, f"a policy must have {key}; {FORM}", id="RC-missing-key")
+            break
+        if not {key.name for key in POLICY if key.required} <= node.entries.keys():
+            return None
         actions = self._actions(when)
         kinds = self._kinds(on, actions)
-        if len(self.problems.found) > before or id is None or test is None or message is None:
+        if len(self.problems.found) > before or test is None:
             return None
         policy = Policy(
-            id=id[0], on=tuple(text for text, _ in on), when=actions, test="", message=message[0], level=Severity(level or Severity.ERROR),
-            source=node.at, kinds=frozenset(text for text, _ in on if text in self.kinds), reason=reason[0] if reason is not None else "",
+            id=id, on=tuple(text for text, _ in on), when=actions, test="", message=message,
+            level=Severity(values["level"] or Severity.ERROR), source=node.at,
+            kinds=frozenset(text for text, _ in on if text in self.kinds), reason=values["reason"] or "",
         )  # fmt: skip
         if actions and policy.whole:
-            self.problems.add(
-                node.entries["when"].at, "a policy about the plan has no when; use count(ACTION) in assert", id="RC-plan-policy"
-            )
+            wrong = "a policy about the plan has no when; use count(ACTION) in assert"
+            self.problems.add(node.entries["when"].at, wrong, id="RC-plan-policy")
         variables = self.evaluation.variables
         scope = ExpressionScope(self.kinds, tuple(kinds), policy.whole, variables.values, variables.tainted)
         policy = self._test(scope, test, policy)
         self._message(scope, node.entries["message"].node)
         return policy if len(self.problems.found) == before else None
 
-    def _texts(self, words: KeyReader, key: str) -> list[tuple[str, Source]]:
+    def _texts(self, keys: KeyReader, key: str) -> list[tuple[str, Source]]:
         """The texts of a list, or a single one."""
-        entry = words.entry(key)
+        entry = keys.entry(key)
         if entry is None:
             return []
         nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
         if isinstance(entry.node, List) and not nodes:
             self.problems.add(entry.node.at, f"{key} is an empty list; write at least one", id="RC-empty-list")
-        found = []
+        texts = []
         for node in nodes:
             if not untainted(node, key, self.problems.add):
                 continue
             if not isinstance(node, Scalar) or node.null or not node.text:
-                nothing = isinstance(node, Scalar) and node.empty
-                self.problems.add(
-                    node.at, empty(key) if nothing else f"{key} must be a list of texts, not {described(node)}", id=wrong_form(node)
-                )
+                report_form(node, key, "a list of texts", "", self.problems.add)
             else:
-                found.append((node.text, node.at))
-        return found
+                texts.append((node.text, node.at))
+        return texts
 
     def _actions(self, when: Sequence[tuple[str, Source]]) -> tuple[str, ...]:
         for text, at in when:
@@ -192,12 +178,9 @@ class PolicySections:
         every = (*self.addresses.items(), *self.removed.items())
         names = list(dict.fromkeys(kind for address, kind in every if glob.matches(address)))
         if not names and not gone:
-            self._nothing(text, at)
+            meant = "" if "*" in text else did_you_mean(text, map(str, self.addresses))
+            self.problems.absent(at, f"{text} matches no resource{meant}", id="RC-matches-nothing")
         return names or list(self.kinds)
-
-    def _nothing(self, text: str, at: Source) -> None:
-        meant = "" if "*" in text else did_you_mean(text, map(str, self.addresses))
-        self.problems.absent(at, f"{text} matches no resource{meant}", id="RC-matches-nothing")
 
     # -- expressions ---------------------------------------------------------------------------------------------------------------
 
@@ -226,35 +209,31 @@ class PolicySections:
             except ExpressionError as error:
                 self.problems.add(node.at, error.message, id=error.id)
 
-    def _fits(self, scope: ExpressionScope, found: Uses, at: Source) -> bool:
+    def _fits(self, scope: ExpressionScope, used: Uses, at: Source) -> bool:
         """Whether an expression uses only names that exist; reports others."""
-        wrong = scope.wrong(found)
+        wrong = scope.wrong(used)
         if wrong is not None:
             self.problems.add(at, wrong.message, id=wrong.id)
             return False
-        self.evaluation.work.use(found.variables, found.any_variable)
-        self.used.update(scope.variables if found.any_variable else found.variables)
+        self.evaluation.work.use(used.variables, used.any_variable)
+        self.used.update(scope.variables if used.any_variable else used.variables)
         return True
 
     # -- ready policies, and exceptions -----------------------------------------------------------------------------------------------
 
     def _use(self, node: Node) -> None:
-        level = None
-        name = node
+        level, name = None, node
         if isinstance(node, Map):
-            words = KeyReader("use", node.entries, self.problems)
-            level = words.choice("level", LEVELS)
-            name = words.scalar("policy") or node
-            words.rest()
+            keys = KeyReader("use", node.entries, self.problems)
+            level, name = keys.values(USE_KEYS)["level"], keys.scalar("policy") or node
+            keys.rest()
             if "policy" not in node.entries:
-                self.problems.add(
-                    node.at, "this does not name a policy; write {policy: two-admins, level: warning}", id="RC-unknown-policy"
-                )
+                wrong = "this does not name a policy; write {policy: two-admins, level: warning}"
+                self.problems.add(node.at, wrong, id="RC-unknown-policy")
+        elif not isinstance(node, Scalar):
+            wrong = f"use must name policies, not {described(node)}; write use: [two-admins]"
+            self.problems.add(node.at, wrong, id="RC-unknown-policy")
         if not isinstance(name, Scalar):
-            if not isinstance(node, Map):
-                self.problems.add(
-                    node.at, f"use must name policies, not {described(node)}; write use: [two-admins]", id="RC-unknown-policy"
-                )
             return
         if not untainted(name, USE, self.problems.add):
             return
@@ -273,42 +252,31 @@ class PolicySections:
             self.problems.add(node.at, f"an exception must be a map, not {described(node)}; {EXCEPTION_FORM}", id=wrong_form(node))
             return None
         before = len(self.problems.found)
-        words = KeyReader("an exception", node.entries, self.problems)
-        name, address, until, reason = words.text("policy"), words.text("address"), words.text("until"), words.text("reason")
-        words.rest()
-        for key in ("policy", "until", "reason"):
-            if key not in node.entries and not words.meant(key):
-                self.problems.add(node.at, f"an exception must have {key}; {EXCEPTION_FORM}", id="RC-missing-key")
-        day = self._day(until)
-        policy = self.policies.get(name[0]) if name is not None else None
-        if name is not None and policy is None and name[0] not in self.known:
-            wrong = f"there is no policy {shown(name[0])} in this project{did_you_mean(name[0], self.policies) or NO_POLICY}"
-            self.problems.add(name[1], wrong, id="RC-unknown-policy")
+        keys = KeyReader("an exception", node.entries, self.problems)
+        values = keys.values(EXCEPTION)
+        keys.rest()
+        for key in keys.missing(EXCEPTION):
+            self.problems.add(node.at, f"an exception must have {key}; {EXCEPTION_FORM}", id="RC-missing-key")
+        name, policy = values["policy"], self.policies.get(values["policy"])
+        # An id that only an invalid policy has is known: that policy's own problem is enough.
+        if name is not None and policy is None and name not in self.known:
+            wrong = f"there is no policy {shown(name)} in this project{did_you_mean(name, self.policies) or NO_POLICY}"
+            self.problems.add(node.entries["policy"].node.at, wrong, id="RC-unknown-policy")
         if policy is not None:
-            self._excepted(policy, address, node.at)
-        if len(self.problems.found) > before or policy is None or day is None or reason is None:
+            self._excepted(policy, values["address"], node)
+        if len(self.problems.found) > before or policy is None:
             return None
-        return Exemption(policy.id, address[0] if address is not None else None, day, reason[0], node.at)
+        return Exemption(policy.id, values["address"], date.fromisoformat(values["until"]), values["reason"], node.at)
 
-    def _day(self, until: tuple[str, Source] | None) -> date | None:
-        if until is None:
-            return None
-        try:
-            return date.fromisoformat(until[0])
-        except ValueError:
-            self.problems.add(until[1], f"until is {shown(until[0])}; it must be a day: YYYY-MM-DD", id="RC-not-a-day")
-            return None
-
-    def _excepted(self, policy: Policy, address: tuple[str, Source] | None, at: Source) -> None:
+    def _excepted(self, policy: Policy, address: str | None, node: Map) -> None:
         """Report errors in the address of an exception."""
         if policy.whole and address is not None:
-            self.problems.add(
-                address[1], f"{policy.id} is about the whole plan, so its exceptions have no address; remove this line", id="RC-plan-policy"
-            )
+            wrong = f"{policy.id} is about the whole plan, so its exceptions have no address; remove this line"
+            self.problems.add(node.entries["address"].node.at, wrong, id="RC-plan-policy")
         elif not policy.whole and address is None:
-            self.problems.add(at, f"an exception to {policy.id} must have an address; {EXCEPTION_FORM}", id="RC-missing-key")
+            self.problems.add(node.at, f"an exception to {policy.id} must have an address; {EXCEPTION_FORM}", id="RC-missing-key")
         elif address is not None:
-            self._matched(*address, gone=bool(GONE & set(policy.when)))
+            self._matched(address, node.entries["address"].node.at, gone=bool(GONE & set(policy.when)))
 
 
 def ready_policies(kinds: Kinds) -> list[Policy]:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.address import Address
+from reconciler.config.keys import IGNORE_CHANGES
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, MapEntry, Problems, Scalar, described, untainted, wrong_form
-from reconciler.config.words import IGNORE_CHANGES
+from reconciler.config.source.nodes import List, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, untainted, wrong_form
 from reconciler.model import ORDER, Declared, Source
 from reconciler.resource import FieldRole, Kind, Kinds
 from reconciler.text.suggest import a, did_you_mean, one_of
@@ -58,10 +59,10 @@ def with_ignored(
     entry: MapEntry | None, kinds: Kinds, resources: Mapping[Address, Declared], problems: Problems
 ) -> tuple[dict[Address, Declared], dict[str, Source]]:
     """The resources with what the setting of the project file ignores, and its entries that match no resource, by name."""
-    words = KeyReader.of(IGNORE_CHANGES, entry, problems, example="space: [order]")
+    keys = KeyReader.of(IGNORE_CHANGES, entry, problems, example="space: [order]")
     added: dict[Address, set[str]] = {}
     unused: dict[str, Source] = {}
-    for pattern, inner in words.entries.items():
+    for pattern, inner in keys.entries.items():
         used = False
         for address, names in _matching(pattern, inner, kinds, resources, problems):
             used = True

@@ -7,24 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from reconciler.address import is_id, is_key
+from reconciler.config.keys import ADOPT
 from reconciler.config.resources.ignored_changes import read_names
 from reconciler.config.resources.shapes import Item, KindShape
-from reconciler.config.source.nodes import (
-    UNREAD,
-    List,
-    Map,
-    MapEntry,
-    ProblemReport,
-    Problems,
-    Scalar,
-    described,
-    described_or_nothing,
-    empty,
-    untainted,
-    wrong_form,
-)
+from reconciler.config.source.nodes import UNREAD, List, Map, MapEntry, Scalar
+from reconciler.config.source.problems import ProblemReport, Problems, described, described_or_nothing, empty, untainted, wrong_form
 from reconciler.config.values import INVALID
-from reconciler.config.words import ADOPT
 from reconciler.model import ExpectedValue
 from reconciler.resource import Field, Kinds
 from reconciler.text.suggest import a, did_you_mean
@@ -74,14 +62,18 @@ def _expect(shape: KindShape, item: Item, entry: MapEntry, report: ProblemReport
     elif not isinstance(entry.node, Map):
         report(entry.node.at, f"expect must be a map, not {described(entry.node)}; write {{{names[0]}: …}}", id="RC-wrong-form")
     else:
-        for one in entry.node.entries.values():
-            if one.key not in names:
-                hint = did_you_mean(one.key, names) or f"; one of {', '.join(names)}"
-                report(one.at, f'expect knows no "{one.key}"{hint}', id="RC-expect-not-allowed")
+        for value_entry in entry.node.entries.values():
+            if value_entry.key not in names:
+                hint = did_you_mean(value_entry.key, names) or f"; one of {', '.join(names)}"
+                report(value_entry.at, f'expect knows no "{value_entry.key}"{hint}', id="RC-expect-not-allowed")
                 continue
-            value = shape.readers[one.key].read(one.node, report) if one.key in shape.readers else _text(one, report)
+            value = (
+                shape.readers[value_entry.key].read(value_entry.node, report)
+                if value_entry.key in shape.readers
+                else _text(value_entry, report)
+            )
             if isinstance(value, str):
-                item.expected[one.key] = ExpectedValue(value, one.at)
+                item.expected[value_entry.key] = ExpectedValue(value, value_entry.at)
 
 
 def _text(entry: MapEntry, report: ProblemReport) -> str | None:

@@ -19,7 +19,7 @@ class KindShape:
     """One kind as the YAML shows it.
 
     `readers`: the fields users write. `sections`: its maps. `lists`: its ordered lists, each with the kinds of its nodes by tag. `singles`:
-    its values that are resources of their own. `flags`: the keys of a resource of this kind by which its parent chooses it. `words`: all of
+    its values that are resources of their own. `flags`: the keys of a resource of this kind by which its parent chooses it. `keys`: all of
     these and the reserved ones. `required`: the required fields. `unique`: those whose values must differ between siblings.
     """
 
@@ -30,7 +30,7 @@ class KindShape:
     lists: Mapping[str, Mapping[str, Kind]]
     singles: Mapping[str, Kind]
     flags: frozenset[str]
-    words: tuple[str, ...]
+    keys: tuple[str, ...]
     required: tuple[str, ...]
     unique: tuple[str, ...]
 
@@ -59,10 +59,10 @@ def _shape(kinds: Kinds, kind: Kind) -> KindShape:
     lists = {section: {str(member.place.tag): member for member in members} for section, members in kinds.lists(kind.name).items()}
     flags = kinds.flags(kind.name)
     tag = (kind.place.tag,) if kind.place.tag is not None else ()
-    words = tuple(dict.fromkeys((*tag, *field_readers, *flags, *sections, *lists, *singles, *RESERVED)))
+    keys = tuple(dict.fromkeys((*tag, *field_readers, *flags, *sections, *lists, *singles, *RESERVED)))
     required = tuple(name for name, declared in kind.fields.items() if declared.required)
     unique = tuple(name for name, declared in kind.fields.items() if declared.unique)
-    return KindShape(kind, field_readers, key_reader, sections, lists, singles, frozenset(flags), words, required, unique)
+    return KindShape(kind, field_readers, key_reader, sections, lists, singles, frozenset(flags), keys, required, unique)
 
 
 @dataclass(slots=True, eq=False)

@@ -13,26 +13,11 @@ from functools import cached_property
 from reconciler.address import Address
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.for_each import ForEachCopies
-from reconciler.config.resources.items import ItemReader
-from reconciler.config.resources.nodes import head_of, kind_of
+from reconciler.config.resources.items import ItemReader, head_of, kind_of
 from reconciler.config.resources.reserved import ResourceFlags, read_reserved
 from reconciler.config.resources.shapes import Item, KindShape
-from reconciler.config.source.nodes import (
-    FOR_EACH,
-    UNREAD,
-    Generated,
-    List,
-    Map,
-    MapEntry,
-    Mistake,
-    Node,
-    ProblemReport,
-    Problems,
-    Scalar,
-    described,
-    empty,
-    first_unevaluated,
-)
+from reconciler.config.source.nodes import FOR_EACH, UNREAD, Generated, List, Map, MapEntry, Node, Scalar, first_unevaluated
+from reconciler.config.source.problems import Mistake, ProblemReport, Problems, described, empty
 from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.model import Source
 from reconciler.resource import RESERVED, UNSET, FieldRole, Kind, Kinds
@@ -63,8 +48,8 @@ class ResourceTree:
 
     def roots(self, kind: Kind, entry: MapEntry) -> None:
         """The root resources of a section of one file; their contents wait until `open` is called for them."""
-        for each in self._map(entry, None):
-            self._entry(kind, None, entry.key, each)
+        for child in self._map(entry, None):
+            self._entry(kind, None, entry.key, child)
 
     def complete(self) -> dict[Address, Item]:
         """All items by address, in their order; runs the checks that need all files."""
@@ -92,8 +77,8 @@ class ResourceTree:
 
     def _section(self, kind: Kind, parent: Item, entry: MapEntry) -> None:
         self.items.mark(kind, parent)
-        for each in self._map(entry, parent.address):
-            self._entry(kind, parent, entry.key, each)
+        for child in self._map(entry, parent.address):
+            self._entry(kind, parent, entry.key, child)
 
     def _entry(self, kind: Kind, parent: Item | None, section: str, entry: MapEntry) -> None:
         """One resource of a map."""
@@ -118,7 +103,7 @@ class ResourceTree:
         """Whether an apparent resource is a section: its name is a section's, and it has no key of a resource."""
         if entry.key not in self._section_names or isinstance(entry.node, Scalar):
             return False
-        return isinstance(entry.node, List) or (bool(entry.node.entries) and not {*entry.node.entries} & {*shape.words})
+        return isinstance(entry.node, List) or (bool(entry.node.entries) and not {*entry.node.entries} & {*shape.keys})
 
     @cached_property
     def _section_names(self) -> frozenset[str]:
@@ -147,7 +132,7 @@ class ResourceTree:
                 wrong = f"forEach belongs to an entry of {entry.key}: write {entry.key}: {{KEY: {{forEach: …, …}}}}"
                 self.problems.add(misplaced.at, wrong, about, id="RC-for-each-elsewhere")
                 return []
-            if any(isinstance(each.node, Map) and FOR_EACH in each.node.entries for each in entries):
+            if any(isinstance(entry_of_map.node, Map) and FOR_EACH in entry_of_map.node.entries for entry_of_map in entries):
                 return self._generated_entries(entries, about)
             return entries
         if isinstance(entry.node, Scalar) and entry.node.empty:
@@ -160,6 +145,7 @@ class ResourceTree:
     def _list(self, members: Mapping[str, Kind], parent: Item, entry: MapEntry) -> None:
         for kind in members.values():
             self.items.mark(kind, parent)
+        # Two files cannot say in which order their items come, so a list is written in one place.
         first = self._lists.setdefault((parent.address, entry.key), entry.at)
         if first != entry.at:
             way = f"to split it, write {entry.key}: {{include: [FILE, …]}} in one place"
@@ -174,14 +160,14 @@ class ResourceTree:
             item = self._node(members, parent, entry.key, node)
             if item is not None:
                 items.append(item)
-        for one in items:
-            if not one.kind.place.alone:
+        for loner in items:
+            if not loner.kind.place.alone:
                 continue
-            other = next((each for each in items if each.kind is not one.kind), None)
-            if other is not None:
-                wrong = f"{a(one.kind.name)} is only allowed in {entry.key} next to its own kind; "
-                wrong += f"{other.address} at {other.at} is of another kind"
-                self.problems.add(one.at, wrong, one.address, id="RC-kinds-mixed")
+            neighbour = next((candidate for candidate in items if candidate.kind is not loner.kind), None)
+            if neighbour is not None:
+                wrong = f"{a(loner.kind.name)} is only allowed in {entry.key} next to its own kind; "
+                wrong += f"{neighbour.address} at {neighbour.at} is of another kind"
+                self.problems.add(loner.at, wrong, loner.address, id="RC-kinds-mixed")
                 break
 
     def _nodes(self, entry: MapEntry, parent: Item) -> list[Node]:
@@ -214,28 +200,29 @@ class ResourceTree:
 
     def _generated_nodes(self, members: Mapping[str, Kind], parent: Item, section: str, template: Map) -> list[Item]:
         """The resources that one node of a list generates."""
-        found, around = [], self.items.each
+        items, around = [], self.items.each
         for node in self.generator.nodes(template, parent.address):
             assert isinstance(node, Generated)
             self.items.each = node.each
             item = self._node(members, parent, section, node)
             if item is not None:
-                found.append(item)
+                items.append(item)
         self.items.each = around
-        return found
+        return items
 
     def _generated_entries(self, entries: list[MapEntry], about: Address | None) -> list[MapEntry]:
         """The entries of a map, with each `forEach` replaced by the entries that it generates."""
-        found: list[MapEntry] = []
+        generated: list[MapEntry] = []
         for entry in entries:
             if isinstance(entry.node, Map) and FOR_EACH in entry.node.entries:
-                found += self.generator.entries(entry, about)
+                generated += self.generator.entries(entry, about)
             else:
-                found.append(entry)
-        return found
+                generated.append(entry)
+        return generated
 
     def _may_split(self, node: Map, about: Address | None) -> bool:
         """Whether a map or list may be split into files here."""
+        # The names of files would depend on data: nobody could say which files a project has without running it.
         if self.items.each is None:
             return True
         wrong = "include is not allowed inside forEach; write forEach into the included file"
@@ -259,7 +246,7 @@ class ResourceTree:
             if head.value is not UNSET:
                 item.values[tag], item.nodes[tag] = head.value, entry.node
             item.body = node
-            self._read(self.shapes[kind.name], item, written, skip=head.words)
+            self._read(self.shapes[kind.name], item, written, skip=head.keys)
         return item
 
     # -- one resource --------------------------------------------------------------------------------------------------------------
@@ -293,7 +280,7 @@ class ResourceTree:
             elif name in RESERVED:
                 read_reserved(self.kinds, shape, item, entry, report)
             else:
-                wrong = unknown_word(self.shapes, shape, item, name)
+                wrong = unknown_key(self.shapes, shape, item, name)
                 report(entry.at, wrong.message, id=wrong.id)
 
 
@@ -311,7 +298,7 @@ def _as_a_map(shape: KindShape, node: Node) -> str:
     return f"; write {{{required[0]}: {node.text}}}" if written and isinstance(node, Scalar) and len(required) == 1 else ""
 
 
-def unknown_word(shapes: Mapping[str, KindShape], shape: KindShape, item: Item, name: str) -> Mistake:
+def unknown_key(shapes: Mapping[str, KindShape], shape: KindShape, item: Item, name: str) -> Mistake:
     """The message about a key that a resource does not accept; the field that was meant is then not reported as missing."""
     known = shape.kind.fields.get(name)
     if shape.key_reader is not None and name == shape.key_reader.field.name:
@@ -322,8 +309,8 @@ def unknown_word(shapes: Mapping[str, KindShape], shape: KindShape, item: Item, 
         return Mistake("RC-set-by-service", f"{name} is not allowed here: the service sets it")
     if known is not None:
         return Mistake("RC-set-by-location", f"{name} is not allowed here: it follows from the location of the {shape.kind.name}")
-    meant = closest(name, shape.words)
-    owners = [kind for kind, other in shapes.items() if name in other.words]
+    meant = closest(name, shape.keys)
+    owners = [kind for kind, other in shapes.items() if name in other.keys]
     elsewhere = f"; it is a field of {' and '.join(owners)}" if owners else ""
     item.meant += (meant,) if meant is not None else ()
-    return Mistake("RC-unknown-field", f'unknown field "{name}"{did_you_mean(name, shape.words) or elsewhere}')
+    return Mistake("RC-unknown-field", f'unknown field "{name}"{did_you_mean(name, shape.keys) or elsewhere}')

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from reconciler.address import KEY_PATTERN
-from reconciler.config.language.accepted import variable_schema
+from reconciler.config.language.variables import variable_schema
 from reconciler.config.schemas.files import LITERAL, WHOLE, FileSchemas
 from reconciler.config.schemas.forms import TEXT, Schema, chosen
 from reconciler.config.schemas.resources import Resources

@@ -2,128 +2,165 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from reconciler.config.keys import (
+    ACCESS_TEST,
+    BASE_URL,
+    ENVIRONMENT,
+    EVERYWHERE,
+    EXCEPTION,
+    IGNORE,
+    IGNORE_CHANGES,
+    LEVELS,
+    PATCH,
+    POLICY,
+    PROJECT,
+    REMOVED_ACTIONS,
+    SANDBOX,
+    SECRETS,
+    SERVICE,
+    STATE,
+    USE,
+    by_name,
+)
+from reconciler.config.policies.keys import ACTIONS, ready
 from reconciler.config.resources.ignored_changes import ignorable
-from reconciler.config.rules import lint_schema
-from reconciler.config.schemas.forms import KEY, KEYS, Schema, chosen, either, map_of, or_expression, text
+from reconciler.config.schemas.forms import (
+    EXPRESSION,
+    KEY,
+    KEYS,
+    TEXT,
+    Schema,
+    chosen,
+    described_map,
+    either,
+    map_of,
+    of_key,
+    or_expression,
+    text,
+)
 from reconciler.config.schemas.resources import Resources, ignored
-from reconciler.config.schemas.rules import access, policies
 from reconciler.config.source.split import INCLUDE
-from reconciler.config.words import CREATE_STRATEGIES, IGNORE_CHANGES, REMOVED_ACTIONS, SECRETS, AccessSection, ServiceSection
-from reconciler.resource import PRUNE_SCOPES, Kind
+from reconciler.model import RULES as LINT_RULES
+from reconciler.model.policy import PLAN
+from reconciler.resource import PRUNE_SCOPES, Kind, Kinds
+from reconciler.resource.audience import ROLES
+
+ASSERTION: Schema = {"type": "string", "pattern": r"^\s*\$\{\{"}
+
+
+def policies(kinds: Kinds) -> Schema:
+    """`policies`, `use` and `exceptions`, by name."""
+    target = {"anyOf": [{"enum": [*kinds, PLAN]}, {"type": "string", "pattern": "[/*]"}, {"$ref": "#/$defs/key"}]}
+    action = {"enum": list(ACTIONS)}
+    used = {"enum": list(ready())}
+    level: Schema = {"anyOf": [{"enum": list(LEVELS)}, EXPRESSION]}
+    day = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+    items = {
+        "use": either([used, described_map(USE, {"policy": used, "level": {"enum": list(LEVELS)}}), EXPRESSION]),
+        "policies": described_map(
+            POLICY,
+            {
+                "id": {"anyOf": [{"$ref": "#/$defs/key"}, EXPRESSION]},
+                "on": {"anyOf": [target, {"type": "array", "items": target, "minItems": 1}, EXPRESSION]},
+                "when": {"anyOf": [action, {"type": "array", "items": action, "minItems": 1}, EXPRESSION]},
+                "assert": ASSERTION,
+                "level": level,
+            },
+        ),
+        "exceptions": described_map(EXCEPTION, {"until": {"anyOf": [day, EXPRESSION]}}),
+    }
+    return {name: either([{"type": "array", "items": item}, EXPRESSION]) for name, item in items.items()}
+
+
+def access() -> Schema:
+    """`access`: readers as tests."""
+    patterns: Schema = {"anyOf": [{"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}}, EXPRESSION]}
+    readers = {"anyOf": [{"enum": ["anyone", "agent"]}, *_readers(), EXPRESSION]}
+    test = described_map(ACCESS_TEST, {"as": readers, "sees": patterns, "mustNotSee": patterns})
+    return {"type": "array", "items": {**test, "anyOf": [{"required": ["sees"]}, {"required": ["mustNotSee"]}]}}
+
+
+def lint() -> Schema:
+    """`lint.ignore`."""
+    rules = {"anyOf": [{"enum": [*LINT_RULES, *(f"RC-{rule}" for rule in LINT_RULES)]}, EXPRESSION]}
+    values: Mapping[str, Schema] = {"id": rules, "address": {"type": "string", "minLength": 1}, "reason": {"type": "string"}}
+    return {"type": "array", "items": described_map(IGNORE, values)}
+
+
+def _readers() -> list[Schema]:
+    """Those who are described by a map of one key."""
+    readers: dict[str, Schema] = {
+        "link": {"description": "Whoever has this share link: its key, or its address.", **TEXT},
+        "claims": {"description": "A signed-in visitor with these claims and no others.", "type": "object"},
+        "role": {"description": "A member with this role.", "anyOf": [{"enum": list(ROLES)}, EXPRESSION]},
+    }
+    return [
+        {"type": "object", "properties": {name: value}, "required": [name], "additionalProperties": False}
+        for name, value in readers.items()
+    ]
+
 
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
 WHOLE = r"(?<!\$)\$\{\{(?!\s*\}\})[\s\S]*\}\}"  # an expression that ends and is not empty
 INCLUDED = r"^(?!.*\$\{\{)(?![/~]|environments/|reconciler\.yaml$)(?!(?:.*/)?\.)(?!.*\.(?:enc|sops)\.ya?ml$).+$"
 LITERAL: Schema = {"not": {"type": "string", "pattern": WHOLE}}
-FILES_OF_SECRETS: Schema = {
-    "description": "Files that SOPS encrypted; their values are secrets.NAME in expressions.",
-    **either([{"type": "array", "items": {"type": "string", "pattern": ENCRYPTED_NAME}}, {"type": "string", "pattern": ENCRYPTED_NAME}]),
-}
+FILES: Schema = {"type": "array", "items": {"type": "string", "pattern": INCLUDED}}
+ENCRYPTED: Schema = either(
+    [{"type": "array", "items": {"type": "string", "pattern": ENCRYPTED_NAME}}, {"type": "string", "pattern": ENCRYPTED_NAME}]
+)
+URL_WITHOUT_PASSWORD: Schema = {**TEXT, "not": {"type": "string", "pattern": "//[^/@]*:[^/@]*@"}}
+ADDRESS: Schema = {"$ref": "#/$defs/address"}
 
 
 class FileSchemas:
-    """The definitions of files: a project file, what it includes, an environment."""
+    """The definitions of files: a project file, what it includes, an environment. `values`: of the keys of which the table has only the
+    names, the schemas of their values."""
 
     def __init__(self, resources: Resources) -> None:
-        self.kinds, self.resources = resources.kinds, resources
+        self.kinds = kinds = resources.kinds
+        self.resources = resources
+        self.values: dict[str, Schema] = {
+            "version": {"const": 1},
+            SERVICE.name: {"not": {"required": [BASE_URL, SANDBOX]}, **of_key(SERVICE)},
+            STATE: URL_WITHOUT_PASSWORD,
+            "include": FILES,
+            "vars": {
+                "type": "object",
+                "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+                "additionalProperties": {"$ref": "#/$defs/variable"},
+            },
+            SECRETS: ENCRYPTED,
+            "prune": map_of(
+                {
+                    name: {"description": f"Default: {kind.prune}.", **or_expression({"enum": list(PRUNE_SCOPES)})}
+                    for name, kind in kinds.items()
+                }
+            ),
+            "protect": {"type": "array", "items": {"enum": list(kinds)}},
+            "access": access(),
+            "defaults": map_of({name: map_of(resources.fields(kind)) for name, kind in kinds.items()}),
+            IGNORE_CHANGES: {
+                "type": "object",
+                "properties": {name: ignored(ignorable(kind)) for name, kind in kinds.items()},
+                "additionalProperties": ignored(name for kind in kinds.values() for name in ignorable(kind)),
+            },
+            **policies(kinds),
+            "ignore": lint(),
+        }
 
     def project(self) -> Schema:
-        names = {"enum": list(self.kinds)}
-        seconds = {"type": "number", "exclusiveMinimum": 0}
-        return map_of(
-            {
-                "version": {"description": "The version of this language.", "const": 1},
-                "project": text("The name of the project; the state is stored under it."),
-                ServiceSection.SECTION: {
-                    "not": {"required": [ServiceSection.BASE_URL, ServiceSection.SANDBOX]},
-                    **map_of(
-                        {
-                            ServiceSection.BASE_URL: text("The URL of the service; used after it is confirmed."),
-                            ServiceSection.SANDBOX: text("The file of an embedded sandbox, instead of baseUrl."),
-                            ServiceSection.MEMBER: text(
-                                "The e-mail of the member who owns the token; must have access to everything and stay an admin."
-                            ),
-                            ServiceSection.TIMEOUT: or_expression(
-                                {"description": "Seconds for one request, including retries.", **seconds}
-                            ),
-                        },
-                        "The service that runs read and change.",
-                    ),
-                },
-                "state": {
-                    **text("The URL of the state, without a password: a file, a PostgreSQL server or a bucket."),
-                    "not": {"type": "string", "pattern": "//[^/@]*:[^/@]*@"},
-                },
-                "recovery": map_of(
-                    {
-                        "settle": or_expression(
-                            {
-                                "description": "Seconds after which a request in doubt can no longer take effect.",
-                                "type": "number",
-                                "minimum": 0,
-                            }
-                        ),
-                        "createStrategy": or_expression({"enum": list(CREATE_STRATEGIES)}),
-                    }
-                ),
-                "include": {
-                    "description": "More files, by name or pattern.",
-                    "type": "array",
-                    "items": {"type": "string", "pattern": INCLUDED},
-                },
-                SECRETS: FILES_OF_SECRETS,
-                "vars": {
-                    "description": "Values that expressions can use as vars.NAME.",
-                    "type": "object",
-                    "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
-                    "additionalProperties": {"$ref": "#/$defs/variable"},
-                },
-                "prune": map_of(
-                    {
-                        name: {"description": f"Default: {kind.prune}.", **or_expression({"enum": list(PRUNE_SCOPES)})}
-                        for name, kind in self.kinds.items()
-                    },
-                    "What happens to objects whose lines are removed, by kind.",
-                ),
-                "protect": {"description": "Kinds whose deletion requires consent.", "type": "array", "items": names},
-                IGNORE_CHANGES: {
-                    "description": "Fields that are left alone once an object exists, by kind or by a pattern of addresses.",
-                    "type": "object",
-                    "properties": {name: ignored(ignorable(kind)) for name, kind in self.kinds.items()},
-                    "additionalProperties": ignored(name for kind in self.kinds.values() for name in ignorable(kind)),
-                },
-                "guards": map_of(
-                    {
-                        "maxDelete": map_of(
-                            {
-                                "percent": or_expression({"type": "number", "minimum": 0, "maximum": 100}),
-                                "atLeast": or_expression({"type": "integer", "minimum": 0}),
-                            },
-                            "How much a run may delete without further consent: a share of the managed objects, but always this number.",
-                        ),
-                        "minAdmins": or_expression({"description": "The admins that no run removes.", "type": "integer", "minimum": 0}),
-                    },
-                    "Limits for one run.",
-                ),
-                AccessSection.SECTION: access(),
-                "lint": lint_schema(),
-                "defaults": map_of(
-                    {name: map_of(self.resources.fields(kind)) for name, kind in self.kinds.items()},
-                    "Values for fields that are not written.",
-                ),
-                **policies(self.kinds),
-                **self._everywhere(),
-            },
-            required=("version", "project"),
-            ignored=True,
-        )
+        properties = {key.name: of_key(key, self.values) for key in PROJECT}
+        required = tuple(key.name for key in PROJECT if key.required)
+        return map_of({**properties, **self._everywhere()}, required=required, ignored=True)
 
     def fragment(self) -> Schema:
         held: Schema = {}
         for root in self.kinds.roots:
             held[root.name] = {"description": f"The key of the {root.name} that this file belongs to.", **KEY}
             held |= self.resources.sections(root)
-        everywhere = {AccessSection.SECTION: access(), **policies(self.kinds), **self._everywhere()}
+        everywhere = {**{key.name: of_key(key, self.values) for key in PROJECT if key.role == "shared rule"}, **self._everywhere()}
         return {**map_of({**held, **everywhere}, ignored=True), "not": {"required": ["version"]}}
 
     def part(self) -> Schema:
@@ -151,39 +188,30 @@ class FileSchemas:
 
     def environment(self) -> Schema:
         """The file of an environment: `environments/NAME.yaml`."""
-        project = self.project()["properties"]
         ids = map_of({"id": text("The id of the organization in this environment.")}, required=("id",))
         roots = {
             root.place.section_in(None): {"description": f"The id of each {root.name}.", "type": "object", "additionalProperties": ids}
             for root in self.kinds.roots
         }
-        match = {"description": "Which resources: an address or a pattern.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"}
+        match = {"type": "string", "pattern": "^[^/]+(/[^/]+)*$"}
         names = {"enum": sorted({name for kind in self.kinds.values() for name in self._patchable(kind)})}
-        fields = {
-            "description": "Fields, and their values in this environment.",
-            "type": "object",
-            "minProperties": 1,
-            "propertyNames": names,
-        }
-        changed = {**map_of({"match": match, "set": fields}, required=("match", "set")), "allOf": self._by_kind()}
-        remove = {"description": "Remove them, with everything in them.", "const": True}
-        removed = map_of({"match": match, "remove": remove}, required=("match", "remove"))
-        patch = chosen([({"required": ["remove"]}, removed)], changed)
-        values = {"description": "Values of variables that the project file declares.", "type": "object", "additionalProperties": LITERAL}
-        made = map_of(
-            {
-                "vars": values,
-                SECRETS: FILES_OF_SECRETS,
-                ServiceSection.SECTION: project[ServiceSection.SECTION],
-                "state": project["state"],
-                **roots,
-                "patch": {"description": "What differs in this environment.", "type": "array", "items": patch},
-                "removed": project["removed"],
-            },
-            "The file of an environment: environments/NAME.yaml.",
-            ignored=True,
+        fields = {"type": "object", "minProperties": 1, "propertyNames": names}
+        inner = {**by_name(PATCH)}
+        changed = map_of({key: of_key(inner[key], {"match": match, "set": fields}) for key in ("match", "set")}, required=("match", "set"))
+        removed = map_of(
+            {key: of_key(inner[key], {"match": match, "remove": {"const": True}}) for key in ("match", "remove")},
+            required=("match", "remove"),
         )
-        return {**made, "not": {"required": ["version"]}}
+        patch = chosen([({"required": ["remove"]}, removed)], {**changed, "allOf": self._by_kind()})
+        values = {
+            **self.values,
+            "vars": {"type": "object", "additionalProperties": LITERAL},
+            "patch": {"type": "array", "items": patch},
+            **{name: value for name, value in self._everywhere().items() if name == "removed"},
+        }
+        keys = {key.name: of_key(key, values) for key in ENVIRONMENT}
+        file = map_of({**keys, **roots}, "The file of an environment: environments/NAME.yaml.", ignored=True)
+        return {**file, "not": {"required": ["version"]}}
 
     def _by_kind(self) -> list[Schema]:
         """The fields that a patch may set, if its pattern determines the kind."""
@@ -200,8 +228,8 @@ class FileSchemas:
         own = f"#/$defs/{kind.name}"
         if kind.place.value_is is not None:
             return {kind.place.value_is: {"$ref": own}}
-        made = self.resources.definition(kind)
-        path = f"{own}/properties" if "properties" in made else f"{own}/then/properties"
+        definition = self.resources.definition(kind)
+        path = f"{own}/properties" if "properties" in definition else f"{own}/then/properties"
         tag = [] if kind.place.tag is None or kind.place.tag not in kind.fields else [kind.place.tag]
         names = [*tag, *self.resources.fields(kind), "id", "protect", "adopt", IGNORE_CHANGES, *(["expect"] if kind.expectable else [])]
         return {name: {"$ref": f"{path}/{name}"} for name in dict.fromkeys(names)}
@@ -210,10 +238,10 @@ class FileSchemas:
         """The schema of a list that is split into files."""
         doc = "Files that contain the nodes or entries, by name or pattern; in the order of the names, or as listed."
         name = {"type": "string", "pattern": INCLUDED}
-        made = map_of(
+        files = map_of(
             {INCLUDE: {"description": doc, **either([{"type": "array", "items": name, "minItems": 1}, name])}}, required=(INCLUDE,)
         )
-        return {"description": "Split into files.", **made}
+        return {"description": "Split into files.", **files}
 
     def unsplit(self) -> Schema:
         """What `forEach` may contain: none of its maps and lists is split into files."""
@@ -234,15 +262,14 @@ class FileSchemas:
 
     def _everywhere(self) -> Schema:
         """The keys that every file may have at its top."""
-        address = {"$ref": "#/$defs/address"}
-        action = {"description": "forget: stop managing it; delete-all: with what is unmanaged in it.", "enum": list(REMOVED_ACTIONS)}
-        removed = map_of({"address": address, "action": action}, required=("address", "action"))
-        moved = map_of({"from": address, "to": address}, required=("from", "to"))
-        return {
-            **{root.place.section_in(None): self.resources.section(root) for root in self.kinds.roots},
-            "removed": {"description": "What happens to addresses that are no longer declared.", "type": "array", "items": removed},
-            "moved": {"description": "Addresses that were renamed, with everything below them.", "type": "array", "items": moved},
+        values = {
+            "address": ADDRESS,
+            "action": {"enum": list(REMOVED_ACTIONS)},
+            "from": ADDRESS,
+            "to": ADDRESS,
         }
+        roots = {root.place.section_in(None): self.resources.section(root) for root in self.kinds.roots}
+        return {**roots, **{key.name: of_key(key, values) for key in EVERYWHERE}}
 
 
 def _ending(kind: Kind) -> str:

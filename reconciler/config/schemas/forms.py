@@ -7,9 +7,11 @@ the form of a value chooses the alternative, and an editor reports the error in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from reconciler.address import KEY_PATTERN
+from reconciler.config.keys import Key
 
 Schema = dict[str, Any]
 
@@ -23,10 +25,10 @@ _REFERENCES: Final = {"#/$defs/text": SCALAR, "#/$defs/key": SCALAR, "#/$defs/sp
 
 def chosen(cases: Iterable[tuple[Schema, Schema]], otherwise: Schema) -> Schema:
     """The first alternative whose condition holds, or else the last one."""
-    made = otherwise
+    schema = otherwise
     for condition, then in reversed(list(cases)):
-        made = {"if": condition, "then": then, "else": made}
-    return made
+        schema = {"if": condition, "then": then, "else": schema}
+    return schema
 
 
 def either(options: Sequence[Schema]) -> Schema:
@@ -66,37 +68,37 @@ def _form(option: Schema) -> str | None:
     return types[0] if len(types) == 1 else None
 
 
-def or_expression(made: Schema) -> Schema:
+def or_expression(schema: Schema) -> Schema:
     """The same, or an expression; the description stays outside, where editors find it."""
-    doc = {"description": made["description"]} if "description" in made else {}
-    bare = {name: part for name, part in made.items() if name != "description"}
+    doc = {"description": schema["description"]} if "description" in schema else {}
+    bare = {name: part for name, part in schema.items() if name != "description"}
     if bare == TEXT:
         return {**doc, **TEXT}  # an expression is a text
     return {**doc, **either([*(bare["anyOf"] if set(bare) == {"anyOf"} else [bare]), EXPRESSION])}
 
 
-def takes_null(made: Schema) -> bool:
+def takes_null(schema: Schema) -> bool:
     """Whether null is accepted already."""
-    return made.get("type") == "null" or any(takes_null(option) for option in made.get("anyOf", []))
+    return schema.get("type") == "null" or any(takes_null(option) for option in schema.get("anyOf", []))
 
 
-def loosened(made: Any) -> Any:
+def loosened(schema: Any) -> Any:
     """pydantic's schema of a type, with expressions allowed inside it and plain texts."""
-    if isinstance(made, list):
-        return [loosened(part) for part in made]
-    if not isinstance(made, dict):
-        return made
-    out = {name: loosened(part) for name, part in made.items() if name not in ("title", "uniqueItems", "properties")}
-    if out.get("type") == "string" and "enum" not in out and "const" not in out:
-        del out["type"]
-        out |= TEXT
-    if "properties" in made:
-        out["properties"] = {name: or_expression(loosened(part)) for name, part in made["properties"].items()}
-        if "additionalProperties" not in out and "title" in made:
-            out["additionalProperties"] = False  # a TypedDict; schemas written by a kind have no title and have a description
-    if isinstance(out.get("items"), dict):
-        out["items"] = or_expression(out["items"])
-    return out
+    if isinstance(schema, list):
+        return [loosened(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    loose = {name: loosened(part) for name, part in schema.items() if name not in ("title", "uniqueItems", "properties")}
+    if loose.get("type") == "string" and "enum" not in loose and "const" not in loose:
+        del loose["type"]
+        loose |= TEXT
+    if "properties" in schema:
+        loose["properties"] = {name: or_expression(loosened(part)) for name, part in schema["properties"].items()}
+        if "additionalProperties" not in loose and "title" in schema:
+            loose["additionalProperties"] = False  # a TypedDict; schemas written by a kind have no title and have a description
+    if isinstance(loose.get("items"), dict):
+        loose["items"] = or_expression(loose["items"])
+    return loose
 
 
 KEY: Schema = {"$ref": "#/$defs/key"}
@@ -110,14 +112,42 @@ COMMENT: Schema = {"^x-": {"description": "Ignored: use it for YAML anchors."}}
 
 def map_of(properties: Mapping[str, Any], doc: str = "", *, required: tuple[str, ...] = (), ignored: bool = False) -> Schema:
     """A map with these keys and no others; `ignored` allows `x-…` too."""
-    made: Schema = {"description": doc} if doc else {}
-    made |= {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    schema: Schema = {"description": doc} if doc else {}
+    schema |= {"type": "object", "properties": dict(properties), "additionalProperties": False}
     if required:
-        made["required"] = list(required)
+        schema["required"] = list(required)
     if ignored:
-        made["patternProperties"] = COMMENT
-    return made
+        schema["patternProperties"] = COMMENT
+    return schema
 
 
 def text(doc: str) -> Schema:
     return {"description": doc, **TEXT}
+
+
+# -- keys of the table -------------------------------------------------------------------------------------------------------------------
+
+
+def of_key(key: Key, others: Mapping[str, Schema] = MappingProxyType({})) -> Schema:
+    """The schema of a key of the table. `others`: the schemas of values that the table does not describe, by the names of their keys."""
+    doc = {"description": key.doc} if key.doc else {}
+    if key.name in others:
+        return {**doc, **others[key.name]}
+    if key.form == "map":
+        return map_of({inner.name: of_key(inner, others) for inner in key.keys}, key.doc)
+    if key.form == "list":
+        return {**doc, "type": "array", "items": described_map(key.keys, others)}
+    if key.form == "choice":
+        return or_expression({**doc, "enum": list(key.options)})
+    if key.form in ("number", "whole"):
+        least = {"exclusiveMinimum" if key.above else "minimum": key.least}
+        most = {"maximum": int(key.most)} if key.most is not None else {}
+        return or_expression({**doc, "type": "number" if key.form == "number" else "integer", **least, **most})
+    return {**doc, **TEXT}
+
+
+def described_map(keys: Iterable[Key], others: Mapping[str, Schema]) -> Schema:
+    """A map with these keys and no others."""
+    keys = tuple(keys)
+    required = tuple(key.name for key in keys if key.required)
+    return map_of({key.name: of_key(key, others) for key in keys}, required=required)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from reconciler.config.keys import ADOPT, IGNORE_CHANGES
 from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.forms import (
     EXPRESSION,
@@ -26,7 +27,6 @@ from reconciler.config.schemas.forms import (
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
-from reconciler.config.words import ADOPT, IGNORE_CHANGES
 from reconciler.resource import Field, Kind, Kinds
 
 
@@ -83,8 +83,8 @@ class Resources:
         doc = "Ordered: " + ", ".join(kind.name for kind in members) + "."
         tags = {str(kind.place.tag): kind for kind in members}
         cases = [({"required": [tag]}, {"$ref": f"#/$defs/{kind.name}"}) for tag, kind in tags.items()]
-        words = list(dict.fromkeys(name for kind in members for name in self.node(kind)["properties"]))
-        known = {"propertyNames": {"enum": words}}
+        names = list(dict.fromkeys(name for kind in members for name in self.node(kind)["properties"]))
+        known = {"propertyNames": {"enum": names}}
         node = chosen([*cases, (known, {"anyOf": [{"required": [tag]} for tag in tags]})], known)
         bare = any(kind.place.bare_is is not None for kind in members)
         item = chosen([({"type": "object"}, node)], {"anyOf": [KEY, EXPRESSION]}) if bare else {"type": "object", **node}
@@ -115,12 +115,12 @@ class Resources:
         return {name: self._field(kind, field) for name, field in kind.fields.items() if field.written and name != kind.place.key_is}
 
     def _field(self, kind: Kind, field: Field) -> Schema:
-        made = copy.deepcopy(_of_type(field.type, kind.name))
-        for name, definition in made.pop("$defs", {}).items():
+        schema = copy.deepcopy(_of_type(field.type, kind.name))
+        for name, definition in schema.pop("$defs", {}).items():
             self.types[f"{kind.name}.{name}"] = loosened(definition)
-        if field.clear and not takes_null(made):
-            made = {"anyOf": [made, {"type": "null"}]}
-        value = or_expression(loosened(made))
+        if field.clear and not takes_null(schema):
+            schema = {"anyOf": [schema, {"type": "null"}]}
+        value = or_expression(loosened(schema))
         doc = " ".join(part for part in (field.doc, value.get("description", "")) if part)
         return {"description": doc, **{name: part for name, part in value.items() if name != "description"}} if doc else value
 

@@ -82,7 +82,7 @@ def _path(environ: Mapping[str, str]) -> str:
 
 
 def run(
-    words: Sequence[str],
+    argv: Sequence[str],
     *,
     environ: Mapping[str, str],
     folder: Path,
@@ -93,7 +93,7 @@ def run(
 ) -> EndedCommand:
     """Run a program to its end. `given`: its input. `user`: who runs it instead of root. Raises `OSError` if it cannot be started."""
     process = subprocess.Popen(  # noqa: S603  no shell, and the words are ours
-        words, stdin=subprocess.PIPE if given else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        argv, stdin=subprocess.PIPE if given else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**environ, "PATH": _path(environ)}, cwd=folder, start_new_session=True, user=user,
     )  # fmt: skip
     if process.stdin is not None:

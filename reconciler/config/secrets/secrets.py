@@ -9,14 +9,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, NoValue
 from reconciler.config.language.compiler import Path
 from reconciler.config.language.files import ProjectFiles
 from reconciler.config.language.variables import texts
-from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, EncryptedError, encrypted, part, refused_server, same_structure
-from reconciler.config.secrets.sops import SopsError, decrypted
-from reconciler.config.source.nodes import MARK, List, MapEntry, Problems, Scalar, described, empty, shown
-from reconciler.config.words import SECRETS
+from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, SecretsError, encrypted, part, refused_server, same_structure
+from reconciler.config.secrets.sops import decrypted
+from reconciler.config.source.nodes import HOLE_OPENING, List, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, empty, shown
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
@@ -63,7 +64,7 @@ class Secrets:
                 self._wrong(
                     node.at, f"{SECRETS} must be the name of a file, or a list of them, not {described(node)}; {FORM}", id="RC-wrong-form"
                 )
-            elif MARK in node.text:
+            elif HOLE_OPENING in node.text:
                 way = f"write {SECRETS} into each environments/NAME.yaml instead"
                 wrong = f"{SECRETS} cannot contain an expression: files are read before expressions; {way}"
                 self._wrong(node.at, wrong, id="RC-expression-not-allowed")
@@ -71,21 +72,21 @@ class Secrets:
                 self._read(node, files)
         self.by_name |= files
 
-    def _read(self, node: Scalar, found: dict[str, _File]) -> None:
+    def _read(self, node: Scalar, files: dict[str, _File]) -> None:
         name = node.text
         try:
             if not name.endswith(SUFFIXES):
-                raise EncryptedError(f"its name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}", id="RC-secrets-file-name")
+                raise SecretsError(f"its name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}", id="RC-secrets-file-name")
             content = encrypted(self.files.content(name, SECRETS + " " + shown(name)), name)
         except ExpressionError as error:
             self._wrong(node.at, error.message, id=error.id)
             return
-        except EncryptedError as error:
+        except SecretsError as error:
             self._wrong(node.at, f"{SECRETS} {shown(name)}: {error}", id=error.id)
             return
         file = _File(name, node.at, content)
         for key in content.values:
-            other = found.setdefault(key, file)
+            other = files.setdefault(key, file)
             if other is not file:
                 self._wrong(node.at, f"{shown(key)} is in {other.name} and in {name}; remove it from one of them", id="RC-secret-twice")
 
@@ -122,7 +123,7 @@ class Secrets:
         a path that does not exist, and `LookupError` for one that leads into a text."""
         try:
             return part({name: file.content.values[name] for name, file in self.by_name.items()}, path)
-        except EncryptedError as error:
+        except SecretsError as error:
             raise ExpressionError(f"{error} (in {self.by_name[str(path[0])].name})", id=error.id) from None
 
     def values(self, paths: Collection[Path]) -> Mapping[str, Any] | None:
@@ -139,7 +140,7 @@ class Secrets:
         if file.values is None and not file.failed:
             try:
                 file.values = self._run(file)
-            except SopsError as error:
+            except SecretsError as error:
                 file.failed = True
                 self.problems.settle(Problem(*file.at, f"{file.name}: {error}", id=error.id))
         if file.values is None:
@@ -149,9 +150,9 @@ class Secrets:
     def _run(self, file: _File) -> Mapping[str, Any]:
         wrong = refused_server(file.content.servers, self.environ)
         if wrong is not None:
-            raise SopsError(wrong, id="RC-vault-not-confirmed")
+            raise SecretsError(wrong, id="RC-vault-not-confirmed")
         values = decrypted(file.content.document, file.name, self.files.root, self.environ)
         if not same_structure(file.content.values, values):
             says = "what sops decrypted has other names than the file; it changed meanwhile, or another program is called sops"
-            raise SopsError(says, id="RC-sops-output")
+            raise SecretsError(says, id="RC-sops-output")
         return values

@@ -1,7 +1,7 @@
 """`sops decrypt`: the values of an encrypted file.
 
-In: the document as it was checked, the environment. Out: a map, or `SopsError` in one sentence. The sentence contains the command's stderr,
-without any part of its stdout and without keys and passwords of the environment.
+In: the document as it was checked, the environment. Out: a map, or `SecretsError` in one sentence. The sentence contains the stderr of
+the command, without any part of its stdout and without keys and passwords of the environment.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Final, NoReturn
 
 from reconciler.config.language.variables import is_usable, texts
 from reconciler.config.secrets.command import program, run
+from reconciler.config.secrets.encrypted import SecretsError
 from reconciler.errors import os_reason
 from reconciler.text.credentials import MASK
 from reconciler.text.escape import replaced
@@ -27,7 +28,7 @@ COMMAND: Final = "sops"
 SECONDS: Final = 30.0
 OUTPUT_MAX: Final = 1024 * 1024  # bytes
 ERR_MAX: Final = 16_384  # bytes of stderr that are looked at
-SAID_MAX: Final = 600  # characters of it in messages
+ERROR_TEXT_MAX: Final = 600  # characters of it in messages
 MASKED_MAX: Final = 65_536  # bytes of output whose values are masked in every form; those of longer output only as they are
 DEPTH_MAX: Final = 50
 _SECRET_NAME: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASS|CREDENTIAL)(?!.*(?:FILE|PATH|DIR|CMD)$)", re.IGNORECASE)
@@ -36,40 +37,34 @@ _WORD: Final = re.compile(r"[^\s\"'{}\[\],:=]{6,}")  # a secret that was masked 
 _FRAME: Final = re.compile(r"\s*(?:\|\s*)?\n[\s|]*")
 
 
-class SopsError(Exception):
-    """Why a file could not be decrypted: one sentence that follows the name of the file, and the id of its cause."""
-
-    def __init__(self, message: str, *, id: str) -> None:
-        super().__init__(message)
-        self.id = id
-
-
 def decrypted(document: str, name: str, folder: Path, environ: Mapping[str, str]) -> dict[str, Any]:
     """The values in a document, which SOPS gets as a file of its own: the one in the project could differ from what was checked.
 
-    `name`: of the file in the project. Raises `SopsError`."""
+    `name`: of the file in the project. Raises `SecretsError`."""
     command = program(COMMAND, environ)
     if command is None:
-        raise SopsError(f"it requires the command {COMMAND}, which is not on PATH; install it (https://getsops.io)", id="RC-sops-missing")
+        raise SecretsError(
+            f"it requires the command {COMMAND}, which is not on PATH; install it (https://getsops.io)", id="RC-sops-missing"
+        )
     try:
         with TemporaryDirectory() as private:
             path = Path(private, name.rpartition("/")[2])
             write_whole(path, document.encode("utf-8", "surrogatepass"))
-            words = [command, "decrypt", "--output-type", "json", str(path)]
-            ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
+            argv = [command, "decrypt", "--output-type", "json", str(path)]
+            ended = run(argv, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
     except OSError as error:
-        raise SopsError(f"{COMMAND} cannot be started: {os_reason(error)}", id="RC-sops-missing") from None
+        raise SecretsError(f"{COMMAND} cannot be started: {os_reason(error)}", id="RC-sops-missing") from None
     if ended.large:
-        raise SopsError(
+        raise SecretsError(
             f"{COMMAND} printed more than {OUTPUT_MAX // 2**20} MiB; put fewer or smaller values into the file", id="RC-sops-output"
         )
     err = ended.err[:ERR_MAX].replace(os.fsencode(path), os.fsencode(name))
-    said = _error_text(err, ended.out, environ) if ended.late or ended.code else ""
+    reason = _error_text(err, ended.out, environ) if ended.late or ended.code else ""
     if ended.late:
-        raise SopsError(f"{COMMAND} did not finish within {SECONDS:g} seconds{said}", id="RC-sops-failed")
+        raise SecretsError(f"{COMMAND} did not finish within {SECONDS:g} seconds{reason}", id="RC-sops-failed")
     if ended.code:
         how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-        raise SopsError(f"{COMMAND} cannot decrypt it ({how}){said}", id="RC-sops-failed")
+        raise SecretsError(f"{COMMAND} cannot decrypt it ({how}){reason}", id="RC-sops-failed")
     return _values(ended.out)
 
 
@@ -79,15 +74,15 @@ def _values(out: bytes) -> dict[str, Any]:
         value = json.loads(out.decode("utf-8"), parse_constant=_refuse)
         size = _depth(value)
     except (ValueError, RecursionError):
-        raise SopsError(f"{COMMAND} printed something that is not JSON", id="RC-sops-output") from None
+        raise SecretsError(f"{COMMAND} printed something that is not JSON", id="RC-sops-output") from None
     if not isinstance(value, dict):
-        raise SopsError("it contains no map of names and values", id="RC-secrets-not-a-map")
+        raise SecretsError("it contains no map of names and values", id="RC-secrets-not-a-map")
     if size > DEPTH_MAX:
-        raise SopsError(f"its values are nested more than {DEPTH_MAX} levels deep", id="RC-sops-output")
+        raise SecretsError(f"its values are nested more than {DEPTH_MAX} levels deep", id="RC-sops-output")
     if not all(map(_is_text, texts(value))):
-        raise SopsError("one of its values contains a character that is not text", id="RC-sops-output")
+        raise SecretsError("one of its values contains a character that is not text", id="RC-sops-output")
     if not is_usable(value):
-        raise SopsError("one of its values is a number that is too large", id="RC-sops-output")
+        raise SecretsError("one of its values is a number that is too large", id="RC-sops-output")
     return value
 
 
@@ -117,7 +112,7 @@ def _error_text(err: bytes, out: bytes, environ: Mapping[str, str]) -> str:
     text = replaced(" ".join(_FRAME.sub(" ", text.strip()).split()))
     if not text:
         return ""
-    return f": {text if len(text) <= SAID_MAX else text[: SAID_MAX - 1] + '…'}"
+    return f": {text if len(text) <= ERROR_TEXT_MAX else text[: ERROR_TEXT_MAX - 1] + '…'}"
 
 
 def _secrets(out: bytes, environ: Mapping[str, str]) -> Iterator[str]:

@@ -15,9 +15,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from reconciler.config.source.nodes import MARK, Enough, Node, Problems
+from reconciler.config.keys import ENVIRONMENTS, NO_PROJECT
+from reconciler.config.source.nodes import HOLE_OPENING, Node
+from reconciler.config.source.problems import Enough, Problems
 from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
-from reconciler.config.words import ENVIRONMENTS, NO_PROJECT
 from reconciler.errors import Problem, os_reason
 from reconciler.links import LinkRefused, check_read, leads_out
 from reconciler.regular_file import open_regular
@@ -95,6 +96,7 @@ class Files:
     def read(self, name: str) -> Node | None:
         """The nodes of a file, with expressions as written; None, with the problems reported, if it cannot be read."""
         path = self.root / name
+        # Also a file that cannot be read: it belongs to the project.
         self.seen.append(path)
         reason = self._leads_out(path)
         if reason is not None:
@@ -102,16 +104,18 @@ class Files:
             self.problems.partial = True
             return None
         try:
+            # Neither a device, nor a pipe that never ends, nor a directory.
             with open_regular(path) as file:
                 text = file.read(FILE_MAX + 1)
         except OSError as error:
             self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {os_reason(error)}", id="RC-file-not-read"))
             self.problems.partial = True
             return None
+        # Python has no exception for "nearly out of memory": the kernel kills the process without a word. Hence the look at what is left.
         if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
             raise self._too_large(name, f"there is not enough memory for the project: it contains {self.values:,} values before this file")
         self.texts[name] = sha256(text).hexdigest()
-        if MARK.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
+        if HOLE_OPENING.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
             self.literal.add(name)
         document = read(text, name)
         self.values += document.values
@@ -126,6 +130,7 @@ class Files:
 
     def _leads_out(self, path: Path) -> str | None:
         """What is wrong with a link that leads to a file; None if nothing is. A folder is followed once for all its files."""
+        # A link out of the checkout could show a file of the runner in the comment of a pull request.
         folder = path.parent
         if folder not in self._plain and folder.resolve() == folder:
             self._plain.add(folder)

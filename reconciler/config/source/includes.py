@@ -9,15 +9,16 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown, wrong_form
-from reconciler.config.words import ENVIRONMENTS, is_encrypted
+from reconciler.config.keys import ENVIRONMENTS, is_encrypted
+from reconciler.config.source.nodes import HOLE_OPENING, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, items_of, shown, wrong_form
 from reconciler.model import Source
 from reconciler.text.escape import is_plain, terminal
 from reconciler.text.suggest import did_you_mean
 
+# `**/*` in the root of a repository with node_modules matches more files than anybody wants to wait for.
 FILES_MAX = 10_000  # matches of one pattern
 SEED_FILE = "sandbox.seed.yaml"  # the seed of the sandbox; beside the project file, never part of the project
-MARK = "${{"
 BESIDE_MAX = 1_000  # files that are searched for the intended one
 _WILD = "*?["
 
@@ -27,13 +28,8 @@ def included(root: Path, project_file: str, entry: MapEntry | None, problems: Pr
     within each."""
     if entry is None:
         return {}
-    if not isinstance(entry.node, List):
-        nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = f"include must be a list of files, not {described(entry.node)}; write {_listed(entry.node)}"
-        problems.add(entry.node.at, empty("include") if nothing else wrong, id=wrong_form(entry.node))
-        return {}
     sources: dict[str, Source] = {}
-    for node in entry.node.items:
+    for node in items_of(entry, "a list of files", f"write {_listed(entry.node)}", problems.add):
         for name in named(root, project_file, node, problems):
             sources.setdefault(name, node.at)
     return sources
@@ -63,6 +59,7 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
     matches = [] if wrong is not None else _matches(root, node.text)
     gone = wrong is None and not matches
     names = [name for name in matches if name not in (project_file, SEED_FILE) and not name.startswith(f"{ENVIRONMENTS}/")]
+    # A pattern takes every YAML file of a folder, and an encrypted file beside them is not one of the project's.
     names = [name for name in names if not is_encrypted(name)]
     if wrong is None and matches and not names and is_encrypted(node.text):
         wrong = "is an encrypted file; name it with secrets: FILE instead"
@@ -100,8 +97,8 @@ def _beside(root: Path, name: str) -> list[str]:
         folder = (root / name).parent
         if not folder.resolve().is_relative_to(root):
             return []
-        found = islice(folder.glob("*.y*ml"), BESIDE_MAX)
-        return sorted(path.relative_to(root).as_posix() for path in found if path.is_file() and not path.name.startswith("."))
+        neighbours = islice(folder.glob("*.y*ml"), BESIDE_MAX)
+        return sorted(path.relative_to(root).as_posix() for path in neighbours if path.is_file() and not path.name.startswith("."))
     except (ValueError, OSError):
         return []
 
@@ -109,8 +106,9 @@ def _beside(root: Path, name: str) -> list[str]:
 def _refused(text: str) -> str | None:
     """Why a pattern is invalid; None if it is valid."""
     parts = PurePosixPath(text).parts
-    if MARK in text:
+    if HOLE_OPENING in text:
         return "contains an expression; files are read before expressions are evaluated"
+    # Also C:\ and \\host: the same project is loaded on Windows.
     if text.startswith(("/", "~")) or "\\" in text or ":" in text or "\x00" in text:
         return "is not a path inside the project; write it relative to the project file, with /"
     if ".." in parts:

@@ -12,9 +12,11 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, Final
 
-from reconciler.config.source.nodes import List, Map, MapEntry, Mark, Node, Scalar, shown
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import shown
 from reconciler.config.source.reader import DEPTH_MAX, FILE_MAX, Document
 from reconciler.errors import Problem
+from reconciler.model import Source
 
 _TOKEN: Final = re.compile(r'\s*([{}\[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)')
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
@@ -44,6 +46,7 @@ class WrittenNumber(float):
 def number(text: str) -> float:
     """The number that a text is in JSON, with its text where that is not what the number looks like."""
     value = float(text)
+    # JSON of other programs is full of 1.10 and 2.0, and means them as texts.
     return value if str(value) == text else WrittenNumber(text)
 
 
@@ -60,10 +63,10 @@ def decoded(text: str, *, parse_constant: Callable[[str], Any] | None = None) ->
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
         raise TwiceError("a key is written twice")
-    return made
+    return value
 
 
 def document(content: bytes, file: str) -> Document | None:
@@ -90,7 +93,7 @@ def nodes(text: str, file: str) -> Document:
 
 
 class _Reader:
-    """Reads a text that is known to be JSON, so that every word is where it belongs."""
+    """Reads a text that is known to be JSON, so every symbol is where it belongs."""
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
@@ -99,62 +102,63 @@ class _Reader:
         self.at = self.count = 0
 
     def node(self, depth: int) -> Node:
-        word, mark = self._next()
+        symbol, at = self._next()
         self.count += 1
         if depth > DEPTH_MAX:
             raise _TooDeepError
-        if word == "{":
-            return self._map(mark, depth)
-        if word == "[":
-            return self._list(mark, depth)
-        return Scalar(mark, self._string(word, mark), False) if word[0] == '"' else Scalar(mark, word)
+        if symbol == "{":
+            return self._map(at, depth)
+        if symbol == "[":
+            return self._list(at, depth)
+        return Scalar(at, self._string(symbol, at), False) if symbol[0] == '"' else Scalar(at, symbol)
 
-    def _map(self, mark: Mark, depth: int) -> Map:
+    def _map(self, at: Source, depth: int) -> Map:
         entries: dict[str, MapEntry] = {}
-        while (word := self._next())[0] != "}":
-            if word[0] == ",":
+        while (symbol := self._next())[0] != "}":
+            if symbol[0] == ",":
                 continue
-            key, place = self._string(*word), word[1]
+            key, place = self._string(*symbol), symbol[1]
             self._next()  # the colon
             entry = MapEntry(key, place, self.node(depth + 1))
             first = entries.setdefault(key, entry)
             if first is not entry:
-                where = f"{self.file}:{first.mark[1]}:{first.mark[2]}" if self.file else f"line {first.mark[1]}, column {first.mark[2]}"
-                again = "" if self.file else f" at line {place[1]}, column {place[2]}"
+                where = str(first.at) if self.file else f"line {first.at.line}, column {first.at.column}"
+                again = "" if self.file else f" at line {place.line}, column {place.column}"
                 self._problem(place, f"the key {shown(key)} is written twice{again}; first at {where}", id="RC-key-twice")
-        return Map(mark, entries)
+        return Map(at, entries)
 
-    def _list(self, mark: Mark, depth: int) -> List:
+    def _list(self, at: Source, depth: int) -> List:
         items: list[Node] = []
-        while (word := self._peek()) != "]":
-            if word == ",":
+        while (symbol := self._peek()) != "]":
+            if symbol == ",":
                 self._next()
             else:
                 items.append(self.node(depth + 1))
         self._next()
-        return List(mark, items)
+        return List(at, items)
 
-    def _string(self, word: str, mark: Mark) -> str:
-        text = str(json.loads(word))
+    def _string(self, symbol: str, at: Source) -> str:
+        text = str(json.loads(symbol))
         try:
+            # "\ud83d" alone is half of an emoji. Python reads it and fails when it writes it, in the middle of a request.
             text.encode()
         except UnicodeEncodeError as error:
             wrong = f"the text contains \\u{ord(text[error.start]):04x}, which is half of a character; write both halves, or the character"
-            self._problem(mark, wrong, id="RC-incomplete-character")
+            self._problem(at, wrong, id="RC-incomplete-character")
             return ""
         return text
 
     def _peek(self) -> str:
-        word = _TOKEN.match(self.text, self.at)
-        return word[1] if word is not None else "]"
+        symbol = _TOKEN.match(self.text, self.at)
+        return symbol[1] if symbol is not None else "]"
 
-    def _next(self) -> tuple[str, Mark]:
-        word = _TOKEN.match(self.text, self.at)
-        if word is None:
+    def _next(self) -> tuple[str, Source]:
+        symbol = _TOKEN.match(self.text, self.at)
+        if symbol is None:
             raise _TooDeepError
-        self.at = word.end()
-        line = bisect_right(self.lines, word.start(1))
-        return word[1], (self.file, line, word.start(1) - self.lines[line - 1] + 1)
+        self.at = symbol.end()
+        line = bisect_right(self.lines, symbol.start(1))
+        return symbol[1], Source(self.file, line, symbol.start(1) - self.lines[line - 1] + 1)
 
-    def _problem(self, mark: Mark, message: str, *, id: str) -> None:
-        self.problems.append(Problem(*mark, message, id=id))
+    def _problem(self, at: Source, message: str, *, id: str) -> None:
+        self.problems.append(Problem(*at, message, id=id))

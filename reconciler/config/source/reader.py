@@ -14,16 +14,20 @@ from typing import Any, Final
 
 import yaml
 
-from reconciler.config.source.nodes import PROBLEMS_MAX, List, Map, MapEntry, Mark, Node, Scalar
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import PROBLEMS_MAX
 from reconciler.config.source.syntax import explained
 from reconciler.errors import Problem
+from reconciler.model import Source
 from reconciler.text.escape import replaced
 from reconciler.text.suggest import did_you_mean
 
+# The limits stop before memory does: a project of 10,000 resources has a tenth of these values.
 FILE_MAX: Final = 16 * 1024 * 1024  # bytes
 SCALAR_MAX: Final = 1024 * 1024  # characters
 DEPTH_MAX: Final = 100
 NODES_MAX: Final = 500_000  # some 200 MB, and a few seconds
+# "Billion laughs": nine lines of aliases that name each other stand for 10^9 values, and parsers that keep references do not notice.
 EXPANDED_MAX: Final = 100_000  # nodes that aliases repeat
 MEANT_MAX: Final = 100  # numbers of problems and anchors up to which a similar anchor is suggested
 
@@ -33,6 +37,7 @@ _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # What YAML does not allow, the line breaks that only YAML 1.1 knows (they would shift every line after them) and byte order marks.
 _FORBIDDEN: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
+# Merge keys are of YAML 1.1 only; parsers disagree about which side wins, so a reviewer could not know what a file says.
 _MERGE: Final = "<<"
 EMPTY_FILE: Final = "this file is empty"
 
@@ -87,57 +92,63 @@ class _Reader:
     def decoded(self, text: bytes) -> str:
         if len(text) > FILE_MAX:
             raise self._stop(0, 0, f"the file is larger than {FILE_MAX // 2**20} MiB", id="RC-file-too-large")
+        # What Notepad and PowerShell's > write; as UTF-8 it would be "a character that is not allowed" in line 1.
         if text.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise self._stop(0, 0, "the file is UTF-16; save it as UTF-8", id="RC-not-utf-8")
         try:
-            found = text.decode("utf-8-sig")
+            decoded = text.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line, column = _place(error.object[: error.start].decode("utf-8"))
             raise self._stop(
                 line, column, f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8", id="RC-not-utf-8"
             ) from None
-        bad = _FORBIDDEN.search(found)
+        # Bidirectional and zero-width characters are allowed in texts (people write Arabic), and named wherever a report shows them.
+        bad = _FORBIDDEN.search(decoded)
         if bad is not None:
             code = ord(bad[0])
             escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-            line, column = _place(found[: bad.start()])
+            line, column = _place(decoded[: bad.start()])
             wrong = f'the character U+{code:04X} is not allowed here; write "{escape}" in double quotes'
             raise self._stop(line, column, wrong, id="RC-control-character")
-        return found
+        return decoded
 
     # -- nodes ---------------------------------------------------------------------------------------------------------------------
 
     def document(self, text: str) -> Node | None:
         try:
             self.next = _LOADER(text).get_event
-            found: Node | None = None
+            document: Node | None = None
             event = self.next()
             while not isinstance(event, yaml.StreamEndEvent):
                 if isinstance(event, yaml.DocumentStartEvent):
-                    if found is not None:
+                    if document is not None:
                         raise self._stop_at(event, "a second document begins here; move it to a file of its own", id="RC-second-document")
-                    found = self._node(self.next(), 1)
+                    document = self._node(self.next(), 1)
                 event = self.next()
         except yaml.MarkedYAMLError as error:
             line, column, message, id = explained(error, _BREAK.split(text))
             raise self._stop(line, column, message, id=id) from None
         except yaml.YAMLError as error:
             raise self._stop(0, 0, f"this is not YAML: {error}", id="RC-yaml-syntax") from None
-        if found is None or (isinstance(found, Scalar) and found.empty):
+        if document is None or (isinstance(document, Scalar) and document.empty):
             raise self._stop(0, 0, EMPTY_FILE, id="RC-empty-file")
-        return found
+        return document
 
     def _node(self, event: Any, depth: int) -> Node:
         kind = event.__class__
+        # PyYAML's own composer would build the tree recursively and resolve aliases by reference; both are what an attacker wants.
         if kind is yaml.AliasEvent:
             return self._alias(event)
         self._counted(event)
+        # `!!python/object/apply:os.system` is the famous one. The loader is safe, and no tag has a meaning here either: the field
+        # determines the type, so `!!str` would only hide what a value is.
         if event.tag is not None:
             tag = _cut(replaced(event.tag.replace("tag:yaml.org,2002:", "!!").strip()))
             self._problem(event, f"the tag {tag} is not allowed; the field determines the type", id="RC-yaml-tag")
         if kind is yaml.ScalarEvent:
             node: Node = Scalar(self._at(event), self._text(event), not event.style)
         else:
+            # Everything after this is recursive; Python stops at 1,000 frames, and a stack that overflows in C ends the process.
             if depth > DEPTH_MAX:
                 raise self._stop_at(event, f"maps and lists have more than {DEPTH_MAX} levels", id="RC-file-too-large")
             if event.anchor is not None:
@@ -162,7 +173,7 @@ class _Reader:
         mark: Any
         while (event := next_event()).__class__ is not end:
             mark = event.start_mark
-            at = (file, mark.line + 1, mark.column + 1)
+            at = Source(file, mark.line + 1, mark.column + 1)
             key = known.get(event.value) if event.__class__ is scalar and event.tag is None and event.anchor is None else None
             if key is None:
                 key = self._key(event, at, depth, start)
@@ -174,15 +185,15 @@ class _Reader:
                 mark, text = value.start_mark, value.value
                 if self.count > NODES_MAX or len(text) > SCALAR_MAX:
                     self._refuse(value)
-                node: Node = Scalar((file, mark.line + 1, mark.column + 1), text, not value.style)
+                node: Node = Scalar(Source(file, mark.line + 1, mark.column + 1), text, not value.style)
             else:
                 node = self._node(value, depth + 1)
             if key is None:
                 continue
             before = entries.setdefault(key, entry := MapEntry(key, at, node))
+            # YAML says that keys are unique and most parsers let the last one win: half of a file would silently have no effect.
             if before is not entry:
-                first = f"{file}:{before.at.line}:{before.at.column}"
-                self._problem(event, f'the key "{_cut(key)}" is written twice; first at {first}', id="RC-key-twice")
+                self._problem(event, f'the key "{_cut(key)}" is written twice; first at {before.at}', id="RC-key-twice")
         return Map(self._at(start), entries)
 
     def _refuse(self, event: Any) -> None:
@@ -191,7 +202,7 @@ class _Reader:
         self._counted(event)
         self._text(event)
 
-    def _key(self, event: Any, at: Mark, depth: int, start: Any) -> str | None:
+    def _key(self, event: Any, at: Source, depth: int, start: Any) -> str | None:
         """The text of a key; None, with a problem, if it is invalid. `start`: the beginning of its map."""
         kind = event.__class__
         if kind is not yaml.ScalarEvent:
@@ -226,6 +237,7 @@ class _Reader:
 
     def _alias(self, event: Any) -> Node:
         name = event.anchor
+        # An alias inside its own anchor: a value that contains itself.
         if name in self.open:
             raise self._stop_at(event, f"the alias *{_cut(name)} is inside the value that it repeats", id="RC-alias")
         if name not in self.anchors:
@@ -233,8 +245,9 @@ class _Reader:
             meant = did_you_mean(name, self.anchors) if few else ""
             self._problem(event, f"anchor &{_cut(name)} is not defined before this alias{meant}", id="RC-alias")
             return Scalar(self._at(event), "", False)
+        # A copy, at the position of the alias: a problem is reported where somebody can correct it.
         node = self._copy(self.anchors[name], event)
-        node.mark = self._at(event)
+        node.at = self._at(event)
         return node
 
     def _copy(self, node: Node, event: Any) -> Node:
@@ -244,10 +257,10 @@ class _Reader:
         if self.expanded > EXPANDED_MAX:
             raise self._stop_at(event, f"aliases repeat more than {EXPANDED_MAX:,} values", id="RC-file-too-large")
         if isinstance(node, Scalar):
-            return Scalar(node.mark, node.text, node.plain)
+            return Scalar(node.at, node.text, node.plain)
         if isinstance(node, List):
-            return List(node.mark, [self._copy(item, event) for item in node.items])
-        return Map(node.mark, {key: MapEntry(key, entry.mark, self._copy(entry.node, event)) for key, entry in node.entries.items()})
+            return List(node.at, [self._copy(item, event) for item in node.items])
+        return Map(node.at, {key: MapEntry(key, entry.at, self._copy(entry.node, event)) for key, entry in node.entries.items()})
 
     # -- positions and problems ----------------------------------------------------------------------------------------------------
 
@@ -256,9 +269,9 @@ class _Reader:
         if self.count > NODES_MAX:
             raise self._stop_at(event, f"the file contains more than {NODES_MAX:,} values", id="RC-file-too-large")
 
-    def _at(self, event: Any) -> Mark:
+    def _at(self, event: Any) -> Source:
         mark = event.start_mark
-        return self.file, mark.line + 1, mark.column + 1
+        return Source(self.file, mark.line + 1, mark.column + 1)
 
     def _problem(self, event: Any, message: str, *, id: str) -> None:
         self.problems.append(Problem(*self._at(event), message, id=id))

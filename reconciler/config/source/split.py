@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.address import Address
+from reconciler.config.keys import IGNORED
 from reconciler.config.source.files import Files
 from reconciler.config.source.includes import named
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, empty, shown
-from reconciler.config.words import IGNORED
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Problems, described, empty, shown
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
 
@@ -48,35 +49,36 @@ class Split:
             if key != INCLUDE:
                 wrong = f'unknown key "{key}" next to include: a list that is split into files contains nothing else'
                 self.problems.add(entry.at, f"{wrong}{did_you_mean(key, [INCLUDE])}", about, id="RC-unknown-key")
-        found: list[Node] = []
+        nodes: list[Node] = []
         for name in self.names(node, about):
             part = self._inner(section, name)
             if isinstance(part, List):
-                found += part.items
+                nodes += part.items
             elif isinstance(part, Map) and is_split(part, ordered=True):
-                found += self.nodes(section, part, about)
+                nodes += self.nodes(section, part, about)
             elif part is not None:
                 self._wrong(part, section, about, "a list of nodes")
-        return found
+        return nodes
 
     def entries(self, section: str, node: Map, about: Address | None) -> list[MapEntry]:
         """The entries of a map: its own, then those of the files."""
-        found = [entry for key, entry in node.entries.items() if key != INCLUDE]
+        entries = [entry for key, entry in node.entries.items() if key != INCLUDE]
         for name in self.names(node, about):
             part = self._inner(section, name)
             if isinstance(part, Map) and is_split(part, ordered=False):
-                found += self.entries(section, part, about)
+                entries += self.entries(section, part, about)
             elif isinstance(part, Map):
-                found += [entry for key, entry in part.entries.items() if not key.startswith(IGNORED)]
+                entries += [entry for key, entry in part.entries.items() if not key.startswith(IGNORED)]
             elif part is not None:
                 self._wrong(part, section, about, "a map of entries")
-        return found
+        return entries
 
     # -- files ---------------------------------------------------------------------------------------------------------------------
 
     def names(self, node: Map, about: Address | None) -> list[str]:
         """The files that a map names, each once; files that cannot be included are reported."""
         sources: dict[str, Source] = {}
+        # A dictionary, because two patterns may match the same file, and its position is then that of the first.
         for pattern in self._patterns(node.entries[INCLUDE].node, about):
             if isinstance(pattern, Scalar) and pattern.computed:
                 wrong = "include must not contain an expression: files are read before expressions are evaluated"
@@ -102,6 +104,7 @@ class Split:
 
     def _free(self, name: str, at: Source, about: Address | None) -> bool:
         """Whether a file may be included here: it is included nowhere else, and does not include itself."""
+        # A file may include another one, so a circle can have any length.
         chain = [at.file]
         while (above := self.taken.get(chain[-1])) is not None and above.file not in chain:
             chain.append(above.file)
@@ -123,6 +126,7 @@ class Split:
             self.documents[name] = self.evaluated(read) if read is not None else None
         document = self.documents[name]
         if isinstance(document, Map):
+            # With the key of the section around it an editor knows what the file is, and checks all of it.
             keys = [key for key in document.entries if not key.startswith(IGNORED)]
             if keys == [section]:
                 return document.entries[section].node

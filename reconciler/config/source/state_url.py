@@ -1,4 +1,4 @@
-"""The URL of a state on a server or in a bucket, as the YAML may name it.
+"""The URL of a state, as the YAML may name it.
 
 In: the URL. Out: what is wrong with it. libpq reads hosts, passwords and settings from the query of a URL too, where nobody looks for
 them: the YAML may only write what chooses neither a server nor a file with a password. The command line may write anything. Pure.
@@ -10,18 +10,31 @@ import re
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from reconciler.config.source.nodes import Mistake, shown
+from reconciler.config.source.problems import Mistake, shown
 from reconciler.text.suggest import one_of
 
+# libpq reads a password from the query too, in either spelling, and in any case of its letters.
 SECRETS: Final = ("password", "passwd", "sslpassword", "token", "secret")  # keys of a URL's query that may contain a secret
+# Not `host`, `hostaddr`, `port`, `user`, `service` or `passfile`: each would connect to another server than the URL shows, with the
+# password that RECONCILER_STATE or a password file has for this one.
 KEYS: Final = ("sslmode", "sslrootcert", "application_name", "connect_timeout")
 ELSEWHERE: Final = "set the whole URL in RECONCILER_STATE, or pass it as --state"
+_SCHEMES: Final = re.compile(r"(sqlite|postgresql(\+psycopg)?|s3|gs|az|file)://.*", re.DOTALL)
 _HOST: Final = r"(?:[A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+# Nothing encoded (%40) and no list of hosts: a reviewer has to see where a password goes.
 _FORM: Final = re.compile(rf"postgresql(?:\+psycopg)?://(?:[\w.~-]+@)?{_HOST}(?:/[\w.~-]*)?(?:\?[\w.&=/:~-]*)?", re.ASCII)
 
 
 def mistake(url: str) -> Mistake | None:
-    """What is wrong with the URL of a state that is not a file; None if nothing is."""
+    """What is wrong with the URL of a state; None if nothing is."""
+    if _SCHEMES.fullmatch(url) is None:
+        wrong = f"state is {without_secrets(url)}; it must be sqlite:///FILE, postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX"
+        return Mistake("RC-state-url", wrong)
+    if url.startswith("sqlite:"):
+        path = url.removeprefix("sqlite:///")
+        if path and path != url and "?" not in path:
+            return None
+        return Mistake("RC-state-url", f"state is {shown(url)}; write sqlite:///FILE for a file, relative to the project")
     try:
         parts = urlsplit(url)
         keys = [key for key, _ in parse_qsl(parts.query, keep_blank_values=True)]
@@ -32,6 +45,11 @@ def mistake(url: str) -> Mistake | None:
         wrong = "state contains a password, which is not allowed in the YAML; set the whole URL in RECONCILER_STATE"
         return Mistake("RC-state-password", wrong)
     return _of_postgres(url, keys) if url.startswith("postgresql") else None
+
+
+def without_secrets(url: str) -> str:
+    """A URL inside a sentence, without what could be a secret."""
+    return shown(re.sub(r"//[^/@]*@", "//…@", url).partition("?")[0])
 
 
 def _of_postgres(url: str, keys: list[str]) -> Mistake | None:

@@ -7,7 +7,8 @@ from typing import Final
 
 import yaml
 
-_OPENING: Final = "${{"
+from reconciler.config.source.nodes import HOLE_OPENING
+
 _HINT: Final = '; if the value contains "${{", quote the whole value'
 _SAYINGS: Final[Mapping[str, str]] = {
     "mapping values are not allowed in this context": 'a ":" is not allowed here; quote values that contain ": ", or fix the indentation',
@@ -34,11 +35,13 @@ _TAB: Final = "the indentation contains a tab; YAML requires spaces"
 
 def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, int, str, str]:
     """Line and column, from 1, one sentence, and the id of its cause."""
+    # `git merge` left its markers. The parser would complain about a colon or a quote somewhere after them.
     conflict = next((number for number, line in enumerate(lines, start=1) if line.startswith(_CONFLICT)), None)
     if conflict is not None:
         return conflict, 1, "a merge conflict begins here; resolve it, and delete its markers", "RC-merge-conflict"
     problem = (error.problem or error.context or "").strip()
     mark = error.problem_mark or error.context_mark
+    # The parser notices an open quote at the end of the file, 400 lines after it.
     if problem in _AT_ITS_BEGINNING and error.context_mark is not None:
         mark = error.context_mark
     if mark is None:
@@ -48,6 +51,7 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
         at = error.context_mark
         return at.line + 1, at.column + 1, f"{_CLOSING[problem]} is never closed", "RC-yaml-syntax"
     indentation = line[: len(line) - len(line.lstrip())]
+    # YAML 1.2, section 6.1: tabs must not be used in indentation.
     if "\t" in indentation:
         return mark.line + 1, indentation.index("\t") + 1, _TAB, "RC-yaml-syntax"
     before = _key_without_colon(problem, lines, mark.line, line[: mark.column])
@@ -57,10 +61,10 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
     if problem == "found character that cannot start any token":
         character = line[mark.column : mark.column + 1]
         message = "a tab is not allowed before a value" if character == "\t" else f'"{character}" cannot begin a value; quote it'
-    places = {one.line for one in (mark, error.problem_mark, error.context_mark) if one is not None}
-    holes = any(_OPENING in lines[place] for place in places if place < len(lines))
+    places = {position.line for position in (mark, error.problem_mark, error.context_mark) if position is not None}
+    holes = any(HOLE_OPENING in lines[place] for place in places if place < len(lines))
     if not holes and mark.line > 0:  # a map or a list that an expression interrupts is reported one line later
-        holes = problem.startswith("did not find expected") and _OPENING in lines[mark.line - 1]
+        holes = problem.startswith("did not find expected") and HOLE_OPENING in lines[mark.line - 1]
     return mark.line + 1, mark.column + 1, (message or f"this is not YAML: {problem}") + (_HINT if holes else ""), "RC-yaml-syntax"
 
 
@@ -69,8 +73,8 @@ def _key_without_colon(problem: str, lines: Sequence[str], line: int, key: str) 
     if problem != "mapping values are not allowed in this context" or ":" in key:
         return None
     number = next((number for number in range(line - 1, -1, -1) if lines[number].strip()), None)
-    words = lines[number] if number is not None else ""
-    indentation = len(words) - len(words.lstrip())
-    if number is None or ":" in words or words.lstrip()[0] in "#-" or indentation != len(key) - len(key.lstrip()):
+    text = lines[number] if number is not None else ""
+    indentation = len(text) - len(text.lstrip())
+    if number is None or ":" in text or text.lstrip()[0] in "#-" or indentation != len(key) - len(key.lstrip()):
         return None
     return number + 1, indentation + 1

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import Map, MapEntry, Problems, Scalar, described, shown
+from reconciler.config.source.nodes import Map, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.claims import shared
 from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, VALID_FOR, VALID_MAX, VALID_MIN, WAVE_MAX
@@ -55,25 +56,25 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
     before = len(problems.found)
     label = node.entries["name"].node if "name" in node.entries else None
     about = f"project {shown(label.text)}" if isinstance(label, Scalar) and values.NAME.fullmatch(label.text) else "a project"
-    words = KeyReader(about, node.entries, problems)
-    name, source, base_url = values.name(words, "name"), _source(words), values.service(words, "baseUrl")
-    token, state = values.reference(words, "token"), values.reference(words, "state")
-    allowed = values.claim(words, "project")
-    environment, tenant = values.name(words, "environment"), values.name(words, "tenant")
-    every = values.duration(words, "every", EVERY_DEFAULT, least=EVERY_MIN, most=EVERY_MAX)
-    mode = words.choice("mode", MODES)
-    revert = values.flag(words, "revertDrift", False)
-    rules_from = values.ref(words, "rulesFrom") if "rulesFrom" in node.entries else ""
-    windows, (approvals, valid_for) = values.windows(words, "windows"), _approvals(words)
-    variables, wave = _vars(words), words.whole("wave", 0)
-    secret_vars, sops = _references(words, "secretVars", values.VARIABLE), _references(words, "sops", values.SOPS)
-    words.rest()
+    keys = KeyReader(about, node.entries, problems)
+    name, source, base_url = values.name(keys, "name"), _source(keys), values.service(keys, "baseUrl")
+    token, state = values.reference(keys, "token"), values.reference(keys, "state")
+    allowed = values.claim(keys, "project")
+    environment, tenant = values.name(keys, "environment"), values.name(keys, "tenant")
+    every = values.duration(keys, "every", EVERY_DEFAULT, least=EVERY_MIN, most=EVERY_MAX)
+    mode = keys.choice("mode", MODES)
+    revert = values.flag(keys, "revertDrift", False)
+    rules_from = values.ref(keys, "rulesFrom") if "rulesFrom" in node.entries else ""
+    windows, (approvals, valid_for) = values.windows(keys, "windows"), _approvals(keys)
+    variables, wave = _vars(keys), keys.whole("wave", 0)
+    secret_vars, sops = _references(keys, "secretVars", values.VARIABLE), _references(keys, "sops", values.SOPS)
+    keys.rest()
     for key in sorted(variables.keys() & secret_vars.keys()):
         problems.add(node.at, f"{about} has the variable {key} in vars and in secretVars; remove one", id="RC-declared-twice")
     if wave > WAVE_MAX:
-        problems.add(node.entries["wave"].node.at, f"{words.path('wave')} is {wave}; it must be at most {WAVE_MAX}", id="RC-out-of-range")
+        problems.add(node.entries["wave"].node.at, f"{keys.path('wave')} is {wave}; it must be at most {WAVE_MAX}", id="RC-out-of-range")
     for key, form in REQUIRED.items():
-        if key not in node.entries and not words.meant(key):
+        if key not in node.entries and not keys.meant(key):
             problems.add(node.at, f"{about} has no {key}; write {form} here or in defaults", id="RC-missing-key")
     if len(problems.found) > before or name is None or source is None or base_url is None or token is None:
         return None
@@ -83,67 +84,67 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
     )  # fmt: skip
 
 
-def named(made: FleetProject) -> FleetProject:
+def named(project: FleetProject) -> FleetProject:
     """A project whose name the operator chose: its files have that name unless the fleet file says otherwise."""
-    return made if made.project else replace(made, project=made.name)
+    return project if project.project else replace(project, project=project.name)
 
 
-def _source(words: KeyReader) -> Repository | None:
-    entry = words.entry("source")
+def _source(keys: KeyReader) -> Repository | None:
+    entry = keys.entry("source")
     if entry is None:
         return None
-    inner = KeyReader.of(words.path("source"), entry, words.problems, example="git: URL")
+    inner = KeyReader.of(keys.path("source"), entry, keys.problems, example="git: URL")
     git, ref, path = values.git(inner, "git"), values.ref(inner, "ref"), values.folder(inner, "path")
     inner.rest()
     if isinstance(entry.node, Map) and "git" not in entry.node.entries and not inner.meant("git"):
-        words.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults", id="RC-missing-key")
+        keys.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults", id="RC-missing-key")
     return Repository(git, ref, path) if git is not None else None
 
 
-def _approvals(words: KeyReader) -> tuple[Mapping[ChangeClass, Approval], int]:
+def _approvals(keys: KeyReader) -> tuple[Mapping[ChangeClass, Approval], int]:
     """Who must approve each class of change, and for how many seconds an approval counts."""
-    entry = words.entry("approvals")
+    entry = keys.entry("approvals")
     if entry is None:
         return APPROVALS_DEFAULT, VALID_DEFAULT
-    inner = KeyReader.of(words.path("approvals"), entry, words.problems, example="create: one")
+    inner = KeyReader.of(keys.path("approvals"), entry, keys.problems, example="create: one")
     chosen = {change: inner.choice(change, APPROVALS) for change in CHANGES}
     valid_for = values.duration(inner, VALID_FOR, VALID_DEFAULT, least=VALID_MIN, most=VALID_MAX)
     inner.rest()
     return {change: approval or APPROVALS_DEFAULT[change] for change, approval in chosen.items()}, valid_for
 
 
-def _vars(words: KeyReader) -> Mapping[str, str]:
-    entry = words.entry("vars")
+def _vars(keys: KeyReader) -> Mapping[str, str]:
+    entry = keys.entry("vars")
     if entry is None:
         return {}
-    inner = KeyReader.of(words.path("vars"), entry, words.problems, example="name: value")
-    made = {}
+    inner = KeyReader.of(keys.path("vars"), entry, keys.problems, example="name: value")
+    variables = {}
     for key, variable in inner.entries.items():
         if values.VARIABLE.fullmatch(key) is None:
-            words.problems.add(
+            keys.problems.add(
                 variable.at, f"{inner.name} contains {shown(key)}, which cannot be the name of a variable", id="RC-variable-name"
             )
         elif not isinstance(variable.node, Scalar) or variable.node.empty:
-            words.problems.add(variable.node.at, f"{inner.path(key)} must be one value, not {described(variable.node)}", id="RC-wrong-form")
+            keys.problems.add(variable.node.at, f"{inner.path(key)} must be one value, not {described(variable.node)}", id="RC-wrong-form")
         else:
-            made[key] = variable.node.text
-    return made
+            variables[key] = variable.node.text
+    return variables
 
 
-def _references(words: KeyReader, key: str, names: re.Pattern[str]) -> Mapping[str, SecretReference]:
+def _references(keys: KeyReader, key: str, names: re.Pattern[str]) -> Mapping[str, SecretReference]:
     """The secret references by name."""
-    entry = words.entry(key)
+    entry = keys.entry(key)
     if entry is None:
         return {}
-    inner = KeyReader.of(words.path(key), entry, words.problems, example="NAME: {env: NAME}")
-    made = {}
+    inner = KeyReader.of(keys.path(key), entry, keys.problems, example="NAME: {env: NAME}")
+    references = {}
     for name, secret in inner.entries.items():
         if names.fullmatch(name) is None:
             wrong = "which is not a variable of the sops command" if names is values.SOPS else "which cannot be the name of a variable"
-            words.problems.add(secret.at, f"{inner.name} contains {shown(name)}, {wrong}", id="RC-variable-name")
+            keys.problems.add(secret.at, f"{inner.name} contains {shown(name)}, {wrong}", id="RC-variable-name")
         elif (reference := values.reference(inner, name)) is not None:
-            made[name] = reference
-    return made
+            references[name] = reference
+    return references
 
 
 def meetings(projects: list[FleetProject], problems: Problems) -> None:
@@ -162,9 +163,8 @@ def meetings(projects: list[FleetProject], problems: Problems) -> None:
 def duplicates(projects: list[FleetProject], problems: Problems) -> None:
     """Report names that are used twice."""
     first: dict[str, Source] = {}
-    for one in projects:
-        at = first.setdefault(one.name, one.at)
-        if at is not one.at:
-            problems.add(
-                one.at, f'the project "{one.name}" is declared twice; first at {at.file}:{at.line}:{at.column}', id="RC-declared-twice"
-            )
+    for project in projects:
+        at = first.setdefault(project.name, project.at)
+        if at is not project.at:
+            twice = f'the project "{project.name}" is declared twice; first at {at.file}:{at.line}:{at.column}'
+            problems.add(project.at, twice, id="RC-declared-twice")

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Problems, Scalar, described, scalars
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, scalars
+from reconciler.config.source.problems import Problems, described
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import SORTS
 from reconciler.fleet.model import Generator, Repository, SecretReference
@@ -25,13 +26,13 @@ TRUSTED: Final = (
 def generator(number: int, node: Map, defaults: Map | None, problems: Problems) -> Generator | None:
     """The generator that a map describes; None, with a problem, if it is invalid."""
     before = len(problems.found)
-    words = KeyReader(f"generator {number}", node.entries, problems)
+    keys = KeyReader(f"generator {number}", node.entries, problems)
     chosen = [sort for sort in SORTS if sort in node.entries]
-    entries = {sort: words.entry(sort) for sort in SORTS}
-    template = words.entry("template")
-    words.rest()
+    entries = {sort: keys.entry(sort) for sort in SORTS}
+    template = keys.entry("template")
+    keys.rest()
     if len(chosen) != 1:
-        if chosen or not any(words.meant(sort) for sort in SORTS):
+        if chosen or not any(keys.meant(sort) for sort in SORTS):
             problems.add(
                 node.at,
                 f"a generator must have one of list, directories, organizations, and has {' and '.join(chosen) or 'none'}",
@@ -45,18 +46,18 @@ def generator(number: int, node: Map, defaults: Map | None, problems: Problems) 
         return None
     entry = entries[sort]
     assert entry is not None
-    made: Generator | None = None
+    generated: Generator | None = None
     if sort == "list":
         elements = _elements(entry, problems)
-        made = Generator(number, "list", node.at, template.node, elements)
+        generated = Generator(number, "list", node.at, template.node, elements)
     elif sort == "directories":
-        repository = _directories(words, entry, defaults)
-        made = Generator(number, "directories", node.at, template.node, repository=repository)
+        repository = _directories(keys, entry, defaults)
+        generated = Generator(number, "directories", node.at, template.node, repository=repository)
     else:
-        token, base_url, match = _organizations(words, entry, defaults)
-        made = Generator(number, "organizations", node.at, template.node, token=token, base_url=base_url, match=match)
-    _check(made, problems)
-    return made if len(problems.found) == before else None
+        token, base_url, match = _organizations(keys, entry, defaults)
+        generated = Generator(number, "organizations", node.at, template.node, token=token, base_url=base_url, match=match)
+    _check(generated, problems)
+    return generated if len(problems.found) == before else None
 
 
 def _example(sort: str) -> str:
@@ -67,19 +68,19 @@ def _elements(entry: MapEntry, problems: Problems) -> tuple[Mapping[str, str], .
     if not isinstance(entry.node, List):
         problems.add(entry.node.at, f"list must be a list, not {described(entry.node)}", id="RC-wrong-form")
         return ()
-    made: list[Mapping[str, str]] = []
+    elements: list[Mapping[str, str]] = []
     for item in entry.node.items:
         if isinstance(item, Scalar) and not item.empty:
-            made.append({"value": item.text})
+            elements.append({"value": item.text})
         elif isinstance(item, Map) and all(isinstance(value.node, Scalar) for value in item.entries.values()):
-            made.append({key: value.node.text for key, value in item.entries.items() if isinstance(value.node, Scalar)})
+            elements.append({key: value.node.text for key, value in item.entries.items() if isinstance(value.node, Scalar)})
         else:
             problems.add(item.at, "an element of a list must be a text, or a map of texts", id="RC-wrong-form")
-    return tuple(made)
+    return tuple(elements)
 
 
-def _directories(words: KeyReader, entry: MapEntry, defaults: Map | None) -> Repository | None:
-    inner = KeyReader.of(words.path("directories"), entry, words.problems, example='path: "orgs/*"')
+def _directories(keys: KeyReader, entry: MapEntry, defaults: Map | None) -> Repository | None:
+    inner = KeyReader.of(keys.path("directories"), entry, keys.problems, example='path: "orgs/*"')
     source = defaults.entries.get("source") if defaults is not None else None
     if source is not None and isinstance(source.node, Map):
         shared = {key: value for key, value in source.node.entries.items() if key in ("git", "ref")}
@@ -87,12 +88,12 @@ def _directories(words: KeyReader, entry: MapEntry, defaults: Map | None) -> Rep
     git, ref, path = values.git(inner, "git"), values.ref(inner, "ref"), values.folder(inner, "path", "*")
     inner.rest()
     if "git" not in inner.entries and not inner.meant("git"):
-        words.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults.source", id="RC-missing-key")
+        keys.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults.source", id="RC-missing-key")
     return Repository(git, ref, path) if git is not None else None
 
 
-def _organizations(words: KeyReader, entry: MapEntry, defaults: Map | None) -> tuple[SecretReference | None, str | None, str]:
-    inner = KeyReader.of(words.path("organizations"), entry, words.problems, example="token: {env: NAME}")
+def _organizations(keys: KeyReader, entry: MapEntry, defaults: Map | None) -> tuple[SecretReference | None, str | None, str]:
+    inner = KeyReader.of(keys.path("organizations"), entry, keys.problems, example="token: {env: NAME}")
     if defaults is not None:
         shared = {key: value for key, value in defaults.entries.items() if key in ("token", "baseUrl")}
         inner.entries = {**shared, **inner.entries}
@@ -100,15 +101,15 @@ def _organizations(words: KeyReader, entry: MapEntry, defaults: Map | None) -> t
     inner.rest()
     for key in ("token", "baseUrl"):
         if key not in inner.entries and not inner.meant(key):
-            words.problems.add(entry.node.at, f"{inner.name} has no {key}; write it here or in defaults", id="RC-missing-key")
+            keys.problems.add(entry.node.at, f"{inner.name} has no {key}; write it here or in defaults", id="RC-missing-key")
     return token, base_url, match[0] if match is not None else "*"
 
 
-def _check(made: Generator, problems: Problems) -> None:
+def _check(generator: Generator, problems: Problems) -> None:
     """Report names in the template that no element has, and foreign names in keys that decide about trust."""
-    known = KEYS.get(made.sort) or (sorted({key for element in made.elements for key in element}) or ["value"])
+    known = KEYS.get(generator.sort) or (sorted({key for element in generator.elements for key in element}) or ["value"])
     used = 0
-    for key, entry in made.template.entries.items():
+    for key, entry in generator.template.entries.items():
         for scalar in scalars(entry.node):
             for match in EACH.finditer(scalar.text):
                 name = _NAME.fullmatch(match[1])
@@ -119,16 +120,16 @@ def _check(made: Generator, problems: Problems) -> None:
                     problems.add(
                         scalar.at, f"each.{name[1]} does not exist; {one_of(known)}{did_you_mean(name[1], known)}", id="RC-fleet-template"
                     )
-                elif made.sort != "list" and (key in TRUSTED or _is_git(entry, scalar)):
+                elif generator.sort != "list" and (key in TRUSTED or _is_git(entry, scalar)):
                     problems.add(
                         scalar.at,
                         f"{key} must not use ${{{{ each.{name[1]} }}}}: what others can name must not decide whose token is used",
                         id="RC-fleet-template",
                     )
-    if not used and "name" in made.template.entries:
+    if not used and "name" in generator.template.entries:
         problems.add(
-            made.template.entries["name"].node.at,
-            f"every project would have this name; use for example {_example(made.sort)}",
+            generator.template.entries["name"].node.at,
+            f"every project would have this name; use for example {_example(generator.sort)}",
             id="RC-fleet-template",
         )
 

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from reconciler.client import normalise
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Scalar, described, shown
+from reconciler.config.source.nodes import List, Map, MapEntry, Scalar
+from reconciler.config.source.problems import described, shown
 from reconciler.errors import UsageError
 from reconciler.fleet.declared.keys import DAYS
 from reconciler.fleet.model import SecretReference, Window
@@ -30,46 +31,46 @@ _SCP: Final = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[A-Za-z0-9._~/-]+", re
 _SEGMENT: Final = re.compile(r"[^\x00-\x1f\\]+")
 
 
-def name(words: KeyReader, key: str) -> str | None:
+def name(keys: KeyReader, key: str) -> str | None:
     """A name of letters, digits and . _ -"""
-    value = words.text(key)
+    value = keys.text(key)
     if value is None:
         return None
     if NAME.fullmatch(value[0]) is None:
-        words.problems.add(
-            value[1], f"{words.path(key)} is {shown(value[0])}; it must be 1 to 100 letters, digits or any of . _ -", id="RC-not-a-key"
+        keys.problems.add(
+            value[1], f"{keys.path(key)} is {shown(value[0])}; it must be 1 to 100 letters, digits or any of . _ -", id="RC-not-a-key"
         )
         return None
     return value[0]
 
 
-def claim(words: KeyReader, key: str) -> str | None:
+def claim(keys: KeyReader, key: str) -> str | None:
     """A project name, or a prefix of project names and `*`."""
-    value = words.text(key)
+    value = keys.text(key)
     if value is None:
         return None
     if CLAIM.fullmatch(value[0]) is None:
-        wrong = f"{words.path(key)} is {shown(value[0])}; it must be the name of a project, or a prefix and *, such as blue-*"
-        words.problems.add(value[1], wrong, id="RC-not-a-key")
+        wrong = f"{keys.path(key)} is {shown(value[0])}; it must be the name of a project, or a prefix and *, such as blue-*"
+        keys.problems.add(value[1], wrong, id="RC-not-a-key")
         return None
     return value[0]
 
 
-def duration(words: KeyReader, key: str, default: int, *, least: int, most: int) -> int:
+def duration(keys: KeyReader, key: str, default: int, *, least: int, most: int) -> int:
     """A number of seconds, written as 30s, 10m, 2h or 1d."""
-    value = words.text(key)
+    value = keys.text(key)
     if value is None:
         return default
     match = _DURATION.fullmatch(value[0])
     if match is None:
-        words.problems.add(
-            value[1], f"{words.path(key)} is {shown(value[0])}; write a time such as 30s, 10m, 2h or 1d", id="RC-not-a-duration"
+        keys.problems.add(
+            value[1], f"{keys.path(key)} is {shown(value[0])}; write a time such as 30s, 10m, 2h or 1d", id="RC-not-a-duration"
         )
         return default
     seconds = int(match[1]) * _SECONDS[match[2]]
     if not least <= seconds <= most:
-        words.problems.add(
-            value[1], f"{words.path(key)} is {value[0]}; it must be from {in_words(least)} to {in_words(most)}", id="RC-out-of-range"
+        keys.problems.add(
+            value[1], f"{keys.path(key)} is {value[0]}; it must be from {in_words(least)} to {in_words(most)}", id="RC-out-of-range"
         )
         return default
     return seconds
@@ -81,70 +82,70 @@ def in_words(seconds: int) -> str:
     return f"{seconds // _SECONDS[unit]}{unit}"
 
 
-def flag(words: KeyReader, key: str, default: bool) -> bool:
-    scalar = words.scalar(key)
+def flag(keys: KeyReader, key: str, default: bool) -> bool:
+    scalar = keys.scalar(key)
     if scalar is None:
         return default
     value = scalar.core()
     if not isinstance(value, bool):
-        words.problems.add(scalar.at, f"{words.path(key)} is {described(scalar)}; it must be true or false", id="RC-wrong-form")
+        keys.problems.add(scalar.at, f"{keys.path(key)} is {described(scalar)}; it must be true or false", id="RC-wrong-form")
         return default
     return value
 
 
-def reference(words: KeyReader, key: str) -> SecretReference | None:
+def reference(keys: KeyReader, key: str) -> SecretReference | None:
     """The location of a secret. A literal value is refused, and never repeated in the message."""
-    entry = words.entry(key)
+    entry = keys.entry(key)
     if entry is None:
         return None
-    path, node = words.path(key), entry.node
+    path, node = keys.path(key), entry.node
     if not isinstance(node, Map):
-        words.problems.add(node.at, f"{path} must not be in this file; {REFERENCE_FORM} to say where it is", id="RC-secret-in-fleet-file")
+        keys.problems.add(node.at, f"{path} must not be in this file; {REFERENCE_FORM} to say where it is", id="RC-secret-in-fleet-file")
         return None
-    inner = KeyReader(path, node.entries, words.problems)
+    inner = KeyReader(path, node.entries, keys.problems)
     variable, file = inner.text("env"), inner.text("file")
     inner.rest()
     if (variable is None) == (file is None):
         if "env" in node.entries and "file" in node.entries:
-            words.problems.add(node.at, f"{path} has both env and file; {REFERENCE_FORM}", id="RC-secret-in-fleet-file")
+            keys.problems.add(node.at, f"{path} has both env and file; {REFERENCE_FORM}", id="RC-secret-in-fleet-file")
         elif not node.entries:
-            words.problems.add(node.at, f"{path} is an empty map; {REFERENCE_FORM}", id="RC-secret-in-fleet-file")
+            keys.problems.add(node.at, f"{path} is an empty map; {REFERENCE_FORM}", id="RC-secret-in-fleet-file")
         return None
     if variable is not None:
         if VARIABLE.fullmatch(variable[0]) is None:
-            words.problems.add(
+            keys.problems.add(
                 variable[1], f"{path}.env must be the name of an environment variable, such as ACME_TOKEN", id="RC-secret-in-fleet-file"
             )
             return None
         return SecretReference("env", variable[0])
     assert file is not None
     if not file[0].startswith("/") or "\0" in file[0]:
-        words.problems.add(file[1], f"{path}.file must be the absolute path of a file", id="RC-secret-in-fleet-file")
+        keys.problems.add(file[1], f"{path}.file must be the absolute path of a file", id="RC-secret-in-fleet-file")
         return None
     return SecretReference("file", file[0])
 
 
-def service(words: KeyReader, key: str) -> str | None:
+def service(keys: KeyReader, key: str) -> str | None:
     """The URL of a service."""
-    value = words.text(key)
+    value = keys.text(key)
     if value is None:
         return None
     try:
         return normalise(value[0])
     except UsageError as error:
-        words.problems.add(value[1], f"{words.path(key)}: {error.message}", id=error.id)
+        keys.problems.add(value[1], f"{keys.path(key)}: {error.message}", id=error.id)
         return None
 
 
-def git(words: KeyReader, key: str) -> str | None:
+def git(keys: KeyReader, key: str) -> str | None:
     """The URL of a repository: without a password, and without text that git would read as an option or a program."""
-    value = words.text(key)
+    value = keys.text(key)
     if value is None:
         return None
-    text, path = value[0], words.path(key)
+    text, path = value[0], keys.path(key)
     problem = git_problem(text)
     if problem is not None:
-        words.problems.add(value[1], f"{path} {problem}", id="RC-fleet-source")
+        keys.problems.add(value[1], f"{path} {problem}", id="RC-fleet-source")
         return None
     return text
 
@@ -172,103 +173,99 @@ def git_problem(text: str) -> str | None:
     return None
 
 
-def ref(words: KeyReader, key: str) -> str:
-    value = words.text(key)
+def ref(keys: KeyReader, key: str) -> str:
+    value = keys.text(key)
     if value is None:
         return "HEAD"
     bad = _REF.fullmatch(value[0]) is None or ".." in value[0] or "@{" in value[0] or value[0].endswith((".lock", "/"))
     if bad:
-        words.problems.add(
-            value[1], f"{words.path(key)} is {shown(value[0])}; it must be a branch, a tag or a commit", id="RC-fleet-source"
-        )
+        keys.problems.add(value[1], f"{keys.path(key)} is {shown(value[0])}; it must be a branch, a tag or a commit", id="RC-fleet-source")
         return "HEAD"
     return value[0]
 
 
-def folder(words: KeyReader, key: str, default: str = ".") -> str:
+def folder(keys: KeyReader, key: str, default: str = ".") -> str:
     """A path inside a repository, without a slash at its ends."""
-    value = words.text(key)
+    value = keys.text(key)
     if value is None:
         return default
     text = value[0].removeprefix("./").rstrip("/") or "."
     parts = text.split("/")
     if text != "." and any(part in ("", ".", "..", ".git") or _SEGMENT.fullmatch(part) is None for part in parts):
-        words.problems.add(
-            value[1], f"{words.path(key)} is {shown(value[0])}; it must be a path inside the repository", id="RC-fleet-source"
-        )
+        keys.problems.add(value[1], f"{keys.path(key)} is {shown(value[0])}; it must be a path inside the repository", id="RC-fleet-source")
         return default
     return text
 
 
-def windows(words: KeyReader, key: str) -> tuple[Window, ...]:
-    entry = words.entry(key)
+def windows(keys: KeyReader, key: str) -> tuple[Window, ...]:
+    entry = keys.entry(key)
     if entry is None:
         return ()
-    path, node = words.path(key), entry.node
+    path, node = keys.path(key), entry.node
     if not isinstance(node, List):
-        words.problems.add(node.at, f"{path} must be a list: [{{from: 22:00, until: 06:00}}]", id="RC-wrong-form")
+        keys.problems.add(node.at, f"{path} must be a list: [{{from: 22:00, until: 06:00}}]", id="RC-wrong-form")
         return ()
-    made = [
-        _window(KeyReader.of(f"{path}[{number}]", MapEntry("", item.at, item), words.problems), item.at)
+    spans = [
+        _window(KeyReader.of(f"{path}[{number}]", MapEntry("", item.at, item), keys.problems), item.at)
         for number, item in enumerate(node.items)
     ]
-    return tuple(window for window in made if window is not None)
+    return tuple(window for window in spans if window is not None)
 
 
-def _window(words: KeyReader, at: Source) -> Window | None:
-    before = len(words.problems.found)
-    days, opens, closes, zone = _days(words), _time(words, "from", at), _time(words, "until", at), _zone(words)
-    words.rest()
-    if opens is None or closes is None or len(words.problems.found) > before:
+def _window(keys: KeyReader, at: Source) -> Window | None:
+    before = len(keys.problems.found)
+    days, opens, closes, zone = _days(keys), _time(keys, "from", at), _time(keys, "until", at), _zone(keys)
+    keys.rest()
+    if opens is None or closes is None or len(keys.problems.found) > before:
         return None
     if opens == closes:
-        words.problems.add(at, f"{words.name} opens and closes at the same time; write another `until`", id="RC-not-a-duration")
+        keys.problems.add(at, f"{keys.name} opens and closes at the same time; write another `until`", id="RC-not-a-duration")
         return None
     return Window(days, opens, closes, zone)
 
 
-def _days(words: KeyReader) -> tuple[int, ...]:
-    entry = words.entry("days")
+def _days(keys: KeyReader) -> tuple[int, ...]:
+    entry = keys.entry("days")
     if entry is None:
         return tuple(range(7))
     if not isinstance(entry.node, List):
-        words.problems.add(entry.node.at, f"{words.path('days')} must be a list: [monday, tuesday]", id="RC-wrong-form")
+        keys.problems.add(entry.node.at, f"{keys.path('days')} must be a list: [monday, tuesday]", id="RC-wrong-form")
         return ()
-    made = set()
+    days = set()
     for item in entry.node.items:
         text = item.text.lower() if isinstance(item, Scalar) else ""
         if text in DAYS:
-            made.add(DAYS.index(text))
+            days.add(DAYS.index(text))
         else:
-            words.problems.add(
+            keys.problems.add(
                 item.at,
-                f"{words.path('days')} contains {described(item)}; {one_of(DAYS)}{did_you_mean(text, DAYS)}",
+                f"{keys.path('days')} contains {described(item)}; {one_of(DAYS)}{did_you_mean(text, DAYS)}",
                 id="RC-unknown-choice",
             )
-    return tuple(sorted(made))
+    return tuple(sorted(days))
 
 
-def _time(words: KeyReader, key: str, at: Source) -> time | None:
-    if key not in words.entries:
-        words.problems.add(at, f"{words.name} has no {key}; write {{from: 22:00, until: 06:00}}", id="RC-missing-key")
-    value = words.text(key)
+def _time(keys: KeyReader, key: str, at: Source) -> time | None:
+    if key not in keys.entries:
+        keys.problems.add(at, f"{keys.name} has no {key}; write {{from: 22:00, until: 06:00}}", id="RC-missing-key")
+    value = keys.text(key)
     if value is None:
         return None
     if _TIME.fullmatch(value[0]) is None:
-        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; write a time of day such as 22:00", id="RC-not-a-duration")
+        keys.problems.add(value[1], f"{keys.path(key)} is {shown(value[0])}; write a time of day such as 22:00", id="RC-not-a-duration")
         return None
     return time.fromisoformat(value[0])
 
 
-def _zone(words: KeyReader) -> str:
-    value = words.text("zone")
+def _zone(keys: KeyReader) -> str:
+    value = keys.text("zone")
     if value is None:
         return "UTC"
     try:
         ZoneInfo(value[0])
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        words.problems.add(
-            value[1], f"{words.path('zone')} is {shown(value[0])}; it must be a time zone such as Europe/Berlin", id="RC-unknown-choice"
+        keys.problems.add(
+            value[1], f"{keys.path('zone')} is {shown(value[0])}; it must be a time zone such as Europe/Berlin", id="RC-unknown-choice"
         )
         return "UTC"
     return value[0]

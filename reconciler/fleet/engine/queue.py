@@ -57,24 +57,27 @@ class Queue:
             fetch_job_polling_interval=POLL_SECONDS, delete_jobs=DeleteJobCondition.ALWAYS.value,
             update_heartbeat_interval=self._patience / 3, stalled_worker_timeout=self._patience,
         )  # fmt: skip
-        asyncio.get_running_loop().set_exception_handler(_calm)
+        asyncio.get_running_loop().set_exception_handler(_ignore_ended_jobs)
         running = asyncio.create_task(worker.run())
         try:
             await asyncio.shield(running)
         except asyncio.CancelledError:
             worker.stop()
+            # procrastinate waits for its jobs without a limit, and a run that hangs would keep a worker from ending.
             await asyncio.wait({running}, timeout=END_SECONDS)
             running.cancel()
             raise
 
     async def finish(self, runs: Sequence[int]) -> None:
         gone = set(runs)
-        for job in await self._app.job_manager.list_jobs_async(queue=QUEUE) if gone else ():
+        jobs = await self._app.job_manager.list_jobs_async(queue=QUEUE) if gone else []
+        for job in jobs:
             if job.task_kwargs.get("run") in gone and job.id is not None:
                 with suppress(Exception):  # its worker, or another sweeper, was faster
                     await self._app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
 
     async def sweep(self) -> list[int]:
+        # A worker that was killed leaves its jobs in progress. Nothing is retried here: the project is due again by its own row.
         for job in await self._app.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=self._patience):
             if job.id is not None:
                 with suppress(Exception):
@@ -87,7 +90,7 @@ class Queue:
         await self._work(run)
 
 
-def _calm(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _ignore_ended_jobs(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Ignore the error of a job that ended elsewhere: the row of its run has the result."""
     if not isinstance(context.get("exception"), ProcrastinateException):
         loop.default_exception_handler(context)

@@ -115,8 +115,8 @@ def _rest(counted: Numbers) -> Iterator[Metric]:
 def _projects(counted: Numbers) -> Iterator[Metric]:
     if not counted.projects:
         return
-    words = {(row["name"], row["tenant"], row["status"], row["health"]): 1 for row in counted.projects}
-    yield _gauge("project", "1 for each project.", ("project", "tenant", "status", "health"), words)
+    present = {(row["name"], row["tenant"], row["status"], row["health"]): 1 for row in counted.projects}
+    yield _gauge("project", "1 for each project.", ("project", "tenant", "status", "health"), present)
     ages = {(row["name"], row["tenant"]): float(row["age"]) for row in counted.projects if row["age"] is not None}
     yield _gauge("project_reading_age_seconds", "The age of the last reading.", ("project", "tenant"), ages)
 

@@ -74,8 +74,8 @@ def numbers(connection: Connection, *, per_project: bool) -> Numbers:
     project = query.where(projects.c.orphaned_at.is_(None)).subquery()
     age, sums = project.c.age, [func.sum(project.c[name]).label(name) for name in ("ahead", "drift", "unmanaged")]
     ages = (func.count().filter(age.is_(None)).label("unread"), func.max(age).label("oldest"), func.sum(age).label("ages"))
-    words = (project.c.tenant, project.c.status, project.c.word)
-    by = select(*words[:2], project.c.word.label("health"), func.count().label("projects"), *sums, *ages).group_by(*words)
+    labels = (project.c.tenant, project.c.status, project.c.word)
+    by = select(*labels[:2], project.c.word.label("health"), func.count().label("projects"), *sums, *ages).group_by(*labels)
     columns = (project.c.name, project.c.tenant, project.c.status, project.c.word.label("health"), project.c.age)
     named = select(*columns).order_by(project.c.name)
     return Numbers(

@@ -31,7 +31,7 @@ def send(target: SecretReference, title: str, text: str) -> None:
     url = resolved(target, f"the URL of the notifications {target}")
     if find_spec("apprise") is None:
         raise NotSent("apprise is not installed on this worker")
-    with _ONE_AT_A_TIME, _listening() as said, warnings.catch_warnings(action="ignore"):  # of packages of its plugins
+    with _ONE_AT_A_TIME, _listening() as logged, warnings.catch_warnings(action="ignore"):  # of packages of its plugins
         try:
             import apprise
 
@@ -43,31 +43,31 @@ def send(target: SecretReference, title: str, text: str) -> None:
     if not known:
         raise NotSent(f"{target} is not a URL that apprise knows")
     if not sent:
-        raise NotSent(_reason(url, said))
+        raise NotSent(_reason(url, logged))
 
 
-def _reason(url: str, said: list[str]) -> str:
+def _reason(url: str, logged: list[str]) -> str:
     """The error that apprise reported, without any part of the URL."""
     secrets = {url, *(part for part in _PARTS.split(url) if len(part) >= PART_MIN)}
-    text = Mask(secrets).text("; ".join(dict.fromkeys(said))) or "the service did not accept it"
+    text = Mask(secrets).text("; ".join(dict.fromkeys(logged))) or "the service did not accept it"
     return "".join(character if character.isprintable() else " " for character in text)[:REASON_MAX]
 
 
 @contextmanager
 def _listening() -> Iterator[list[str]]:
     """Collect the messages of apprise's logger, which go nowhere else."""
-    said: list[str] = []
+    logged: list[str] = []
 
     class Keeping(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            said.append(record.getMessage())
+            logged.append(record.getMessage())
 
     logger, handler = logging.getLogger("apprise"), Keeping(logging.WARNING)
     before = logger.propagate
     logger.propagate = False
     logger.addHandler(handler)
     try:
-        yield said
+        yield logged
     finally:
         logger.removeHandler(handler)
         logger.propagate = before

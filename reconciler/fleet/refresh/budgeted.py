@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AbstractContextManager
 from typing import Final
 from uuid import uuid4
 
 from reconciler.client.hints import Hints
-from reconciler.client.pacing import using
 from reconciler.fleet.runs.gate import WAIT_MAX, limit_report, reported
 from reconciler.fleet.secrets import digest
 from reconciler.fleet.store import FleetDatabase, budgets
@@ -18,10 +16,10 @@ NO_RUN: Final = 0  # the id of a run that does not exist: its requests are never
 
 
 class Budgeted:
-    """Takes each request from the row of a token before it is sent."""
+    """The `SharedBudget` of a token: takes each request from its row before it is sent."""
 
-    def __init__(self, database: FleetDatabase, name: str) -> None:
-        self._database, self._name, self._begun = database, name, uuid4().hex
+    def __init__(self, database: FleetDatabase, base_url: str, token: str) -> None:
+        self._database, self._name, self._begun = database, digest(base_url, token), uuid4().hex
         self._number = 0
 
     async def take(self, method: str, seconds: float) -> int:
@@ -51,8 +49,3 @@ class Budgeted:
 
     def _ticket(self, number: int) -> str:
         return f"{NO_RUN}.{self._begun}.{number}"
-
-
-def budgeted(database: FleetDatabase, base_url: str, token: str) -> AbstractContextManager[None]:
-    """Send the requests of this block within the budget of a token."""
-    return using(Budgeted(database, digest(base_url, token)))

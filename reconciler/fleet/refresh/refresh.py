@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from reconciler.fleet.changes import Changes, changes
 from reconciler.fleet.declared import parsed
 from reconciler.fleet.generated import generated
 from reconciler.fleet.refresh import generation
-from reconciler.fleet.refresh.budgeted import budgeted
+from reconciler.fleet.refresh.budgeted import Budgeted
 from reconciler.fleet.sources.listing import listing
 from reconciler.fleet.store import FleetDatabase, audit, projects
 
@@ -28,7 +29,7 @@ def refresh(database: FleetDatabase, cache: Path, *, strict: bool = False) -> st
         return None
     try:
         fleet = parsed(claimed.text.encode(), claimed.file)
-        listed = listing(fleet, cache, using=lambda base_url, token: budgeted(database, base_url, token), strict=strict)
+        listed = listing(fleet, cache, budget=partial(Budgeted, database), strict=strict)
         declared = generated(fleet, listed)
     except ReconcilerError as error:
         return _failed(database, claimed, error)
@@ -36,17 +37,18 @@ def refresh(database: FleetDatabase, cache: Path, *, strict: bool = False) -> st
         projects.lock(connection)
         if not generation.is_current(connection, claimed):
             return None  # another file took effect meanwhile
-        made = changes(declared, projects.stored(connection))
-        if made.shrinking:
-            held = f"{'; '.join(made.shrinking)}; nothing changes until it does, or: fleet apply --allow-vanish {len(made.vanishing)}"
+        difference = changes(declared, projects.stored(connection))
+        if difference.shrinking:
+            way = f"fleet apply --allow-vanish {len(difference.vanishing)}"
+            held = f"{'; '.join(difference.shrinking)}; nothing changes until it does, or: {way}"
             generation.end(connection, claimed, held=held)
             return held
         generation.end(connection, claimed)
-        if not made.pending:
+        if not difference.pending:
             return None
-        projects.write(connection, declared, made)
-        _write_down(connection, made)
-    return f"The generators changed the fleet: {_summary(made)}."
+        projects.write(connection, declared, difference)
+        _write_down(connection, difference)
+    return f"The generators changed the fleet: {_summary(difference)}."
 
 
 def _failed(database: FleetDatabase, claimed: generation.Claimed, error: ReconcilerError) -> str:
@@ -58,16 +60,19 @@ def _failed(database: FleetDatabase, claimed: generation.Claimed, error: Reconci
     return says
 
 
-def _write_down(connection: Connection, made: Changes) -> None:
-    appearing = [project.name for project in made.appearing]
-    groups = {"appear": appearing, "change": sorted(made.changing), "return": list(made.returning), "vanish": list(made.vanishing)}
+def _write_down(connection: Connection, difference: Changes) -> None:
+    appearing = [project.name for project in difference.appearing]
+    groups = {
+        "appear": appearing, "change": sorted(difference.changing),
+        "return": list(difference.returning), "vanish": list(difference.vanishing),
+    }  # fmt: skip
     details = {key: {"projects": len(names), "first": names[:NAMED]} for key, names in groups.items() if names}
     audit.write(connection, audit.AuditRecord(audit.SELF, "generate", None, None, details))
 
 
-def _summary(made: Changes) -> str:
+def _summary(difference: Changes) -> str:
     parts = [
-        (len(made.appearing), "appears", "appear"), (len(made.changing), "changes", "change"),
-        (len(made.returning), "returns", "return"), (len(made.vanishing), "vanishes", "vanish"),
+        (len(difference.appearing), "appears", "appear"), (len(difference.changing), "changes", "change"),
+        (len(difference.returning), "returns", "return"), (len(difference.vanishing), "vanishes", "vanish"),
     ]  # fmt: skip
     return ", ".join(f"{number} {verb if number == 1 else verbs}" for number, verb, verbs in parts if number)

@@ -49,6 +49,7 @@ class RunGate:
         self._server: asyncio.Server | None = None
         self._sent: set[str] = set()
         self._told: dict[str, BudgetReport | None] = {}
+        # The row of the budget is locked by a transaction, so several of one run at a time would only wait in the database.
         self._turn = asyncio.Lock()  # one transaction of a run at a time: the row is locked anyway
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -67,6 +68,7 @@ class RunGate:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._told |= dict.fromkeys(self._sent)
         self._sent.clear()
+        # What was sent and never reported counts as in flight, with the budget, until it is too old to be true.
         await self._flush()  # an unreported request expires after a while
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -101,6 +103,8 @@ class RunGate:
             try:
                 async with self._turn:
                     wait = await asyncio.to_thread(self._take, method, ticket)
+            # Whatever the database does, the run must not be told to send: a limit that is exceeded blocks all other projects of
+            # the token.
             except Exception:  # the database cannot be reached; the run decides how long it waits
                 wait = AGAIN
             if wait <= 0:
@@ -117,6 +121,7 @@ class RunGate:
             try:
                 held = await asyncio.to_thread(self._held, what)
             except Exception:
+                # Nobody knows whether a window closed or somebody rejected the plan, so what cannot be undone is not done.
                 held = UNKNOWN
             self.refused = self.refused or held
         writer.write(json.dumps({"id": int(ticket)} | ({"refused": held} if held is not None else {})).encode() + b"\n")
@@ -148,7 +153,7 @@ def reported(told: Any) -> BudgetReport | None:
 
 
 class Turnstile:
-    """The run's end: the `Shared` of its client, and the `Clearance` of its apply."""
+    """The run's end: the `SharedBudget` of its client, and the `Clearance` of its apply."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -161,6 +166,7 @@ class Turnstile:
 
     async def take(self, method: str, seconds: float) -> int:
         """Permission to send one request; raises TimeoutError."""
+        # The number is given before the permission, so that a run which gives up waiting can say so.
         number, answer = await self._ask("take", method)
         try:
             async with asyncio.timeout(seconds if seconds != float("inf") else None):
@@ -215,6 +221,7 @@ class Turnstile:
             answer = self._waiting.get(message["id"])
             if answer is not None and not answer.done():
                 answer.set_result(message.get("refused"))
+        # Not an exception: somebody could catch it, and a request would follow that nobody has counted.
         os._exit(LOST)  # the worker has died: nothing counts requests from here, and another worker will run the project
 
 

@@ -22,8 +22,8 @@ def announce(connection: Connection, name: str, *, applied: bool = False, read: 
         name, status.status(facts, row.now), health_of(row), facts.reading, row.error, row.failures, row.waits,
         notices.digest(connection, row.id), applied, read,
     )  # fmt: skip
-    found, then = messages(notices.announced(connection, row.id), seen, row.now)
-    notices.write(connection, row.id, found, then, targets)
+    announced, then = messages(notices.announced(connection, row.id), seen, row.now)
+    notices.write(connection, row.id, announced, then, targets)
 
 
 def announce_quiet(connection: Connection) -> None:

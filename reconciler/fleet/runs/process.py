@@ -55,10 +55,10 @@ def database_access(*, own: bool, login: bool) -> dict[str, str]:
     return usual | {name: os.environ[name] for name in names if name in os.environ}
 
 
-async def execute(words: Sequence[str], *, folder: PrivateFolder, secrets: Mapping[str, str], seconds: float) -> EndedProcess:
+async def execute(argv: Sequence[str], *, folder: PrivateFolder, secrets: Mapping[str, str], seconds: float) -> EndedProcess:
     """Run a command of the program to its end; cancelling ends it too. Its folder is in use until then."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", ENTRY, *words,
+        sys.executable, "-m", ENTRY, *argv,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
         env=environ(folder.path, secrets), cwd=folder.path, start_new_session=True, pass_fds=(folder.lock,),
     )  # fmt: skip
@@ -71,8 +71,8 @@ async def execute(words: Sequence[str], *, folder: PrivateFolder, secrets: Mappi
         late = True
     finally:
         await asyncio.shield(_end(process))
-        said = await _error_text(reading)
-    return EndedProcess(process.returncode if process.returncode is not None else -signal.SIGKILL, said, late)
+        error_text = await _error_text(reading)
+    return EndedProcess(process.returncode if process.returncode is not None else -signal.SIGKILL, error_text, late)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

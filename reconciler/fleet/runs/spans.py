@@ -43,17 +43,17 @@ def span(begun: BegunRun) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
         "reconciler.fleet.project": begun.project.name,
         "reconciler.fleet.tenant": begun.project.tenant,
     }
-    made = _provider().get_tracer("reconciler", __version__).start_span("fleet run", attributes=about)
+    started = _provider().get_tracer("reconciler", __version__).start_span("fleet run", attributes=about)
     carrier: dict[str, str] = {}
-    TraceContextTextMapPropagator().inject(carrier, set_span_in_context(made))
+    TraceContextTextMapPropagator().inject(carrier, set_span_in_context(started))
     passed = {name: value for name, value in os.environ.items() if name.startswith(PASSED)}
     try:
         yield {**passed, PARENT: carrier["traceparent"]}, ends
     finally:
-        made.set_attributes({f"reconciler.fleet.{name}": value for name, value in ends.items() if value is not None})
+        started.set_attributes({f"reconciler.fleet.{name}": value for name, value in ends.items() if value is not None})
         if ends.get("ended") != "done":
-            made.set_status(Status(StatusCode.ERROR))
-        made.end()
+            started.set_status(Status(StatusCode.ERROR))
+        started.end()
 
 
 @cache

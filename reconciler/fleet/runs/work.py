@@ -130,12 +130,12 @@ class _Run:
         folder.mkdir(mode=0o700)
         return {RULES: f"{commit.id}:{tree.write(commit, source, folder)}"}
 
-    def _words(self, command: str, root: Path) -> list[str]:
+    def _argv(self, command: str, root: Path) -> list[str]:
         project = self.project
-        words = [command, str(root), "--base-url", project.base_url, "--quiet"]
-        words += ["--env", project.environment] if project.environment is not None else []
-        words += ["--rules-from", project.rules_from] if project.rules_from else []
-        return words + [word for key, value in project.vars.items() for word in ("--var", f"{key}={value}")]
+        argv = [command, str(root), "--base-url", project.base_url, "--quiet"]
+        argv += ["--env", project.environment] if project.environment is not None else []
+        argv += ["--rules-from", project.rules_from] if project.rules_from else []
+        return argv + [word for key, value in project.vars.items() for word in ("--var", f"{key}={value}")]
 
     def _words_of(self, ended: EndedProcess) -> str:
         """The last message of a process, with the operator's reference to the token instead of the variable of the process."""
@@ -144,10 +144,10 @@ class _Run:
 
     async def _read(self, root: Path, secrets: Mapping[str, str], *, exclude: tuple[str, ...] = ()) -> None:
         """Read the service, and store the plan. `exclude`: addresses that are left out of the plan; the reading is unchanged."""
-        words = [*self._words("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
-        words += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
-        words += [word for glob in exclude for word in ("--exclude", glob)]
-        ended = await execute(words, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
+        argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
+        argv += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
+        argv += [word for glob in exclude for word in ("--exclude", glob)]
+        ended = await execute(argv, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = ended.code, ended.late
         if ended.late:
             raise Failed(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
@@ -234,8 +234,8 @@ class _Run:
             return
         await asyncio.to_thread(self._begin)
         result.began = True
-        words = [*self._words("apply", root), "--plan", str(self.folder / "saved.json")]
-        ended = await execute(words, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
+        argv = [*self._argv("apply", root), "--plan", str(self.folder / "saved.json")]
+        ended = await execute(argv, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
         result.code, result.late = ended.code, ended.late
         if ended.late:
             raise Failed(

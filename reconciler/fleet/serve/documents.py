@@ -181,8 +181,8 @@ def _approvals(plan: Any, verdict: ApprovalVerdict, decisions: Sequence[Decision
     )  # fmt: skip
 
 
-def line(made: audit.AuditRecord) -> AuditLine:
+def line(record: audit.AuditRecord) -> AuditLine:
     return AuditLine(
-        id=made.id, at=utc_text(made.at) if made.at is not None else "", person=made.person, action=made.action, project=made.project,
-        tenant=made.tenant, details=dict(made.details),
+        id=record.id, at=utc_text(record.at) if record.at is not None else "", person=record.person, action=record.action,
+        project=record.project, tenant=record.tenant, details=dict(record.details),
     )  # fmt: skip

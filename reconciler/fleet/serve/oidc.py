@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-import httpx
+import httpx2
 from authlib.common.security import generate_token
 from authlib.oauth2.base import OAuth2Error
 from authlib.oauth2.client import OAuth2Client
@@ -20,13 +20,14 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from reconciler.certificates import tls_context
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.fleet.secrets import resolved
 from reconciler.fleet.serve.grants import ClaimsGrant, grant_of
 from reconciler.fleet.serve.settings import Oidc
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")  # none of shared secrets
-TIMEOUT: Final = httpx.Timeout(10.0, connect=3.0)
+TIMEOUT: Final = httpx2.Timeout(10.0, connect=3.0)
 LEEWAY: Final = 60  # seconds by which clocks may differ
 DISCOVERY_SECONDS: Final = 3_600.0
 KNOWN_SECONDS: Final = 86_400.0  # for which an older document is used if the provider returns no new one
@@ -66,7 +67,7 @@ class Provider:
     def begin(self, oidc: Oidc, redirect: str) -> BegunLogin:
         """Start a login."""
         state, nonce, verifier = generate_token(43), generate_token(43), generate_token(64)
-        with httpx.Client(timeout=TIMEOUT) as http:
+        with _http() as http:
             endpoint = self._document(oidc, http)["authorization_endpoint"]
             client = self._client(oidc, http, redirect)
             url, _ = client.create_authorization_url(endpoint, state=state, code_verifier=verifier, nonce=nonce)
@@ -75,14 +76,14 @@ class Provider:
     def finish(self, oidc: Oidc, redirect: str, begun: BegunLogin, *, code: str) -> tuple[dict[str, Any], ClaimsGrant | None]:
         """The person of a code, as a session stores them, and what reads their claims again. Raises `LoginFailed`."""
         try:
-            with httpx.Client(timeout=TIMEOUT) as http:
+            with _http() as http:
                 document = self._document(oidc, http)
                 client = self._client(oidc, http, redirect)
                 given = client.fetch_token(
                     document["token_endpoint"], grant_type="authorization_code", code=code, code_verifier=begun.verifier, **_auth(oidc)
                 )
                 claims = self._verified(oidc, http, begun, given)
-        except (OAuth2Error, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+        except (OAuth2Error, JoseError, httpx2.HTTPError, ValueError, KeyError, TypeError) as error:
             raise LoginFailed(
                 f"the provider did not confirm who you are ({type(error).__name__})", id="RC-fleet-login", hint="Log in again."
             ) from error
@@ -91,7 +92,7 @@ class Provider:
     def again(self, oidc: Oidc, grant: ClaimsGrant, subject: str) -> tuple[dict[str, Any], ClaimsGrant]:
         """The person with a subject as the provider describes them now, and the grant for the next time. Raises `Refused`."""
         try:
-            with httpx.Client(timeout=TIMEOUT) as http:
+            with _http() as http:
                 document = self._document(oidc, http)
                 url = document["userinfo_endpoint"]
                 if not url.startswith(f"{oidc.issuer.partition('://')[0]}://"):
@@ -106,7 +107,7 @@ class Provider:
                 claims = answer.raise_for_status().json()
                 if claims["sub"] != subject or _value(claims, oidc.claim) is None:
                     raise KeyError(oidc.claim)
-        except (OAuth2Error, JoseError, httpx.HTTPError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OAuth2Error, JoseError, httpx2.HTTPError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise Refused(
                 f"the provider does not say now what gives you your role ({type(error).__name__})",
                 id="RC-fleet-groups",
@@ -114,11 +115,11 @@ class Provider:
             ) from error
         return _person(oidc, claims), grant
 
-    def _client(self, oidc: Oidc, http: httpx.Client, redirect: str) -> OAuth2Client:
+    def _client(self, oidc: Oidc, http: httpx2.Client, redirect: str) -> OAuth2Client:
         scope = " ".join(oidc.scopes)
         return OAuth2Client(http, client_id=oidc.client, scope=scope, redirect_uri=redirect, code_challenge_method="S256")
 
-    def _document(self, oidc: Oidc, http: httpx.Client) -> Mapping[str, Any]:
+    def _document(self, oidc: Oidc, http: httpx2.Client) -> Mapping[str, Any]:
         """The provider's discovery document, which must be of this issuer."""
         with self._lock:  # one request at a time: other callers get the same answer
             known, failed, now = self._documents.get(oidc.issuer), self._failures.get(oidc.issuer), time.monotonic()
@@ -141,7 +142,7 @@ class Provider:
             hint="Try again. If it stays so, compare dashboard.oidc.issuer with the provider's discovery document.",
         ) from failed[1]
 
-    def _verified(self, oidc: Oidc, http: httpx.Client, begun: BegunLogin, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _verified(self, oidc: Oidc, http: httpx2.Client, begun: BegunLogin, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """The claims of an ID token whose signature, issuer, audience, times and nonce are right."""
         text = given["id_token"]
         try:
@@ -154,7 +155,7 @@ class Provider:
         claims.validate(leeway=LEEWAY)
         return token.claims
 
-    def _key_set(self, oidc: Oidc, http: httpx.Client, *, again: bool = False) -> KeySet:
+    def _key_set(self, oidc: Oidc, http: httpx2.Client, *, again: bool = False) -> KeySet:
         """The keys of a provider. `again`: read them again, because they may have changed."""
         with self._lock:
             known, now = self._keys.get(oidc.issuer), time.monotonic()
@@ -165,7 +166,11 @@ class Provider:
             return keys
 
 
-def _discovered(issuer: str, http: httpx.Client) -> Mapping[str, Any]:
+def _http() -> httpx2.Client:
+    return httpx2.Client(timeout=TIMEOUT, verify=tls_context())
+
+
+def _discovered(issuer: str, http: httpx2.Client) -> Mapping[str, Any]:
     """The discovery document of a provider, which must be of this issuer. Raises `Undiscovered`."""
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
     try:
@@ -173,9 +178,9 @@ def _discovered(issuer: str, http: httpx.Client) -> Mapping[str, Any]:
         own = document["issuer"] == issuer
         scheme = issuer.partition("://")[0]
         fits = all(document[key].startswith(f"{scheme}://") for key in ("authorization_endpoint", "token_endpoint", "jwks_uri"))
-    except httpx.HTTPStatusError as error:
+    except httpx2.HTTPStatusError as error:
         raise Undiscovered(f"{url} answers {error.response.status_code}") from error
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         raise Undiscovered(f"{url} cannot be reached ({type(error).__name__})") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Undiscovered(f"{url} is not a discovery document") from error
@@ -189,11 +194,11 @@ def _discovered(issuer: str, http: httpx.Client) -> Mapping[str, Any]:
 def _auth(oidc: Oidc) -> dict[str, Any]:
     """How the client authenticates to the token endpoint."""
     if oidc.secret is None:
-        return {"client_id": oidc.client, "auth": httpx.Auth()}
+        return {"client_id": oidc.client, "auth": httpx2.Auth()}
     return {"auth": (oidc.client, resolved(oidc.secret, "dashboard.oidc.clientSecret", where="this machine"))}
 
 
-def _userinfo(http: httpx.Client, url: str, grant: ClaimsGrant) -> httpx.Response:
+def _userinfo(http: httpx2.Client, url: str, grant: ClaimsGrant) -> httpx2.Response:
     return http.get(url, headers={"Authorization": f"Bearer {grant.access}", "Accept": "application/json"})
 
 

@@ -141,21 +141,21 @@ async def _served(
 
 async def _changed(database: FleetDatabase, listening: Listening, served: ServeSettings, say: Say) -> ServeSettings:
     """The settings of the fleet file, as soon as they need another server and can be served."""
-    said = ""
+    reported = ""
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         try:
             settings = await asyncio.to_thread(_settings, database)
             if settings.way == served.way:
-                said = ""
+                reported = ""
                 continue
             settings = await asyncio.to_thread(checked, database, listening)
         except StateError:  # retried in a moment
             continue
         except ReconcilerError as error:
-            if error.message != said:
-                said = error.message
-                say(f"The fleet file changed how people log in, and the dashboard cannot follow: {said}. {error.hint or ''}".rstrip())
+            if error.message != reported:
+                reported = error.message
+                say(f"The fleet file changed how people log in, and the dashboard cannot follow: {reported}. {error.hint or ''}".rstrip())
             continue
         say("The fleet file changed how people log in: the dashboard starts again.")
         return settings

@@ -68,8 +68,8 @@ def _fetched(
         else:
             ended = create(folder)
             if ended.code != 0:
-                said = ended.err.decode("utf-8", "replace").strip().splitlines()
-                wrong = f"git cannot create a repository in {cache}: {said[-1] if said else 'it gives no reason'}"
+                lines = ended.err.decode("utf-8", "replace").strip().splitlines()
+                wrong = f"git cannot create a repository in {cache}: {lines[-1] if lines else 'it gives no reason'}"
                 raise SourceError(wrong, id="RC-git-failed")
         result = fetch(folder)
         if before is not None and has(before, result):

@@ -37,10 +37,10 @@ class Commit:
     id: str
 
 
-def git(folder: Path, *words: str, url: str | None = None, most: int = LISTING_MAX, seconds: float = SECONDS) -> EndedCommand:
+def git(folder: Path, *arguments: str, url: str | None = None, most: int = LISTING_MAX, seconds: float = SECONDS) -> EndedCommand:
     """Run git in a repository of ours. `url`: what it fetches from. Raises `SourceError` if git is not installed."""
     try:
-        return GitRepository(folder, own=True).run(*words, url=url, fetch_max=PACK_MAX, most=most, seconds=seconds)
+        return GitRepository(folder, own=True).run(*arguments, url=url, fetch_max=PACK_MAX, most=most, seconds=seconds)
     except UsageError as error:
         raise SourceError(error.message, id=error.id) from None
 
@@ -49,7 +49,7 @@ def fetched(cache: Path, source: Repository) -> Commit:
     """The commit that a ref names now. Raises `SourceError`."""
 
     def fetch(folder: Path) -> str:
-        words = [
+        options = [
             "fetch",
             "--quiet",
             "--depth=1",
@@ -58,7 +58,7 @@ def fetched(cache: Path, source: Repository) -> Commit:
             "--no-write-commit-graph",
             f"--filter=blob:limit={BLOB_MAX}",
         ]
-        ended = git(folder, *words, "--", source.git, source.ref, url=source.git, most=2**16)
+        ended = git(folder, *options, "--", source.git, source.ref, url=source.git, most=2**16)
         if ended.code != 0 or ended.late:
             raise SourceError(
                 f"{source.git} cannot be read: {reason(ended)}", id="RC-fleet-source", hint="Try it on this machine: git ls-remote URL."
@@ -127,11 +127,11 @@ def authors(cache: Path, source: Repository, commit: Commit, since: str | None) 
     name = f"history {source.git}"
     folder = copies.present(cache, name)
 
-    def fetched(has: str, *words: str, ref: str = source.ref) -> Path:
+    def fetched(has: str, *options: str, ref: str = source.ref) -> Path:
         """A copy of the history after a fetch of a ref."""
 
         def fetch(copy: Path) -> None:
-            ended = git(copy, *_HISTORY, *words, "--", source.git, ref, url=source.git, most=2**16)
+            ended = git(copy, *_HISTORY, *options, "--", source.git, ref, url=source.git, most=2**16)
             if ended.code != 0 or ended.late:
                 raise SourceError(f"the history of {source.git} cannot be read: {reason(ended)}", id="RC-fleet-source")
             missing = next((id for id in (has, commit.id) if not _has(copy, id)), None)
@@ -165,8 +165,8 @@ def _is_shallow(folder: Path) -> bool:
     return git(folder, "rev-parse", "--is-shallow-repository").out.strip() == b"true"
 
 
-def _emails(folder: Path, *words: str) -> tuple[str, ...]:
-    ended = git(folder, "log", "--no-show-signature", "--no-patch", _FORMAT, *words, "--")
+def _emails(folder: Path, *range_arguments: str) -> tuple[str, ...]:
+    ended = git(folder, "log", "--no-show-signature", "--no-patch", _FORMAT, *range_arguments, "--")
     if ended.code != 0 or ended.late or ended.large:
         raise SourceError(f"the authors of a commit cannot be read: {reason(ended)}", id="RC-git-failed")
     people: set[str] = set()

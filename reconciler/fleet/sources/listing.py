@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings, Reader, SharedBudget
 from reconciler.errors import ServiceError
 from reconciler.fleet.generated import Listing
 from reconciler.fleet.model import Fleet, Generator
@@ -17,15 +16,11 @@ from reconciler.fleet.secrets import token_for
 from reconciler.fleet.sources import git
 from reconciler.kinds import load
 
-Using = Callable[[str, str], AbstractContextManager[None]]
-"""The budget of a service and a token, for the requests of a block."""
+Budget = Callable[[str, str], SharedBudget | None]
+"""The budget of a service and a token."""
 
 
-def _unlimited(base_url: str, token: str) -> AbstractContextManager[None]:
-    return nullcontext()
-
-
-def listing(fleet: Fleet, cache: Path, *, using: Using = _unlimited, strict: bool = False) -> Listing:
+def listing(fleet: Fleet, cache: Path, *, budget: Budget = lambda base_url, token: None, strict: bool = False) -> Listing:
     """The elements of each generator that reads something. Raises `ReconcilerError` if one cannot be read: that is not an empty list.
 
     `strict`: send a token only to a service that this machine ties it to."""
@@ -34,17 +29,16 @@ def listing(fleet: Fleet, cache: Path, *, using: Using = _unlimited, strict: boo
         if generator.repository is not None:
             elements[generator.number] = git.directories(git.fetched(cache, generator.repository), generator.repository.path)
         elif generator.sort == "organizations":
-            elements[generator.number] = _listed(generator, cache, using, strict=strict)
+            elements[generator.number] = _listed(generator, cache, budget, strict=strict)
     return elements
 
 
-def _listed(generator: Generator, cache: Path, using: Using, *, strict: bool) -> list[dict[str, str]]:
+def _listed(generator: Generator, cache: Path, budget: Budget, *, strict: bool) -> list[dict[str, str]]:
 
     assert generator.token is not None
     assert generator.base_url is not None
     token = token_for(generator.token, generator.base_url, f"the token of {generator.name}", required=strict, known=cache)
-    with using(generator.base_url, token):
-        return asyncio.run(_organizations(generator, ClientSettings(generator.base_url, token)))
+    return asyncio.run(_organizations(generator, ClientSettings(generator.base_url, token, budget=budget(generator.base_url, token))))
 
 
 async def _organizations(generator: Generator, settings: ClientSettings) -> list[dict[str, str]]:

@@ -102,10 +102,11 @@ def decisions(connection: Connection, plans_of: Sequence[tuple[int, str]]) -> di
     changes = func.split_part(approvals.c.digest, COMMIT, 1)
     same = tuple_(approvals.c.project, changes).in_([(project, changes_of(digest)) for project, digest in plans_of])
     query = select(approvals).where(same).order_by(approvals.c.id)
-    made: dict[int, list[Decision]] = {}
-    for row in connection.execute(query).mappings() if plans_of else ():
-        made.setdefault(row["project"], []).append(decision_of({**row}))
-    return made
+    decisions_made: dict[int, list[Decision]] = {}
+    rows = connection.execute(query).mappings() if plans_of else ()
+    for row in rows:
+        decisions_made.setdefault(row["project"], []).append(decision_of({**row}))
+    return decisions_made
 
 
 def decision_of(row: Mapping[str, Any]) -> Decision:

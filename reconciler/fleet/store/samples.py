@@ -69,10 +69,10 @@ def chart(connection: Connection, project: int, since: timedelta, *, points: int
 def heat(connection: Connection, projects: Sequence[int], since: timedelta, *, columns: int = 48) -> dict[int, list[Point]]:
     """The same for several projects, by their ids, for a picture with so many columns."""
     rows = connection.execute(_HEAT, {"projects": list(projects), "since": since, "step": since / columns})
-    found: dict[int, list[Point]] = {project: [] for project in projects}
+    points: dict[int, list[Point]] = {project: [] for project in projects}
     for row in rows.mappings():
-        found[row["project"]].append(Point(**{name: value for name, value in row.items() if name != "project"}))
-    return found
+        points[row["project"]].append(Point(**{name: value for name, value in row.items() if name != "project"}))
+    return points
 
 
 def tidy(connection: Connection) -> None:

@@ -121,10 +121,10 @@ def _requires_password(pgdata: Path) -> bool:
         return False
 
 
-def _run(server: PostgresServer, program: str, *words: str, given: str = "") -> None:
+def _run(server: PostgresServer, program: str, *arguments: str, given: str = "") -> None:
     """Run a program of the server's. Its input is in no error and no list of processes."""
     ended = command.run(
-        [str(server.bin_path / program), *words], environ={"LC_ALL": "C", "PATH": os.defpath}, folder=Path("/"), seconds=SECONDS,
+        [str(server.bin_path / program), *arguments], environ={"LC_ALL": "C", "PATH": os.defpath}, folder=Path("/"), seconds=SECONDS,
         most=OUTPUT_MAX, given=given.encode("ascii"), user=server.system_user,
     )  # fmt: skip
     if ended.code != 0:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fastapi import Depends
-
 from reconciler.sandbox.content import revisions
+from reconciler.sandbox.endpoints import Needs
 from reconciler.sandbox.service import Caller, Calling
 from reconciler.sandbox.store import Object
 
@@ -61,4 +60,4 @@ async def request_place(spaceId: str, changeRequestId: str, caller: Caller = Cal
     return Place(caller, spaceId, changeRequestId)
 
 
-FAMILIES = ((SPACE, Depends(space_place)), (REQUEST, Depends(request_place)))
+FAMILIES = ((SPACE, Needs(space_place)), (REQUEST, Needs(request_place)))

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
 
 from reconciler.sandbox.document.more_shapes import MORE
 from reconciler.sandbox.document.shapes import SHAPES
@@ -68,9 +69,9 @@ def answer(shape: str) -> Schema | None:
     return envelope(ref(listed)) if listed != shape else ref(shape)
 
 
-def document(app: FastAPI) -> dict[str, Any]:
+def document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     """The OpenAPI 3.1 document of the service."""
-    made = get_openapi(title="Documentation service (sandbox)", version="1", description=DESCRIPTION, routes=app.routes)
+    made = get_openapi(title="Documentation service (sandbox)", version="1", description=DESCRIPTION, routes=routes)
     made["servers"] = [{"url": "/", "description": "where the sandbox listens"}]
     made["security"] = [{"token": []}]
     parts = made.setdefault("components", {})

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from reconciler.sandbox.control import Controlled
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.faults import book, late, log
 from reconciler.sandbox.faults.rules import AnyRule, label
 from reconciler.sandbox.service import Fault, Service
 
-router = APIRouter(prefix="/_sandbox/faults", include_in_schema=False)
+router = Router(prefix="/_sandbox/faults", include_in_schema=False)
 
 
 class FaultsSet(BaseModel):
     """All rules, in the order in which they are tried."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     rules: Annotated[list[AnyRule], Field(max_length=100)]
 

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
-from fastapi import APIRouter
-from fastapi.routing import APIRoute
 from starlette.types import Scope
 
-from reconciler.sandbox.faults.rules import VERSION, Call
+from reconciler.sandbox.endpoints import Endpoint
+from reconciler.sandbox.faults.rules import Call
 
 
 class Endpoints:
     """All endpoints under the version's prefix, in the order in which they are tried."""
 
-    def __init__(self, routers: Iterable[APIRouter]) -> None:
-        self._known: list[tuple[frozenset[str], re.Pattern[str], str, str]] = []
-        for router in routers:
-            for route in router.routes:
-                if isinstance(route, APIRoute):
-                    pattern = re.compile(re.sub(r"\\{(\w+)(?::\w+)?\\}", r"(?P<\1>[^/]+)", re.escape(VERSION + route.path)))
-                    self._known.append((frozenset(route.methods or ()), pattern, VERSION + route.path, route.operation_id or route.name))
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self._endpoints = endpoints
+
+    @cached_property
+    def _known(self) -> list[tuple[Endpoint, re.Pattern[str]]]:
+        return [(endpoint, _pattern(endpoint.path)) for endpoint in self._endpoints]
 
     def call(self, scope: Scope, body: bytes) -> Call:
         """A request as rules see it."""
         method, path, query = scope["method"], scope["path"], scope["query_string"].decode("latin-1")
-        for methods, pattern, template, operation in self._known:
-            match = pattern.fullmatch(path) if method in methods else None
+        for endpoint, pattern in self._known:
+            match = pattern.fullmatch(path) if method == endpoint.method else None
             if match is not None:
-                return Call(method, path, template, operation, match.groupdict(), query, body)
+                return Call(method, path, endpoint.path, endpoint.call.__name__, match.groupdict(), query, body)
         return Call(method, path, query=query, body=body)
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{(\w+)(?::\w+)?\\}", r"(?P<\1>[^/]+)", re.escape(path)))

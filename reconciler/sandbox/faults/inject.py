@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
-from fastapi import APIRouter
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from reconciler.sandbox.endpoints import Endpoint
 from reconciler.sandbox.faults import answers, book, late
 from reconciler.sandbox.faults.answers import Answer, collect, deliver, refusal
 from reconciler.sandbox.faults.book import Chosen
@@ -50,8 +50,8 @@ WORDS: Final = {500: "internal error", 502: "bad gateway", 503: "service unavail
 class Faults:
     """Between the front of the service and its endpoints."""
 
-    def __init__(self, app: ASGIApp, service: Service, routers: Sequence[APIRouter]) -> None:
-        self.app, self.service, self.endpoints, self.past = app, service, Endpoints(routers), Past()
+    def __init__(self, app: ASGIApp, service: Service, endpoints: Sequence[Endpoint]) -> None:
+        self.app, self.service, self.endpoints, self.past = app, service, Endpoints(endpoints), Past()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(f"{VERSION}/"):

@@ -60,7 +60,7 @@ class Call:
 class Rule(BaseModel):
     """What all rules have. `ends`: the answer is decided, so later rules do not see the request."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
     ends: ClassVar[bool] = True
 
     name: Annotated[str, Field(min_length=1, max_length=100)] | None = None
@@ -253,7 +253,7 @@ AnyRule = Annotated[
     | PositionIgnored,
     Field(discriminator="fault"),
 ]
-One: TypeAdapter[AnyRule] = TypeAdapter(AnyRule)
+One: TypeAdapter[AnyRule] = TypeAdapter(AnyRule, config=ConfigDict(defer_build=True))
 
 
 class WrongRule(ValueError):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from starlette.responses import HTMLResponse
 
+from reconciler.sandbox.endpoints import Request, Router
 from reconciler.sandbox.pages.overview import Sketch
 from reconciler.sandbox.pages.render import rendered
 from reconciler.sandbox.recent import newest
 from reconciler.sandbox.service import Service
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 SHOWN: Final = 40  # requests
 
 
-@router.get("/", response_class=HTMLResponse)
+@router.get("/")
 async def page(request: Request) -> HTMLResponse:
     service: Service = request.app.state.service
     return rendered("page.html", Sketch(service.store).whole(newest(service, SHOWN)))

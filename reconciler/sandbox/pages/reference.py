@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from starlette.responses import HTMLResponse
 
+from reconciler.sandbox.endpoints import Request, Router
 from reconciler.sandbox.pages.render import rendered
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 
 
@@ -100,6 +100,6 @@ def _limits(schema: Mapping[str, Any]) -> list[str]:
     return found
 
 
-@router.get("/docs", response_class=HTMLResponse)
+@router.get("/docs")
 async def reference(request: Request) -> HTMLResponse:
     return rendered("reference.html", Reference(request.app.openapi()).whole())

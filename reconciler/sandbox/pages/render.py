@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _HEADERS: Final = {
@@ -21,16 +24,16 @@ def visible(text: object) -> str:
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", str(text))
 
 
+@cache
 def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # few processes of the sandbox show a page
+
     environment = Environment(loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=StrictUndefined)
     environment.finalize = lambda value: visible(value) if type(value) is str else value  # markup and numbers are not escaped
     environment.trim_blocks = environment.lstrip_blocks = True
     return environment
 
 
-_ENVIRONMENT: Final = _environment()
-
-
 def rendered(template: str, it: Any) -> HTMLResponse:
     """A page of one template, which names its data `it`."""
-    return HTMLResponse(_ENVIRONMENT.get_template(template).render(it=it), headers=_HEADERS)
+    return HTMLResponse(_environment().get_template(template).render(it=it), headers=_HEADERS)

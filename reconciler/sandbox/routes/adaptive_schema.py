@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-
 from reconciler.sandbox.body import Open
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites import structure, visitor_schema
 from reconciler.sandbox.store import Object
 
-router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/adaptive-schema", tags=["Site adaptive schema"])
+router = Router(prefix="/orgs/{organizationId}/sites/{siteId}/adaptive-schema", tags=["Site adaptive schema"])
 
 
 class SchemaPut(Open):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-
 from reconciler.sandbox.body import Open
 from reconciler.sandbox.content import rich
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling
 from reconciler.sandbox.store import Object
 
-router = APIRouter(prefix="/orgs/{organizationId}/agent-instructions", tags=["Organizations"])
+router = Router(prefix="/orgs/{organizationId}/agent-instructions", tags=["Organizations"])
 KIND = "agent-instructions"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query
 from pydantic import Field, StrictStr
 
 from reconciler.sandbox.body import Body, Open
@@ -15,10 +14,11 @@ from reconciler.sandbox.content.places import REQUEST, SPACE, Place
 from reconciler.sandbox.content.rich import RichDocument
 from reconciler.sandbox.content.templates import Template, applied
 from reconciler.sandbox.content.views import RequestView
+from reconciler.sandbox.endpoints import Query, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 
-router = APIRouter(tags=["Change requests"])
+router = Router(tags=["Change requests"])
 Subject = Annotated[StrictStr, Field(max_length=100)]
 
 

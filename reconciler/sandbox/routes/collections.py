@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Query, Response
-
 from reconciler.sandbox.bodies import CollectionCreate, CollectionPatch, ContentMove, Transfer
 from reconciler.sandbox.content.tree import collection_container, container_of, delete_collection, give, move_content
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 
-router = APIRouter(tags=["Collections"])
+router = Router(tags=["Collections"])
 
 
 @router.get("/collections/{collectionId}")
@@ -69,7 +68,7 @@ async def transfer_collection(collectionId: str, body: Transfer, caller: Caller 
 
 
 @router.get("/orgs/{organizationId}/collections")
-async def list_collections(organizationId: str, nested: bool = Query(True), paging: Paging = Paged, caller: Caller = Calling) -> Any:
+async def list_collections(organizationId: str, nested: bool = True, paging: Paging = Paged, caller: Caller = Calling) -> Any:
     caller.member(organizationId)
     by_parent: dict[str | None, list[dict[str, Any]]] = {}
     for item in caller.store.select("collection", organization=organizationId):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
 from pydantic import Field, StrictBool, StrictStr
 
 from reconciler.sandbox.body import Body
@@ -13,11 +12,12 @@ from reconciler.sandbox.content.merging import flat
 from reconciler.sandbox.content.places import FAMILIES, Found, Place
 from reconciler.sandbox.content.revisions import COMMENT, REPLY, replies_to
 from reconciler.sandbox.content.views import CommentView
+from reconciler.sandbox.endpoints import Query, Response, Router
 from reconciler.sandbox.service import Caller, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
-router = APIRouter(tags=["Comments"])
+router = Router(tags=["Comments"])
 Format = Literal["document", "markdown"]
 Emoji = Annotated[StrictStr, Field(min_length=1)]
 

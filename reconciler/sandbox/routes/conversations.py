@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fastapi import APIRouter, Response
-
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.workflow import conversations
 from reconciler.sandbox.workflow.conversations import KIND
 from reconciler.sandbox.workflow.ingestion import Conversation, Ingested
 
-router = APIRouter(prefix="/orgs/{organizationId}", tags=["Conversations"])
+router = Router(prefix="/orgs/{organizationId}", tags=["Conversations"])
 
 
 @router.get("/conversations-clusters")

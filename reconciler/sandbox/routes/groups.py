@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
-
 from reconciler.sandbox.bodies import GroupCreate, GroupJoin, GroupMove, GroupPatch
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.store import Object, Store
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/section-groups", tags=["Site section groups"])
+router = Router(prefix="/orgs/{organizationId}/sites/{siteId}/section-groups", tags=["Site section groups"])
 
 
 @router.get("")

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
-
+from reconciler.sandbox.endpoints import Query, Response, Router
 from reconciler.sandbox.integrations import installations, integrations
 from reconciler.sandbox.integrations.publishing import Install, Publish, Tunnel
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/integrations", tags=["Integrations"])
+router = Router(prefix="/integrations", tags=["Integrations"])
 
 
 @router.get("")
 async def list_integrations(
     search: str | None = None,
     category: str | None = None,
-    blockDomain: list[str] | None = Query(None),
+    blockDomain: Annotated[list[str] | None, Query()] = None,
     blocks: bool | None = None,
     contentSources: bool | None = None,
     owner: str | None = None,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
-
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.organization import accounts
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites.visitors import OUTSIDER, is_member, visiting
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
-router = APIRouter(tags=["Organizations"])
+router = Router(tags=["Organizations"])
 PRIVATE = ("billing", "trial", "blocked", "internal_billingMigration")
 
 

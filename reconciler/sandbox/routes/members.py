@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from fastapi import APIRouter, Response
-
 from reconciler.sandbox.bodies import MemberPatch
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.organization import accounts
 from reconciler.sandbox.organization.levels import Levels
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}/members", tags=["Organization members"])
+router = Router(prefix="/orgs/{organizationId}/members", tags=["Organization members"])
 
 
 def _member(caller: Caller, organization: str, user: str) -> Object:

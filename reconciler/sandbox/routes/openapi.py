@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fastapi import APIRouter, Response
-
 from reconciler.sandbox.bodies import SpecCreate, SpecPatch, SpecPut, SpecSource
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.integrations import specs
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites.visitors import spec_reader
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}/openapi", tags=["OpenAPI specifications"])
+router = Router(prefix="/orgs/{organizationId}/openapi", tags=["OpenAPI specifications"])
 
 
 def _find(caller: Caller, organization: str, slug: str) -> Object | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
-
 from reconciler.sandbox.content.searching import candidates, find_pages, found_in
+from reconciler.sandbox.endpoints import Query, Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 
-router = APIRouter(prefix="/orgs/{organizationId}/search", tags=["Organizations"])
+router = Router(prefix="/orgs/{organizationId}/search", tags=["Organizations"])
 
 
 @router.get("")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-
 from reconciler.sandbox.bodies import OrganizationPatch
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 
-router = APIRouter(tags=["Organizations"])
+router = Router(tags=["Organizations"])
 
 
 @router.get("/orgs")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.organization.claims import visitor_claims
 from reconciler.sandbox.service import Caller, Calling
 
-router = APIRouter(prefix="/orgs/{organizationId}/ping", tags=["Organization members"])
+router = Router(prefix="/orgs/{organizationId}/ping", tags=["Organization members"])
 
 
 @router.post("")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
-
+from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.sites.customization import customization
@@ -13,7 +12,7 @@ from reconciler.sandbox.sites.visitors import reader
 from reconciler.sandbox.sites.visitors import shown as shown_to
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/published", tags=["Docs sites"])
+router = Router(prefix="/orgs/{organizationId}/sites/{siteId}/published", tags=["Docs sites"])
 
 
 @router.get("")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, Response
-
 from reconciler.sandbox.bodies import SectionCreate, SectionMove, SectionPatch
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.sites.visitors import reader, shown
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/sections", tags=["Site sections"])
+router = Router(prefix="/orgs/{organizationId}/sites/{siteId}/sections", tags=["Site sections"])
 
 
 @router.get("")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from fastapi import APIRouter, Response
-
 from reconciler.sandbox.bodies import ShareLinkCreate, ShareLinkPatch
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/share-links", tags=["Site share links"])
+router = Router(prefix="/orgs/{organizationId}/sites/{siteId}/share-links", tags=["Site share links"])
 
 
 @router.get("")

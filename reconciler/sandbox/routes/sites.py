@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, Response
-
 from reconciler.sandbox.bodies import SiteCreate, SitePatch
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.sites import structure
 from reconciler.sandbox.sites.readers import Gate
@@ -16,7 +15,7 @@ from reconciler.sandbox.sites.visitors import Visitor, reader, sites_reader
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}/sites", tags=["Docs sites"])
+router = Router(prefix="/orgs/{organizationId}/sites", tags=["Docs sites"])
 
 
 @router.get("")

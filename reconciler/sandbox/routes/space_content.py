@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
-
 from reconciler.sandbox.content import revisions
 from reconciler.sandbox.content.links import Book, listed
 from reconciler.sandbox.content.places import FAMILIES, SPACE, Place
 from reconciler.sandbox.content.searching import find_pages
 from reconciler.sandbox.content.templates import TemplateApply, applied
 from reconciler.sandbox.content.views import ContentView, Flags
+from reconciler.sandbox.endpoints import Needs, Query, Response, Router
 from reconciler.sandbox.routes.change_requests import apply_to_request
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 
-router = APIRouter(tags=["Content"])
+router = Router(tags=["Content"])
 LinkStatus = Literal["ok", "broken", "in-app"]
 
 
@@ -24,7 +23,7 @@ async def flags(git: bool = True, computed: bool = True) -> Flags:
     return Flags(git, computed)
 
 
-Flagged = Depends(flags)
+Flagged: Any = Needs(flags)
 
 
 def _view(place: Place, flags: Flags) -> ContentView:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
-
 from reconciler.sandbox.bodies import ContentMove, SpacePatch, Transfer
 from reconciler.sandbox.content.tree import delete_space, duplicate, give, move_content, restore
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites.visitors import space_reader
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
-router = APIRouter(tags=["Spaces"])
+router = Router(tags=["Spaces"])
 
 
 def _active(caller: Caller, id: str) -> Object:

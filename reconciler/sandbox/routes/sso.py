@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
-
 from reconciler.sandbox.bodies import SamlCreate, SamlPatch
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}", tags=["SSO"])
+router = Router(prefix="/orgs/{organizationId}", tags=["SSO"])
 
 
 def _team(caller: Caller, organization: str, given: Object) -> Object:

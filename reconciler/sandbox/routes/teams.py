@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
-
 from reconciler.sandbox.bodies import TeamCreate, TeamPatch
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 
-router = APIRouter(prefix="/orgs/{organizationId}/teams", tags=["Teams"])
+router = Router(prefix="/orgs/{organizationId}/teams", tags=["Teams"])
 
 
 @router.get("")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
-
+from reconciler.sandbox.endpoints import Response, Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 from reconciler.sandbox.workflow import translations
 from reconciler.sandbox.workflow.translations import KIND, TranslationCreate, TranslationPut
 
-router = APIRouter(prefix="/orgs/{organizationId}/translations", tags=["Translations"])
+router = Router(prefix="/orgs/{organizationId}/translations", tags=["Translations"])
 
 
 @router.get("")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import Body as InBody
 from pydantic import AfterValidator, Field, StrictStr, ValidatorFunctionWrapHandler, WrapValidator
 
 from reconciler.sandbox.body import Open
@@ -52,4 +51,4 @@ def _either(data: Any, whole: ValidatorFunctionWrapHandler) -> list[Conversation
     return [Conversation.model_validate(data)]
 
 
-Ingested: TypeAlias = Annotated[Conversation | Conversations | list[Conversation], WrapValidator(_either), InBody()]
+Ingested: TypeAlias = Annotated[Conversation | Conversations | list[Conversation], WrapValidator(_either)]

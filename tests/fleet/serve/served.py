@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import httpx
+import httpx2
 from sqlalchemy import func, insert, update
 
 from reconciler.fleet import status
@@ -41,15 +41,15 @@ class Served:
         assert found is not None, line
         return found[0]
 
-    def browser(self) -> httpx.Client:
+    def browser(self) -> httpx2.Client:
         """A browser of its own."""
-        return httpx.Client(base_url=self.url, follow_redirects=True, timeout=SECONDS)
+        return httpx2.Client(base_url=self.url, follow_redirects=True, timeout=SECONDS)
 
-    def program(self, token: str = TOKEN) -> httpx.Client:
+    def program(self, token: str = TOKEN) -> httpx2.Client:
         """A program with the token of the single user."""
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=SECONDS)
+        return httpx2.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}"}, timeout=SECONDS)
 
-    def logged_in(self) -> httpx.Client:
+    def logged_in(self) -> httpx2.Client:
         """The browser of the single user, with the newest link."""
         browser = self.browser()
         assert browser.get(self.link()).status_code == 200

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 
 from tests import browser
@@ -294,7 +294,7 @@ def test_a_tenant_that_crawls_everything_never_sees_another_and_no_secret_is_any
     assert "ada@acme.example" not in theirs_pages["/audit"]
 
     # secrets
-    metrics = httpx.get(f"{dashboard.url}/metrics", headers={"Authorization": f"Bearer {METRICS}"}).text
+    metrics = httpx2.get(f"{dashboard.url}/metrics", headers={"Authorization": f"Bearer {METRICS}"}).text
     assert 'reconciler_fleet_projects{status="OutOfSync",tenant="crimson"} 1.0' in metrics
     audit = owner.evaluate("async () => (await fetch('/audit.jsonl')).text()")
     document = ada.evaluate("async () => (await fetch('/api/v1/projects/a/plan')).text()")

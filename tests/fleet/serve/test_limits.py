@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 
 from reconciler.fleet.serve import connections, feed, guard
@@ -103,11 +103,11 @@ def test_idle_connections_and_large_bodies_leave_the_dashboard_usable_in_little_
                 for _ in range(guard.PUSH_MAX // len(block) - 1):
                     slow.sendall(block)
         for path, status in (("/healthz", 200), ("/readyz", 200), ("/login", 200), ("/api/v1/projects", 401)):
-            assert httpx.get(f"{url}{path}", timeout=10).status_code == status
+            assert httpx2.get(f"{url}{path}", timeout=10).status_code == status
         body = json.dumps({"ref": "refs/heads/main", "repository": {"clone_url": "https://git.example.com/x.git"}}).encode()
         signature = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
         signed = {"X-GitHub-Event": "push", "X-Hub-Signature-256": signature}
-        assert httpx.post(f"{url}/webhooks/github", content=body, headers=signed, timeout=10).json() == {"due": 1}
+        assert httpx2.post(f"{url}/webhooks/github", content=body, headers=signed, timeout=10).json() == {"due": 1}
         assert memory(process_id) < MEMORY_MAX
 
 
@@ -197,7 +197,7 @@ def test_the_oldest_waiting_connection_of_a_client_makes_room(database: FleetDat
         opened = []
         for _ in range(8):
             opened.append(stack.enter_context(connect(site.url)))
-            assert httpx.get(f"{site.url}/healthz").status_code == 200
+            assert httpx2.get(f"{site.url}/healthz").status_code == 200
         assert not page.is_closed
         assert [is_closed(connection) for connection in opened[:3]] == [True] * 3
         assert not is_closed(opened[-1])
@@ -214,12 +214,12 @@ def test_what_crowds_a_full_dashboard_is_closed_first(database: FleetDatabase, m
     with served(database) as site, ExitStack() as stack:
         quiet = stack.enter_context(opened(site.url, "127.0.0.2"))
         crowd = [stack.enter_context(opened(site.url, "127.0.0.3")) for _ in range(9)]
-        assert httpx.get(f"{site.url}/healthz").status_code == 200
+        assert httpx2.get(f"{site.url}/healthz").status_code == 200
         assert [is_closed(connection) for connection in crowd[:3]] == [True] * 3
         assert not is_closed(quiet), "the oldest of all, and the only one of its client"
 
 
-def statuses(browser: httpx.Client, stack: ExitStack, count: int) -> list[int]:
+def statuses(browser: httpx2.Client, stack: ExitStack, count: int) -> list[int]:
     """What a browser is answered that follows so often; what it follows stays open."""
     codes = []
     for _ in range(count):
@@ -272,7 +272,7 @@ def test_the_requests_of_one_session_leave_room_for_those_of_others(database: Fl
             assert answer(slow[-1]).startswith(b"HTTP/1.1 100 ")
         assert first.get("/").status_code == 429
         assert second.get("/").status_code == 200
-        assert httpx.get(f"{site.url}/login").status_code == 200
+        assert httpx2.get(f"{site.url}/login").status_code == 200
         for connection in slow:
             connection.sendall(b"x" * 100)
             assert answer(connection).startswith(b"HTTP/1.1 403 ")

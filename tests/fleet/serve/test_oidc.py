@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from click.testing import CliRunner, Result
 from joserfc.jwk import RSAKey
@@ -84,7 +84,7 @@ def site(database: FleetDatabase, provider: Provider, monkeypatch: pytest.Monkey
 
 
 @contextmanager
-def log_in(site: Served, provider: Provider, email: str, *groups: str) -> Iterator[httpx.Client]:
+def log_in(site: Served, provider: Provider, email: str, *groups: str) -> Iterator[httpx2.Client]:
     """A browser of somebody whom the provider names."""
     provider.claims = {"email": email, "email_verified": True, "realm": {"groups": list(groups)}}
     with site.browser() as browser:
@@ -141,9 +141,9 @@ def test_a_provider_that_is_down_is_asked_seldom_and_known_endpoints_are_used_me
     assert "is of another issuer" in site.said[-1]
 
 
-def crawl(browser: httpx.Client) -> dict[str, httpx.Response]:
+def crawl(browser: httpx2.Client) -> dict[str, httpx2.Response]:
     """Every page that links lead to, from the first one."""
-    found: dict[str, httpx.Response] = {}
+    found: dict[str, httpx2.Response] = {}
     shapes = Counter[str]()  # a list has thousands of orders, and a calendar years of months
     waiting = ["/", "/api/v1/openapi.json", "/api/v1/projects", "/api/v1/audit", "/audit", "/audit.jsonl", "/overview/figures"]
     while waiting:
@@ -222,7 +222,7 @@ def invoke(*words: str) -> Result:
     return CliRunner().invoke(main, list(words))
 
 
-def approved(browser: httpx.Client, name: str) -> httpx.Response:
+def approved(browser: httpx2.Client, name: str) -> httpx2.Response:
     """What the API answers to an approval of the plan of a project."""
     headers = {"X-CSRF-Token": csrf(browser.get("/").text)}
     digest = browser.get(f"/api/v1/projects/{name}/approvals").json()["digest"]

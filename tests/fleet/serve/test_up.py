@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests import processes
@@ -32,7 +32,7 @@ def test_fleet_up_prints_a_link_to_the_dashboard_and_never_logs_it(tmp_path: Pat
             line = next(line for line in up.stdout if "dashboard is ready" in line)
             link = re.search(r"http\S+", line)
             assert link is not None
-            with httpx.Client(follow_redirects=True, timeout=30) as browser:
+            with httpx2.Client(follow_redirects=True, timeout=30) as browser:
                 page = browser.get(link[0])
             assert (page.status_code, "acme" in page.text) == (200, True)
         finally:

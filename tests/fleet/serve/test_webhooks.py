@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from sqlalchemy import func, update
 
@@ -122,7 +122,7 @@ def body_of(**more: Any) -> bytes:
 
 
 @contextmanager
-def hooked(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch, webhooks: dict[str, Any]) -> Iterator[httpx.Client]:
+def hooked(database: FleetDatabase, monkeypatch: pytest.MonkeyPatch, webhooks: dict[str, Any]) -> Iterator[httpx2.Client]:
     """A dashboard with these webhooks, and the projects of two tenants in one repository."""
     for name, value in (("HUB", HUB), ("LAB", LAB), ("SIGNING", SIGNING), ("BLUE", "blue-secret"), ("GREEN", "green-secret")):
         monkeypatch.setenv(name, value)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
+import httpx2
 import psycopg
 
 from reconciler.errors import ReconcilerError
@@ -293,7 +293,7 @@ class Storm(Running):
 
     def send_rules(self, rules: list[dict[str, Any]]) -> None:
         headers = {"Authorization": f"Bearer {CONTROL}"}
-        httpx.put(f"{self.service}/_sandbox/faults", json={"rules": rules}, headers=headers, timeout=30).raise_for_status()
+        httpx2.put(f"{self.service}/_sandbox/faults", json={"rules": rules}, headers=headers, timeout=30).raise_for_status()
 
     def _commit(self, number: int) -> None:
         names = self.chance.sample(self.names, number)
@@ -346,9 +346,9 @@ class Storm(Running):
         """Look at the dashboard; it may be gone, and it must not break."""
         while not self.ended.wait(0.7):
             for path in ("/api/v1/projects", "/readyz", "/metrics"):
-                with suppress(httpx.HTTPError):
+                with suppress(httpx2.HTTPError):
                     headers = {"Authorization": f"Bearer {API_TOKEN}"}
-                    answer = httpx.get(f"http://127.0.0.1:{self.port}{path}", headers=headers, timeout=5)
+                    answer = httpx2.get(f"http://127.0.0.1:{self.port}{path}", headers=headers, timeout=5)
                     if answer.status_code not in (200, 401, 403, 503):
                         self.wrong.append(f"GET {path}: {answer.status_code} {answer.text[:500]}")
 
@@ -377,7 +377,7 @@ class Storm(Running):
         counts = self._service()
         self._rows()
         counts |= Counter(dict(self.rows("SELECT coalesce(ended, 'under way'), count(*) FROM reconciler_fleet.runs GROUP BY 1")))
-        answer = httpx.get(f"http://127.0.0.1:{self.port}/readyz", timeout=10)
+        answer = httpx2.get(f"http://127.0.0.1:{self.port}/readyz", timeout=10)
         assert answer.status_code == 200, answer.text
         counts["recovering"] = sum("recovering" in words for words in self.seen.values())
         assert all(words[-1] == "Synced" for words in self.seen.values()), self.seen

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.sandbox.box import ADA, ADA_READS, BASE, RITA, Box
@@ -175,9 +175,9 @@ def test_4_adaptive_schema_endpoints_document_an_unexpected_error(box: Box, suff
     path = f"/v1{box.site()}/adaptive-schema{suffix}"
     box.store.connection.execute("update objects set data = json_set(data, '$._adaptiveSchema', 7) where kind = 'site'")
 
-    async def ask() -> httpx.Response:
-        transport = httpx.ASGITransport(box.app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
+    async def ask() -> httpx2.Response:
+        transport = httpx2.ASGITransport(box.app, raise_app_exceptions=False)
+        async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
             return await client.get(path, headers={"Authorization": f"Bearer {ADA}"})
 
     answer = asyncio.run(ask())

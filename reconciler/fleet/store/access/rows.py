@@ -138,6 +138,6 @@ def opened(connection: Connection, url: str, id: int, project: FleetProject) -> 
     password = secrets.token_urlsafe(24)
     secret = verifier(connection, f"{prefix(connection)}run_{id}", password)
     call = text(f"SELECT {OPEN.partition('(')[0]}(:id, :verifier, :allowed, :environment, :service)")
-    words = {"allowed": project.project, "environment": project.environment or "", "service": project.base_url}
-    name = connection.execute(call, {"id": id, "verifier": secret, **words}).scalar_one()
+    scope = {"allowed": project.project, "environment": project.environment or "", "service": project.base_url}
+    name = connection.execute(call, {"id": id, "verifier": secret, **scope}).scalar_one()
     return RunLogin(make_url(url).set(username=name, password=password).render_as_string(hide_password=False), is_own=True)
