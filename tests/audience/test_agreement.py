@@ -17,8 +17,9 @@ from reconciler.resource.audience import LEVELS as MODEL_LEVELS
 from tests.audience.moments import LEVELS, PEOPLE, Readers, Watched
 from tests.audience.proof import Proof
 from tests.audience.two import ROOTS, Both, TwoWatched, given, worlds
-from tests.audience.worlds import Tree, conditions, world
+from tests.audience.worlds import conditions
 from tests.importer.imported import everything
+from tests.organizations import Tree, with_readers
 from tests.proofs import long, spread
 from tests.transfers.two import TWO_SEED
 
@@ -49,7 +50,7 @@ MANY = (1, 2, *range(100, 300))
 
 @pytest.mark.parametrize("seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.proof) for seed in MANY)])
 def test_the_model_and_the_sandbox_agree_on_the_readers_of_every_object(tmp_path: Path, seed: int) -> None:
-    org, tree = Watched(tmp_path), world(random.Random(seed))
+    org, tree = Watched(tmp_path), with_readers(random.Random(seed))
     org.asked = conditions(tree)
     org.write(tree)
     org.begin()
@@ -176,7 +177,7 @@ def test_a_level_that_is_inherited_admits_whom_no_level_of_its_own_admits(tmp_pa
     """A space or collection that inherits has the readers of what contains it, in the model as in the sandbox."""
     readers = []
     for level in ("guest", "inherit"):
-        org, tree = Watched(tmp_path / level), world(random.Random(seed))
+        org, tree = Watched(tmp_path / level), with_readers(random.Random(seed))
         for node in nodes(tree["content"]):
             if node.get("defaultLevel") == "guest":
                 node["defaultLevel"] = level

@@ -12,7 +12,8 @@ import pytest
 
 from tests.audience.moments import Watched
 from tests.audience.proof import RUNS, Proof, Result
-from tests.audience.worlds import edited, world
+from tests.audience.worlds import edited
+from tests.organizations import with_readers
 from tests.proofs import spread
 
 ORDER = ("whole", "many")
@@ -21,7 +22,7 @@ PAIRS_MAX = 7  # requests of an edit of which every pair is refused
 
 def result(root: Path, seed: int, changes: int, *runs: str) -> Result:
     chance = random.Random(seed)
-    first = world(chance)
+    first = with_readers(chance)
     return Proof(Watched(root), root / "image").edit(first, edited(first, chance, changes), runs=runs)
 
 

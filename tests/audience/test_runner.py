@@ -13,8 +13,9 @@ import pytest
 
 from tests.audience.moments import Watched
 from tests.audience.proof import Proof, Violation
-from tests.audience.worlds import CONDITIONS, EDITS, Tree, conditions, edited, world
+from tests.audience.worlds import EDITS, conditions, edited
 from tests.harness import BASE, TOKEN
+from tests.organizations import CONDITIONS, Tree, with_readers
 
 FIRST: Tree = {
     "content": [
@@ -172,7 +173,7 @@ def test_a_run_that_is_cut_sent_nothing_more_and_the_next_one_goes_on(proof: Pro
 
 def test_equal_seeds_make_equal_worlds_and_an_edit_changes_something() -> None:
     for seed in range(50):
-        first, second = (world(random.Random(seed)) for _ in range(2))
+        first, second = (with_readers(random.Random(seed)) for _ in range(2))
         assert first == second
         changed = edited(first, random.Random(seed), 3)
         assert changed != first == second
@@ -181,7 +182,7 @@ def test_equal_seeds_make_equal_worlds_and_an_edit_changes_something() -> None:
 
 def test_every_edit_changes_some_world() -> None:
     for change in EDITS:
-        trees = [(world(random.Random(seed)), seed) for seed in range(40)]
+        trees = [(with_readers(random.Random(seed)), seed) for seed in range(40)]
         after = copy.deepcopy(trees)
         for changed, seed in after:
             change(changed, random.Random(seed))

@@ -17,7 +17,8 @@ from reconciler.model import Consent, Plan
 from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, VISITORS
 from tests.audience.moments import LEVELS, Readers, Watched
 from tests.audience.proof import RUNS, RUNS_MAX, Proof
-from tests.audience.worlds import CONDITIONS, Tree, conditions, edited, world
+from tests.audience.worlds import conditions, edited
+from tests.organizations import CONDITIONS, Tree, with_readers
 from tests.proofs import spread
 
 STAFF, PARTNER, _ = CONDITIONS
@@ -236,7 +237,7 @@ RULES: tuple[Rule, ...] = (is_a_share_link, is_a_level_of_members, is_a_conditio
 def runs(root: Path, seed: int, changes: int) -> Iterator[Run]:
     """Every run of a random edit of a random organization, until nothing is left to do."""
     chance = random.Random(seed)
-    first = world(chance)
+    first = with_readers(chance)
     second = edited(first, chance, changes)
     org = Watched(root)
     org.asked = conditions(first, second)

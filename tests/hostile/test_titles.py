@@ -149,7 +149,7 @@ def begun(cli: Cli) -> None:
 
 
 def titles(service: Service) -> list[str]:
-    return sorted(one["title"] for one in service.items(f"{ORG}/teams"))
+    return sorted(item["title"] for item in service.items(f"{ORG}/teams"))
 
 
 def test_titles_from_the_files_live_a_whole_life_and_command_nobody(cli: Watched) -> None:

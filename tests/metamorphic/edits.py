@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.metamorphic.organizations import Tree
+from tests.organizations import Tree
 
 REFERENCES = {"space": ("space", "duplicateOf"), "team": ("defaultTeam",), "site": ("site",)}  # fields that name a resource of a kind
 TITLES = {"share-link": "name", "saml": "label"}

@@ -24,8 +24,8 @@ from reconciler.plan.simulation.simulate import simulate
 from tests.harness import ORGANIZATION, kinds
 from tests.metamorphic.edits import Declared, declared
 from tests.metamorphic.laboratory import Laboratory, laboratory
-from tests.metamorphic.organizations import Tree, organizations
 from tests.metamorphic.relation import relation
+from tests.organizations import Tree, organizations
 from tests.reliability.clock import everywhere
 
 CONTAINERS = ("collection", "group", "section", "site")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.metamorphic.canonical import differences
 from tests.metamorphic.edits import declared, pairs, renamed, swapped
 from tests.metamorphic.laboratory import Laboratory, described, laboratory
-from tests.metamorphic.organizations import Tree, organizations
 from tests.metamorphic.relation import relation
+from tests.organizations import Tree, organizations
 
 FIXED = ("member", "openapi")  # their key is what the service knows them by
 

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from tests.metamorphic.arrangement import arranged
 from tests.metamorphic.canonical import differences
-from tests.metamorphic.laboratory import document, laboratory
+from tests.metamorphic.laboratory import laboratory
 from tests.metamorphic.lists import Shuffling
-from tests.metamorphic.organizations import Tree, organizations, pairs
 from tests.metamorphic.relation import relation
+from tests.organizations import Tree, organizations, pairs, project, small
 from tests.reliability.world import Image
-from tests.small import small
 
 CUTS = 2  # moments of an apply at which the state is lost
 
@@ -114,7 +113,7 @@ def test_another_order_of_siblings_is_seen(acme: Any) -> None:
 
 
 def test_files_are_split_and_lists_are_shuffled(acme: Any) -> None:
-    arrangements = [arranged(document(small()), random.Random(seed)) for seed in range(20)]
+    arrangements = [arranged(project({"acme": small()}), random.Random(seed)) for seed in range(20)]
     assert {len(files) for files in arrangements} == {1, 2, 3, 4}
     for seed in range(3):
         shuffling: list[Shuffling] = []

@@ -1,6 +1,6 @@
-"""An organization as it was once applied and read: kept as data, so that planning needs neither service nor database.
+"""An organization that is applied once in a process and read: what the service answered, so that each plan needs no service.
 
-`python -m tests.plan` records it again. Ids are made from addresses, so that a record differs only where the service or the reading does.
+Ids are made from addresses, so that a record differs only where the service or the reading does.
 """
 
 from __future__ import annotations
@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.client import ClientSettings, Reader
@@ -23,8 +25,6 @@ from tests.outside import everything
 from tests.small import applied, node
 from tests.storms import Recorded, record
 from tests.transports import Through
-
-RECORD: Final = Path(__file__).with_name("record.json")
 
 
 def organization() -> dict[str, Any]:
@@ -56,9 +56,10 @@ class World:
 
     @classmethod
     def recorded(cls) -> World:
-        kept = json.loads(RECORD.read_text(encoding="utf-8"))
-        empty = {f"/orgs/org_acme/sites/site-flat/{name}": {"items": []} for name in ("sections", "section-groups", "share-links")}
-        empty["/orgs/org_acme/translations"] = {"items": []}
+        kept = json.loads(_record())
+        # Lists that nobody reads while nothing declared is in them.
+        unread = [f"/orgs/org_acme/sites/site-flat/{name}" for name in ("sections", "section-groups", "share-links")]
+        empty = {path: {"items": []} for path in (*unread, "/orgs/org_acme/translations")}
         return cls({**empty, **kept["answers"]}, kept["bindings"])
 
     def set(self, id: str, **values: Any) -> None:
@@ -70,13 +71,16 @@ class World:
 
     def add(self, list: str, like: str, id: str, **values: Any) -> None:
         """Let somebody else make an object in a list, as a copy of one that is in it, and in that one's container where that shows it."""
-        new = {**copy.deepcopy(next(member for member in self.answers[list]["items"] if member["id"] == like)), "id": id, **values}
-        shown = [items for document in self.answers.values() for item in document.get("items", ()) for items in _lists(item)]
-        for items in (self.answers[list]["items"], *shown):
-            if any(entry["id"] == like for entry in items):
+        documents = [*self.answers.values()]
+        source = next(value for document in documents for value in _objects(document) if value.get("id") == like)
+        new = {**copy.deepcopy(source), "id": id, **values}
+        shown = [items for document in documents for item in document.get("items", ()) for items in _lists(item)]
+        own = self.answers.get(list, {"items": []})  # a site with sections shows its variants in them only
+        for items in (own["items"], *shown):
+            if any(item["id"] == like for item in items):
                 items.append(copy.deepcopy(new))
-        if "count" in self.answers[list]:
-            self.answers[list]["count"] += 1
+        if "count" in own:
+            own["count"] += 1
 
     def drop(self, *ids: str) -> None:
         """Let somebody else delete objects: no list shows them, and their ids answer 404."""
@@ -124,22 +128,23 @@ def _lists(item: dict[str, Any]) -> Iterator[list[Any]]:
     )
 
 
-def recorded_again(root: Path) -> str:
-    """The text of a new record: the organization is applied to a sandbox and read."""
-    org = Org(root)
-    applied(org, organization())
-    kept = record(org)
+@cache
+def _record() -> str:
+    """What the service answers and the state has after the organization was applied to a sandbox, as JSON."""
+    with tempfile.TemporaryDirectory() as root:
+        org = Org(Path(root))
+        applied(org, organization())
+        kept = record(org)
     bindings = {
         str(address): {
-            "kind": entry.kind, "id": entry.id, "origin": str(entry.origin), "sent": dict(entry.sent), "seen": dict(entry.seen),
-            "protected": entry.protected,
-            "place": {"parent": str(entry.place.parent or ""), "index": entry.place.index} if entry.place else None,
+            "kind": binding.kind, "id": binding.id, "origin": str(binding.origin), "sent": dict(binding.sent), "seen": dict(binding.seen),
+            "protected": binding.protected,
+            "place": {"parent": str(binding.place.parent or ""), "index": binding.place.index} if binding.place else None,
         }
-        for address, entry in sorted(kept.state.bindings.items())
+        for address, binding in sorted(kept.state.bindings.items())
     }  # fmt: skip
-    answers = {path: json.loads(body) for path, (_, body) in sorted(kept.answers.items())}
-    text = json.dumps({"answers": answers, "bindings": bindings}, indent=1, ensure_ascii=False)
+    text = json.dumps({"answers": {path: json.loads(body) for path, (_, body) in sorted(kept.answers.items())}, "bindings": bindings})
     for address, binding in kept.state.bindings.items():
         if address.container is not None and bare(binding.id) not in ("spc_blank", "usr_ada", "usr_linus"):
             text = text.replace(binding.id, "-".join(str(address).split("/")[1:]))
-    return text + "\n"
+    return text

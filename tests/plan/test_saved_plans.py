@@ -30,8 +30,8 @@ from reconciler.plan import Selection, plan
 from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import prove
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
-from tests.apply.test_random import organizations
 from tests.harness import ORGANIZATION, Org
+from tests.organizations import anything
 from tests.proofs import sampled, tries
 from tests.small import node, small
 
@@ -130,7 +130,7 @@ def edit(org: Org, what: str, number: int) -> None:
 
 @sampled
 @settings(max_examples=tries(20, 3), phases=(Phase.explicit, Phase.generate), suppress_health_check=SLOW)
-@given(organizations(), organizations(), st.none() | organizations(), EDITS)
+@given(anything(), anything(), st.none() | anything(), EDITS)
 def test_whatever_runs_was_shown_in_the_file_and_is_in_the_fresh_plan(
     first: dict[str, Any], second: dict[str, Any], third: dict[str, Any] | None, edits: list[tuple[str, int]]
 ) -> None:
