@@ -4,7 +4,6 @@ same cases every time, unless they are told to wander.
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -109,17 +108,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("proof")
         if item.get_closest_marker("proof") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(PROOF_SECONDS))
-
-
-gc.disable()  # until all tests are collected: what is imported and collected stays
-
-
-def pytest_collection_finish() -> None:
-    """The garbage collector need not look at what stays again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
-    gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -35,23 +35,15 @@ from reconciler.resource import Kinds
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.state import StateScope, Store
+from tests.organizations import ORGANIZATION as ORGANIZATION
+from tests.organizations import SEED as SEED
+from tests.organizations import TOKEN as TOKEN
+from tests.organizations import project
 from tests.transports import Through
 
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-TOKEN = "token-of-ada"
 BASE = "http://127.0.0.1:1"
-ORGANIZATION = "org_acme"
 WHOLE = Selection()
-
-SEED: dict[str, Any] = {
-    "organizations": [{"id": ORGANIZATION, "title": "Acme"}],
-    "members": [
-        {"organization": ORGANIZATION, "id": "usr_ada", "email": "ada@acme.example", "displayName": "Ada", "role": "admin"},
-        {"organization": ORGANIZATION, "id": "usr_linus", "email": "linus@acme.example", "displayName": "Linus", "role": "read"},
-    ],
-    "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}],
-    "spaces": [{"organization": ORGANIZATION, "id": "spc_blank", "title": "Blank", "parent": None}],
-}
 
 
 @cache
@@ -150,16 +142,7 @@ class Org:
         if isinstance(organization, str):
             (self.project / "reconciler.yaml").write_text(organization, encoding="utf-8")
             return
-        document = {
-            "version": 1,
-            "project": "test",
-            "service": {"member": "ada@acme.example"},
-            "protect": [],
-            "guards": {"maxDelete": {"percent": 100, "atLeast": 1000}},
-            "defaults": {"space": {"duplicateOf": "blank"}},
-            **top,
-            "organizations": {key: {"id": ORGANIZATION, **organization}},
-        }
+        document = project({key: organization}, **top)
         text = yaml.dump(document, Dumper=DUMPER, allow_unicode=True, sort_keys=False)
         (self.project / "reconciler.yaml").write_text(text, encoding="utf-8")
 

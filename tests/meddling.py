@@ -97,10 +97,10 @@ def is_reported(org: Org, outcome: Outcome, address: str) -> bool:
     if address in said or any(address in line for line in outcome.notes):
         return True
     plan = org.plan()
-    return any(address in line for line in described(plan)) or any(address in str(one.address) for one in plan.blocked)
+    return any(address in line for line in described(plan)) or any(address in str(refusal.address) for refusal in plan.blocked)
 
 
 def exits_well(outcome: Outcome) -> bool:
     """Whether a run in whose report somebody's edit is ends with the code that says so."""
-    noticed = outcome.edited or outcome.leftover or any(one.status is StepStatus.STALE for one in outcome.results)
+    noticed = outcome.edited or outcome.leftover or any(result.status is StepStatus.STALE for result in outcome.results)
     return not noticed or of_outcome(outcome) == PARTLY

@@ -178,7 +178,7 @@ def fields() -> list[tuple[Kind, Field]]:
         key_is = getattr(kind.place, "key_is", None)
         if "update" not in kind.api and kind.listed_by is not None:
             continue  # what it is recognized by is all that it has, and that no request can change
-        found += [(kind, each) for each in kind.fields.values() if each.compared and each.readable and each.name != key_is]
+        found += [(kind, delta) for delta in kind.fields.values() if delta.compared and delta.readable and delta.name != key_is]
     return found
 
 
@@ -292,4 +292,4 @@ async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str,
 
 def said(found: Drift) -> list[str]:
     """`acme/space/one: changed title`."""
-    return [f"{one.address}: {one.status} {' '.join(each.name for each in one.fields)}".strip() for one in found.resources]
+    return [f"{one.address}: {one.status} {' '.join(delta.name for delta in one.fields)}".strip() for one in found.resources]

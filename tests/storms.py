@@ -111,7 +111,7 @@ def example(root: Path) -> Record:
     shutil.copytree(EXAMPLE, root / "project", ignore=shutil.ignore_patterns(".reconciler"))
     seed = {**seed_document(load(root / "project", kinds()), kinds()), "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}]}
     org = Org(root, seed=seed)
-    assert not [one for one in org.apply().results if one.error is not None]
+    assert not [result for result in org.apply().results if result.error is not None]
     return record(org)
 
 

@@ -20,8 +20,7 @@ SAME_WORD_OTHER_MEANING = {
     "resource/audience.py": {"admin", "members"},  # a level of access, a class of readers
     "cli/commands/sandbox_control.py": {"admin"},  # a reader, as the sandbox calls it
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
-    "config/keys.py": {"member"},  # service.member: a word of the project file
-    "config/environments/difference.py": {"member"},  # the same
+    "config/keys.py": {"member"},  # service.member: a key of the project file
     "fleet/declared/keys.py": {"organizations"},  # a sort of generator: a word of the fleet file
     "fleet/declared/schema.py": {"organizations"},  # the same
     "fleet/declared/template.py": {"organizations"},  # the same

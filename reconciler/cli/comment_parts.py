@@ -16,14 +16,13 @@ from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
 from reconciler.forges.variables import event
 from reconciler.links import LinkRefused, check_read
-from reconciler.report.comment.content import Content, content
-from reconciler.report.comment.content import failed as failure
 from reconciler.report.comment.part import CommentPart, PartOrigin, part
+from reconciler.report.reading import failed as failure
+from reconciler.report.reading import sheet_of
 from reconciler.report.schemas.check import problem
-from reconciler.report.schemas.drift import DriftDocument
-from reconciler.report.schemas.findings import FindingsDocument
-from reconciler.report.schemas.plan import PlanDocument
-from reconciler.report.schemas.runs import OutcomeDocument
+from reconciler.report.schemas.plan import DriftDocument, PlanDocument
+from reconciler.report.schemas.runs import FindingsDocument, OutcomeDocument
+from reconciler.report.sheet import Sheet
 
 SIZE_MAX: Final = 64 * 2**20  # bytes of a document; a plan of 10,000 objects has about 13 million
 PARTS_MAX: Final = 5_000_000
@@ -52,10 +51,10 @@ def read_parts(
     """A part for each document and each failed job. `name`: of all of them; `spare`, `kind`: of those without a document."""
     parts, wrong = [], []
     for path in documents:
-        content, trouble = _content(path, named=(name or spare) is not None)
+        sheet, trouble = _sheet(path, named=(name or spare) is not None)
         wrong += [trouble] if trouble else []
-        content = mask(content or failure(kind))
-        parts.append(part(content, mask(name or _name(path, content, spare)), origin))
+        sheet = mask(sheet or failure(kind))
+        parts.append(part(sheet, mask(name or _name(path, sheet, spare)), origin))
     parts += [part(failure(kind), mask(given), origin) for given in failed]
     keys = [shown.key for shown in parts]
     if len(set(keys)) < len(keys):
@@ -65,9 +64,9 @@ def read_parts(
     return CommentParts(tuple(parts), tuple(wrong))
 
 
-def _name(path: Path, content: Content, spare: str | None) -> str:
-    if content.project:
-        return f"{content.project}/{content.environment}" if content.environment else content.project
+def _name(path: Path, sheet: Sheet, spare: str | None) -> str:
+    if sheet.project:
+        return f"{sheet.project}/{sheet.environment}" if sheet.environment else sheet.project
     if spare is None:
         raise UsageError(
             f"{path} does not name its project", id="RC-part-without-name", hint="Add --project PATH, or --name PROJECT/ENVIRONMENT."
@@ -88,8 +87,8 @@ def name_of(project: Path, environment: str | None) -> str:
     return f"{name}/{environment}" if environment else name
 
 
-def _content(path: Path, *, named: bool) -> tuple[Content | None, str | None]:
-    """The content of a document, and the error if it is invalid. `named`: the part has a name, so that a missing document means a failed
+def _sheet(path: Path, *, named: bool) -> tuple[Sheet | None, str | None]:
+    """The sheet of a document, and the error if it is invalid. `named`: the part has a name, so that a missing document means a failed
     job."""
     try:
         return _read(path), None
@@ -108,8 +107,7 @@ def _content(path: Path, *, named: bool) -> tuple[Content | None, str | None]:
     return None, trouble
 
 
-def _read(path: Path) -> Content:
-
+def _read(path: Path) -> Sheet:
     shapes = {
         "reconciler.plan/1": PlanDocument,
         "reconciler.outcome/1": OutcomeDocument,
@@ -125,7 +123,10 @@ def _read(path: Path) -> Content:
     wrong = problem(shapes[format], document)
     if wrong is not None:
         raise NotJson(wrong)
-    return content(document)
+    try:
+        return sheet_of(document)
+    except (ValueError, OverflowError) as error:
+        raise NotJson(str(error)) from None
 
 
 def read_event(environ: Mapping[str, str]) -> Mapping[str, Any]:

@@ -18,14 +18,14 @@ from reconciler.config import Project
 from reconciler.errors import ReconcilerError, os_reason
 from reconciler.model import Finding
 from reconciler.report.annotations.code_quality import code_quality
+from reconciler.report.annotations.findings import of_sheet
 from reconciler.report.annotations.github import github
 from reconciler.report.annotations.junit import junit
-from reconciler.report.annotations.of_sheet import of_sheet
 from reconciler.report.annotations.sarif import sarif
-from reconciler.report.entries import Sheet
 from reconciler.report.html import html
-from reconciler.report.layout import Span
 from reconciler.report.markdown import markdown
+from reconciler.report.sheet import Sheet
+from reconciler.report.text import sheet_text
 from reconciler.text.escape import as_json
 from reconciler.text.times import HERE
 from reconciler.writing import write_out
@@ -96,18 +96,17 @@ def show(
     name: str,
     document: Mapping[str, Any],
     sheet: Callable[[], Sheet],
-    text: Callable[[], Sequence[Span]],
     *,
     created_at: datetime,
     folder: str = "",
 ) -> None:
-    """Print a result in the format `name`. `text`: the result for a screen."""
+    """Print a result in the format `name`; `text` is that of a screen."""
     if name == "json":
         screen.document(document)
     elif name in FORMATS:
         screen.raw(rendered(name, document, sheet, created_at=created_at, folder=folder))
     else:
-        screen.spans(text())
+        screen.spans(sheet_text(sheet(), width=screen.width))
 
 
 def write(

@@ -101,7 +101,7 @@ def assembled(
     )  # fmt: skip
     settings = replace(settings, files=tuple(split.files.seen))
     project = Project(settings, desired, unused={**linker.unused(), **ineffective}, ignores=ignores)
-    return project, patches.changed, tree.generator.copies if "generator" in tree.__dict__ else {}
+    return project, patches.changed, tree.generator.copies
 
 
 def _top_keys(document: Map, problems: Problems) -> KeyReader:

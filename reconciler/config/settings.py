@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from reconciler.config.canonical import digest
 from reconciler.config.keys import (
@@ -32,8 +32,6 @@ from reconciler.model import Desired, Ignore, Source
 from reconciler.text.state_urls import file_of, url_of
 from reconciler.text.suggest import closest, did_you_mean, one_of
 
-CreateStrategy = Literal["snapshot"]
-
 DEFAULT_STATE = ".reconciler/state.db"
 
 T = TypeVar("T", bound=str)
@@ -41,44 +39,52 @@ T = TypeVar("T", bound=str)
 
 @dataclass(frozen=True)
 class ProjectSettings:
-    """How to run a project. `root`: its directory. `sandbox`: the file of the embedded service, used instead of `base_url`. `member`: the
-    e-mail of the token's owner. `timeout` and `settle`: seconds. `state`: a URL, the path of SQLite made absolute; `state_in_yaml` and
-    `settle_written`: the YAML contains the value. `marks`: created objects have a marker as their name first. `files`: every file that
-    was read, the project file first."""
+    """How to run a project."""
 
     project: str
+    # The directory of the project.
     root: Path
     base_url: str | None = None
+    # The file of the embedded service, used instead of `base_url`.
     sandbox: Path | None = None
+    # The e-mail of the token's owner.
     member: str | None = None
+    # Seconds for one request.
     timeout: float = TIMEOUT_DEFAULT
+    # A URL; the path of SQLite is absolute.
     state: str = ""
     state_in_yaml: bool = False
+    # Seconds to wait out a request in doubt.
     settle: float = SETTLE_DEFAULT
     settle_written: bool = False
+    # Created objects have a marker as their name first.
     marks: bool = False
-    create_strategy: CreateStrategy = "snapshot"
+    # Every file that was read, the project file first.
     files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
 class Project:
-    """A project as loaded. `sensitive`: values from the environment and from secrets, to be masked wherever text leaves the program.
-    `supplied`: texts of `--var-file`. `unused`: declarations without effect, by name (`vars.brand`), and where. `undecrypted`: the
-    encrypted files of which only the names were checked; `encrypted`: it names some. `variables`: the names of those that it declares;
-    `unset`: those with a placeholder as their value. `ignores`: accepted findings. `texts`: the SHA-256 of every file that was read, also
-    by an expression, by its name below the project."""
+    """A project as loaded."""
 
     settings: ProjectSettings
     desired: Desired
+    # Values from the environment and from secrets, to be masked wherever text leaves the program.
     sensitive: frozenset[str] = field(default=frozenset(), repr=False)
+    # The texts of `--var-file`.
     supplied: frozenset[str] = field(default=frozenset(), repr=False)
+    # Declarations without effect by name (`vars.brand`), and where they are.
     unused: Mapping[str, Source] = field(default_factory=dict)
+    # The encrypted files of which only the names were checked.
     undecrypted: tuple[str, ...] = ()
+    # Whether the project names encrypted files.
     encrypted: bool = False
+    # The names of declared variables, and of those that have a placeholder as their value.
     variables: frozenset[str] = frozenset()
     unset: tuple[str, ...] = ()
+    # Accepted findings of lint.
     ignores: tuple[Ignore, ...] = ()
+    # The SHA-256 of every file that was read, also by an expression, by its name below the project.
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property

@@ -185,7 +185,7 @@ def _scalar(types: Any, must: str, id: str) -> Convert:
 
     def convert(node: Node, name: str, report: ProblemReport) -> Any:
         value = node.core() if isinstance(node, Scalar) else None
-        # In Python a boolean is a number: `is True` and 1 are told apart by their class.
+        # In Python a boolean is an integer too.
         if isinstance(value, types) and (types is bool or not isinstance(value, bool)):
             return value
         report(node.at, f"{name} must be {must}, not {described_or_nothing(node)}", id=id or wrong_form(node))

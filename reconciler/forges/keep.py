@@ -16,14 +16,9 @@ from reconciler.forges.turn import Turn, turn
 from reconciler.report.comment.part import CommentPart, Run
 from reconciler.report.comment.upkeep import (
     Claim,
+    CommentAction,
     CommentMode,
-    CreateComment,
-    DeleteComment,
-    Hide,
     OurComment,
-    Reveal,
-    Step,
-    UpdateComment,
     Upkeep,
     claims,
     numbered,
@@ -53,7 +48,7 @@ def keep(forge: Forge, mine: Sequence[CommentPart], mode: CommentMode, clock: Bl
     known, runs = forge.comments(), Runs(forge)
     # Most jobs find their part as it should be. They need no turn, so they delay nobody.
     due = upkeep(known, numbered(known, mine), mode, refused=runs.refused(known, mine))
-    if not due.steps:
+    if not due.actions:
         return UpkeepResult(0, due.superseded, due.short)
     with turn(forge, clock) as own:
         return _Keeping(forge, mine, mode, clock, own, runs).run()
@@ -96,7 +91,7 @@ class _Keeping:
                 self.mine = numbered(known, self.mine)
             refused = self.runs.refused(known, self.mine)
             due = upkeep(known, self.mine, self.mode, written=self.writes > 0, refused=refused)
-            if not due.steps:
+            if not due.actions:
                 if self.turn.exclusive or settled or not self.tried:
                     return UpkeepResult(self.writes, due.superseded, due.short, self.runs.unconfirmed)
                 settled = True
@@ -127,22 +122,22 @@ class _Keeping:
             self.clock.sleep(1.0 + self.clock.chance())
 
     def _do(self, due: Upkeep) -> None:
-        for step in due.steps:
+        for action in due.actions:
             # What was read too long ago is not written: another job's part, written meanwhile, would be lost with it.
             if not self.turn.exclusive and self.clock.monotonic() - self.began > max(FRESH, 2 * self.took):
                 return
             self.tried += 1
-            self._step(step)
+            self._execute(action)
             self.writes += 1
 
-    def _step(self, step: Step) -> None:
-        match step:
-            case CreateComment(body):
-                self.created[self.forge.create(body)] = 0
-            case UpdateComment(id, body):
-                self.forge.update(id, body)
-            case DeleteComment(id):
-                self.forge.delete(id)
-            case Hide(id) | Reveal(id):
+    def _execute(self, action: CommentAction) -> None:
+        match action.verb:
+            case "create":
+                self.created[self.forge.create(action.body)] = 0
+            case "update":
+                self.forge.update(action.id, action.body)
+            case "delete":
+                self.forge.delete(action.id)
+            case "hide" | "reveal":
                 if self.forge.hider is not None:
-                    self.forge.hider.hide(id, hidden=isinstance(step, Hide))
+                    self.forge.hider.hide(action.id, hidden=action.verb == "hide")

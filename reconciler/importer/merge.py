@@ -28,7 +28,7 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
     Raises `Refused` where it is not clear which object a declared address is.
     """
     matches = identify(kinds, desired, state, actual)
-    unclear = [blocked for blocked in matches.blocked.values() if not desired.resources[blocked.address].implied]
+    unclear = [match.blocked for at, match in matches.items() if match.blocked is not None and not desired.resources[at].implied]
     if unclear:
         more = f", and {len(unclear) - 1} more" if len(unclear) > 1 else ""
         raise Refused(f"{unclear[0].address}: {unclear[0].reason}{more}", id=unclear[0].id, hint=unclear[0].remedy)

@@ -32,6 +32,9 @@ class Action(StrEnum):
     TRANSFER = "transfer"
 
 
+_DESTRUCTIVE = frozenset({Action.DELETE, Action.REPLACE})
+
+
 class Cause(StrEnum):
     """Why a field differs: the YAML changed, the service changed, or both."""
 
@@ -42,76 +45,95 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True)
 class Delta:
-    """One field of a change, in the shown form; `before` is UNSET where nothing was known. `sensitive` values are never shown.
-
-    `note`: why it is shown although nothing is sent ("cannot be set: …", "no longer managed"); None for an ordinary one. `last`: what was
-    seen after our last write, UNSET where nothing was. `container`: the field names what contains the object.
-    """
+    """One field of a change, as people read it: addresses for ids, and no value of a secret."""
 
     name: str
+    # UNSET where nothing was known.
     before: Any
     after: Any
     cause: Cause
+    # Its values are never shown.
     sensitive: bool = False
+    # Why it is shown although nothing is sent ("cannot be set: …", "no longer managed"); None for an ordinary one.
     note: str | None = None
     source: Source | None = None
+    # What was seen after our last write, UNSET where nothing was.
     last: Any = UNSET
+    # The field names what contains the object.
     container: bool = False
 
 
 @dataclass(frozen=True)
 class Change:
-    """One address and what happens to it. `id`: the object's, None before it is created. `reason`: one sentence, "" where it is obvious.
-
-    `before` and `after`: its positions, where it moves. `until`: when the deleted object in the reason can no longer be restored; None
-    where the reason names none. `deleted_by_us`: what is restored was deleted by an earlier run, and not outside Reconciler.
-    """
+    """One address and what happens to it."""
 
     address: Address
     kind: str
+    # What happens, in the order in which people read it.
     actions: tuple[Action, ...]
+    # What differs, in the order of the declaration.
     fields: tuple[Delta, ...] = ()
+    # Its position among its siblings now, where it moves.
     before: Position | None = None
+    # Its position when all is done, where it moves.
     after: Position | None = None
+    # One sentence; "" where it is obvious.
     reason: str = ""
+    # The lines of the YAML that declare it.
     source: Source | None = None
+    # The id of the object; None before it is created.
     id: str | None = None
+    # What people call the object now.
     title: str | None = None
+    # When the deleted object in the reason can no longer be restored; None where the reason names none.
     until: datetime | None = None
+    # What is restored was deleted by an earlier run, and not outside Reconciler.
     deleted_by_us: bool = False
+
+    @property
+    def destructive(self) -> bool:
+        """Whether an object is deleted by it, also if another one takes its place."""
+        return not _DESTRUCTIVE.isdisjoint(self.actions)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One request. In `path` and `body` an `Address` represents the id of an object that does not exist yet.
+    """One request. In `path` and `body` an `Address` represents the id of an object that does not exist yet."""
 
-    `writes`: the request form of the fields it carries. `target`: the object acted on (id or address), None for a create. `create_like`:
-    sending it twice would create two objects. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
-    `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what is deleted with the object of a delete.
-    `before`: what undoing it needs. `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer.
-    `gates`: the objects (kind, id) that decide who can read what it opens. `relies`: those that must still be as they were read: the admins
-    who remain, the provider that exists. `needs` must have succeeded, `after` must have ended, before it is sent.
-    """
-
+    # The number of the step in the plan; every step comes after those that it waits for.
     id: int
     address: Address
     kind: str
+    # The name of the request in the declaration of the kind.
     verb: str
     method: str
     path: tuple[str | Address, ...]
     body: Any = None
+    # The fields that it carries, in the request form.
     writes: Mapping[str, Any] = field(default_factory=dict)
+    # The object acted on (id or address); None for a create.
     target: str | Address | None = None
+    # Sending it twice would create two objects.
     create_like: bool = False
+    # Of a create: the natural key of the object (request form), by which it is recognized where the answer was lost.
     identity: Mapping[str, Any] = field(default_factory=dict)
+    # Of a copy: what is copied.
     source: str | Address | None = None
+    # The children that its answer shows: (kind, key of the answer, address).
     brings: tuple[tuple[str, str, Address], ...] = ()
+    # Of a delete: what is deleted with the object.
     takes: tuple[Address, ...] = ()
+    # What undoing it needs.
     before: Before = field(default_factory=Before)
+    # Of a transfer: the addresses, former one to new, that the state changes with its outcome.
     renames: Mapping[Address, Address] = field(default_factory=dict)
+    # The objects (kind, id) that decide who can read what it opens; they are read again before it is sent.
     gates: tuple[tuple[str, str], ...] = ()
+    # The objects (kind, id) that must still be as they were read: the admins who remain, the provider that exists.
     relies: tuple[tuple[str, str], ...] = ()
+    # The steps that must have succeeded before it is sent.
     needs: frozenset[int] = frozenset()
+    # The steps that must have ended, in whatever way.
     after: frozenset[int] = frozenset()
 
     @property
@@ -145,32 +167,38 @@ def waiting(address: Address, outer: Blocked, source: Source | None = None, *, r
 
 @dataclass(frozen=True)
 class Exposure:
-    """What becomes public, or loses its protection, by a change of the plan, or by a looser rule of the project.
+    """What becomes public, or loses its protection, by a change of the plan, or by a looser rule of the project."""
 
-    A rule's `address` is its word at the top of the project file, its `kind` is `project`. `field`: the field that does it, "" where no
-    field of the object does. `before`, `after`: its values in the shown form, UNSET where there is none. `says`: the consequence, as the
-    end of a sentence. `asked`: it needs consent; False where somebody consented for the run that this one continues. `readers`: who can
-    read more, () where it adds no readers. `path`: how they reach the object, from it to what admits them, and `admits`: the address of
-    that. `cause`: what was changed or created; None where that is the object. `reaches`: what else they can read by the same cause.
-    `window`: for how many requests it lasts; 0 where it is permanent. `consents`: what is consented to with it. `id`: of the cause.
-    """
-
+    # Of a rule: its word at the top of the project file.
     address: Address
+    # Of a rule: `project`.
     kind: str
+    # The field that does it, "" where no field of the object does.
     field: str
+    # The values of the field in the shown form, UNSET where there is none.
     before: Any
     after: Any
+    # The consequence, as the end of a sentence.
     says: str
     source: Source | None = None
+    # It needs consent; False where somebody consented for the run that this one continues.
     asked: bool = True
+    # Who can read more, () where it adds no readers.
     readers: tuple[str, ...] = ()
+    # How they reach the object, from it to what admits them.
     path: tuple[str, ...] = ()
+    # What was changed or created; None where that is the object.
     cause: Address | None = None
+    # The address of what admits the readers.
     admits: Address | None = None
+    # What else they can read by the same cause.
     reaches: tuple[Address, ...] = ()
+    # For how many requests it lasts; 0 where it is permanent.
     window: int = 0
+    # What is consented to with it.
     consents: tuple[Consent, ...] = ()
     _: KW_ONLY
+    # Of the cause, for the page that explains it.
     id: str
 
     @property
@@ -226,62 +254,76 @@ class Unmanaged:
 
 @dataclass(frozen=True)
 class StateUpdate:
-    """What apply writes to the state without a request, before any step runs. `bind`: whole bindings.
+    """What apply writes to the state without a request, before any step runs."""
 
-    `rename`: every tracked address that changes, with its new address; `bind` and `forget` use the new ones. `fulfilled`: the renames of
-    the YAML that have had their effect by then; None where the state has them already. `rules`: those to record after a successful run;
-    None where the state has them already. `carried`: the bindings that the state gets with the outcomes of transfers.
-    """
-
+    # Whole bindings, under the new addresses.
     bind: Mapping[Address, Binding] = field(default_factory=dict)
+    # Under the new addresses too.
     forget: frozenset[Address] = frozenset()
+    # Every tracked address that changes, with its new address.
     rename: Mapping[Address, Address] = field(default_factory=dict)
+    # The renames of the YAML that have had their effect by then; None where the state has them already.
     fulfilled: Mapping[Address, Address] | None = None
+    # The rules to record after a successful run; None where the state has them already.
     rules: Rules | None = None
+    # The bindings that the state gets with the outcomes of transfers.
     carried: Mapping[Address, Binding] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All changes and their steps. Empty rather than None; `steps` in an order that could be run one by one.
-
-    `deferred`: addresses that wait for a second run, with the reason. `places`: the final positions of siblings. `state_update`: the
-    changes of state that need no request. `exposures`, `broken`, `forbidden`: what people must know before they approve. `notes`: sentences
-    for the reader. `differing`: by address every field of an existing object that is not as declared, including those for which nothing can
-    be sent (`note` says why). `moved_outside`: siblings that were moved since they were last placed, with the position they were given and
-    their position now. `questions`: objects (kind, id) whose readers must be read before the plan is complete. `lists`: (kind, id of what
-    contains them) of lists that must be read before then. `outside`: how many addresses that this run leaves alone have something pending;
-    None where it is about all of them. `consents`: what a run of it is allowed to open once somebody consented to it, asked or not.
-    `violations`: the rules of the project that it violates, warnings included. `files_only`: it compares two versions of the files; nothing
-    is known of the service. `objects`: where the project has policies, each declared address that the run is about, with the id of its
-    object; None where that does not exist yet. `ignored`: the differences that the YAML says to leave alone (`ignoreChanges`).
-    """
+    """All changes and their steps. Empty rather than None."""
 
     project: str
+    # None where the project has no environments.
     environment: str | None
+    # One for each address to which something happens.
     changes: tuple[Change, ...] = ()
+    # In an order that could be run one by one.
     steps: tuple[Step, ...] = ()
+    # Objects that exist and are not declared.
     unmanaged: tuple[Unmanaged, ...] = ()
+    # What could not be read.
     unknown: tuple[Unknown, ...] = ()
+    # Addresses of requests whose outcome is unknown.
     in_doubt: tuple[Address, ...] = ()
+    # Declarations that cannot be applied; the rest can.
     blocked: tuple[Blocked, ...] = ()
+    # Addresses that wait for a second run, with the reason.
     deferred: Mapping[Address, str] = field(default_factory=dict)
+    # The final positions of siblings.
     places: Mapping[Address, Position] = field(default_factory=dict)
+    # The changes of the state that need no request.
     state_update: StateUpdate = StateUpdate()
+    # What becomes public or is no longer protected.
     exposures: tuple[Exposure, ...] = ()
+    # What a run of the plan may open once somebody consented to it, asked or not.
     consents: tuple[Consent, ...] = ()
+    # Published URLs that stop working.
     broken: tuple[BrokenUrl, ...] = ()
+    # Requests that the token may not send.
     forbidden: tuple[ForbiddenRequest, ...] = ()
+    # Sentences for the reader.
     notes: tuple[str, ...] = ()
+    # How many declared objects are managed, which the limits of deletions are a share of.
     managed: int = 0
+    # How many addresses that this run leaves alone have something pending; None where it is about all of them.
     outside: int | None = None
+    # By address: every field of an existing object that is not as declared, including those for which nothing can be sent (`note`: why).
     differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
+    # Siblings that were moved since they were last placed: the position they were given, and their position now.
     moved_outside: Mapping[Address, tuple[Position, Position]] = field(default_factory=dict)
+    # Objects (kind, id) whose readers must be read before the plan is complete.
     questions: frozenset[tuple[str, str]] = frozenset()
+    # Lists (kind, id of what contains them) that must be read before it is complete.
     lists: frozenset[tuple[str, str]] = frozenset()
+    # The rules of the project that the plan violates, warnings included.
     violations: tuple[Violation, ...] = ()
+    # It compares two versions of the files; nothing is known of the service.
     files_only: bool = False
+    # Where the project has policies: each declared address of this run, with the id of its object, None where that does not exist yet.
     objects: Mapping[Address, str | None] = field(default_factory=dict)
+    # The differences that the YAML says to leave alone (`ignoreChanges`).
     ignored: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
 
     @property

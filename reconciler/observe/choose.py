@@ -18,15 +18,14 @@ from reconciler.model.codec import holder as shown_by
 from reconciler.model.codec import ids_in, outside, path_ids
 from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
+from reconciler.plan.containment import makers
 from reconciler.plan.matching.absence import missing
 from reconciler.plan.matching.earlier_runs import deleted_before
 from reconciler.plan.matching.match import match
-from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.natural_keys import listed
+from reconciler.plan.matching.matches import Match, Matches
+from reconciler.plan.matching.natural_keys import by_reference, listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import current_addresses, follow
-from reconciler.plan.matching.sequence import by_reference
-from reconciler.plan.matching.service_copies import makers
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 
 ADMINS_ASKED: Final = 3  # members whose lists are read one after the other, until one can be read
@@ -130,11 +129,7 @@ class Survey(Readings):
         """The lists in all objects that the state tracks; a list that fails is read again once its container is known to exist."""
         roots, resources = self._seen_roots(), self.desired.resources
         bound = {address: binding.id for address, binding in self.state.bindings.items() if address.root in roots}
-        known = Matches(
-            self._former,
-            ids={address: id for address, id in bound.items() if address in resources},
-            leaving={address: id for address, id in bound.items() if address not in resources},
-        )
+        known = Matches(self._former, {address: Match(id=id, leaving=address not in resources) for address, id in bound.items()})
         before = set(self._asked)
         asked = frozenset((binding.kind, address.container) for address, binding in self.state.bindings.items())
         wave = [*self._listings(known, asked), *self._each(known), *self._remembered_ones(known)]
@@ -238,7 +233,7 @@ class Survey(Readings):
                 wanted[meant.container.child(name, bare(id))] = id  # it may have to be deleted, if it is empty
         if inside is not None and not inside.cascade and inside.to == container_kind and container_kind not in self.desired.protect:
             wanted |= self._prunable(container_kind, matches)
-        wanted |= self._carried(container_kind, matches) if matches.transfers else {}
+        wanted |= self._carried(container_kind, matches)
         wanted |= self._deleted_along(container_kind, matches)
         return list(wanted.items())
 
@@ -257,7 +252,10 @@ class Survey(Readings):
 
     def _carried(self, name: str, matches: Matches) -> dict[Address, str]:
         """The objects of the kind `name` that a transfer includes, by address: they may contain more, managed or not."""
-        going = self._nested(name, {matches.ids[address] for address in matches.transfers if address.kind == name})
+        ids = {str(match.id) for address, match in matches.items() if match.transfers is not None and address.kind == name}
+        if not ids:
+            return {}
+        going = self._nested(name, ids)
         carried: dict[Address, str] = {}
         for address in self.desired.resources:
             if address.container is None and address in matches.ids:
@@ -354,7 +352,7 @@ class Survey(Readings):
                 continue
             now = self._objects[kind.name].get(matches.ids.get(address, ""))
             tracked = matches.binding(address) is not None
-            if (now is not None and now.deleted_at is not None) or (now is None and (not tracked or address in matches.gone)):
+            if (now is not None and now.deleted_at is not None) or (now is None and (not tracked or matches[address].gone)):
                 at_root = kind.inside is None or declared.values.get(kind.inside.name) is None
                 containers[outer] = containers.get(outer, False) or (at_root and declared.adopt)
         return containers
@@ -364,7 +362,7 @@ class Survey(Readings):
         wave = []
         for declared in self._referring:
             address, kind = declared.address, self.kinds[declared.kind]
-            if address in matches.blocked or address in matches.unknown:
+            if matches[address].blocked is not None or matches[address].unknown is not None:
                 continue
             now = self._objects[kind.name].get(matches.ids.get(address, ""))
             for reference in pending(kind, declared, now, matches.ids):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import ORDER, Action, Actual, Blocked, Cause, Change, Delta, Desired, Position, State, Unmanaged
 from reconciler.model.codec import title
-from reconciler.plan.containment import Key
+from reconciler.plan.containment import Key, service_copies
 from reconciler.plan.decisions import Draft, Removal, actions
 from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.service_copies import service_copies
 from reconciler.plan.names import Names, named
 from reconciler.plan.siblings.rows import SiblingRow
 from reconciler.plan.state_updates import is_protected
@@ -27,9 +26,9 @@ def changes(
     rows: Collection[SiblingRow],
     names: Names,
     derived: Mapping[Address, Derivation] = {},
-) -> list[Change]:
+) -> Iterator[Change]:
+    """One for each address to which something happens, in the order of the YAML."""
     moved = {move.item: row for row in rows for move in row.moving()}
-    result = []
     for draft in drafts.values():
         if not draft.active:
             continue
@@ -39,41 +38,37 @@ def changes(
             *_derived_deltas(draft, derived),
             *_state_deltas(desired, draft, names),
         ]
-        words = set(actions(draft))
+        happening = set(actions(draft))
         if row is not None and not draft.is_new:
-            words.add(Action.MOVE)
-        if any(delta.note is not None for delta in deltas) and not words & {Action.CREATE, Action.REPLACE}:
-            words.add(Action.UPDATE)
-        if not words:
+            happening.add(Action.MOVE)
+        if any(delta.note is not None for delta in deltas) and not happening & {Action.CREATE, Action.REPLACE}:
+            happening.add(Action.UPDATE)
+        if not happening:
             continue
-        before, after = _spots(draft, row, names) if Action.MOVE in words else (None, None)
-        result.append(
-            Change(
-                address=draft.address,
-                kind=draft.kind.name,
-                actions=tuple(action for action in Action if action in words),
-                fields=tuple(deltas),
-                before=before,
-                after=after,
-                reason=draft.reason,
-                until=draft.until,
-                deleted_by_us=Action.RESTORE in words and draft.binding is None,
-                source=draft.declared.source,
-                id=draft.id,
-                title=title(draft.observed) if draft.observed is not None else None,
-            )
+        before, after = _spots(draft, row, names) if Action.MOVE in happening else (None, None)
+        yield Change(
+            address=draft.address,
+            kind=draft.kind.name,
+            actions=tuple(action for action in Action if action in happening),
+            fields=tuple(deltas),
+            before=before,
+            after=after,
+            reason=draft.reason,
+            until=draft.until,
+            deleted_by_us=Action.RESTORE in happening and draft.binding is None,
+            source=draft.declared.source,
+            id=draft.id,
+            title=title(draft.observed) if draft.observed is not None else None,
         )
-    return result
 
 
 def remarks(drafts: Mapping[Address, Draft]) -> tuple[str, ...]:
     """One sentence for each difference that no request can correct; it does not count as pending."""
-    active = [draft for draft in drafts.values() if draft.active]
     return tuple(
         f"{draft.address}: {difference.field.name} {difference.note}"
-        for draft in active
+        for draft in drafts.values()
         for difference in draft.differences
-        if difference.note is not None
+        if draft.active and difference.note is not None
     )
 
 
@@ -122,80 +117,62 @@ def _delta(draft: Draft, difference: FieldDifference, names: Names) -> Delta:
     )
 
 
-def _derived_deltas(draft: Draft, derived: Mapping[Address, Derivation]) -> list[Delta]:
+def _derived_deltas(draft: Draft, derived: Mapping[Address, Derivation]) -> Iterator[Delta]:
     """What the service derives when it creates the object, where no request sets it."""
     derivation = derived.get(draft.address)
-    return (
-        [
-            Delta(
-                derivation.field.name, UNSET, derivation.value if derivation.value is not None else UNSET, Cause.YOURS, note=derivation.note
-            )
-        ]
-        if derivation and derivation.shown
-        else []
-    )
+    if derivation is not None and derivation.shown:
+        value = derivation.value if derivation.value is not None else UNSET
+        yield Delta(derivation.field.name, UNSET, value, Cause.YOURS, note=derivation.note)
 
 
-def _dropped(draft: Draft) -> list[str]:
-    """Fields that were managed and are no longer declared."""
-    if draft.binding is None or draft.is_new:
-        return []
-    values, fields = draft.declared.values, draft.kind.fields
-    sent = [name for name in draft.binding.sent if name in fields and name not in draft.declared.aside]
-    return [name for name in sent if values.get(name, UNSET) is UNSET]
-
-
-def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
-    """Changes of the state that need no request."""
-    deltas = []
-    for name in _dropped(draft):
-        field = draft.kind.fields[name]
-        if field.role in (FieldRole.SEED, FieldRole.LOCAL, FieldRole.FIRST) or draft.observed is None:
+def _state_deltas(desired: Desired, draft: Draft, names: Names) -> Iterator[Delta]:
+    """Changes of the state that need no request: fields that are no longer managed, and protection."""
+    if draft.binding is None or draft.observed is None:
+        return
+    for name in draft.binding.sent:
+        field = draft.kind.fields.get(name)
+        if draft.is_new or field is None or name in draft.declared.aside or draft.declared.values.get(name, UNSET) is not UNSET:
             continue
-        memory = draft.binding.seen if field.role is FieldRole.CHOICE and draft.binding is not None else draft.observed.values
-        now = memory.get(name, UNSET)
+        # These say something about a create only, or are nothing on the service.
+        if field.role in (FieldRole.SEED, FieldRole.LOCAL, FieldRole.FIRST):
+            continue
+        now = (draft.binding.seen if field.role is FieldRole.CHOICE else draft.observed.values).get(name, UNSET)
         shown = UNSET if field.sensitive or now is UNSET else named(field.shown(now), names, draft.address)
         if field.flag is None:
-            deltas.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it is left unchanged"))
+            yield Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it is left unchanged")
         else:
             note = f"no longer managed, because no {field.to} has {field.flag}: true; it is left unchanged"
-            deltas.append(Delta(field.flag, shown, shown, Cause.YOURS, note=note))
-    if draft.binding is not None and draft.observed is not None and draft.binding.protected != is_protected(desired, draft):
-        deltas.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "stored in the state"))
-    return deltas
+            yield Delta(field.flag, shown, shown, Cause.YOURS, note=note)
+    if draft.binding.protected != is_protected(desired, draft):
+        yield Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "stored in the state")
 
 
 def _spots(draft: Draft, row: SiblingRow | None, names: Names) -> tuple[Position | None, Position | None]:
     inside = draft.kind.inside
     held = draft.observed.values.get(inside.name) if draft.observed is not None and inside is not None else None
-    here = names.get(held) if held else draft.address.container
+    parent_now = names.get(held) if held else draft.address.container
     after = Position(draft.declared.parent, previous=row.behind_then.get(draft.address) if row else None)
     if draft.observed is None:
         return None, after
-    if row is not None and draft.address not in row.present and here == after.parent:
+    if row is not None and draft.address not in row.present and parent_now == after.parent:
         return None, after
-    return Position(here, previous=row.behind_now.get(draft.address) if row else None), after
+    return Position(parent_now, previous=row.behind_now.get(draft.address) if row else None), after
 
 
 def removal_changes(removals: Mapping[Address, Removal]) -> list[Change]:
-    result = []
-    for removal in removals.values():
-        if not removal.active or removal.replaces is not None:
-            continue
-        reason = removal.reason
-        if removal.deleted_with is not None:
-            reason = f"deleted with {removal.deleted_with}"
-        result.append(
-            Change(
-                address=removal.address,
-                kind=removal.kind.name,
-                actions=tuple(actions(removal)),
-                reason=reason,
-                id=removal.id,
-                title=title(removal.observed) if removal.observed is not None else None,
-            )
+    changes = (
+        Change(
+            address=removal.address,
+            kind=removal.kind.name,
+            actions=tuple(actions(removal)),
+            reason=f"deleted with {removal.deleted_with}" if removal.deleted_with is not None else removal.reason,
+            id=removal.id,
+            title=title(removal.observed) if removal.observed is not None else None,
         )
-    return sorted(result, key=lambda change: (change.actions, change.address))
+        for removal in removals.values()
+        if removal.active and removal.replaces is None
+    )
+    return sorted(changes, key=lambda change: (change.actions, change.address))
 
 
 def blockages(drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> tuple[Blocked, ...]:

@@ -7,7 +7,8 @@ proportional to what it changes, however many objects there are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from reconciler.model import Observed
 from reconciler.resource import Kind, Kinds
@@ -111,3 +112,74 @@ class Contents:
         if name in self._listed and (lister := self._listed[name].listed_with(values)) is not None:
             places.append((name, *lister))
         return places
+
+
+# -- copies that the service keeps up to date --------------------------------------------------------------------------------------
+
+
+ObservedObjects = Mapping[str, Mapping[str, Observed]]
+
+
+def service_copies(kinds: Kinds, objects: ObservedObjects) -> frozenset[Key]:
+    """Every object that the service created for another one."""
+    return frozenset(copy for copy, _ in _copied(kinds, objects))
+
+
+def copied(kinds: Kinds, objects: ObservedObjects) -> dict[Key, list[Key]]:
+    """By object: the copies of it that the service created."""
+    copies: dict[Key, list[Key]] = {}
+    for copy, original in _copied(kinds, objects):
+        if original is not None:
+            copies.setdefault(original, []).append(copy)
+    return copies
+
+
+def _copied(kinds: Kinds, objects: ObservedObjects) -> Iterator[tuple[Key, Key | None]]:
+    for kind in kinds.values():
+        for field in kind.service_copies:
+            for observed in objects.get(kind.name, {}).values():
+                copy, original = observed.values.get(field.name), observed.values.get(str(field.copies))
+                if isinstance(copy, str):
+                    yield (str(field.to), copy), (str(field.to), original) if isinstance(original, str) else None
+
+
+def makers(kinds: Kinds, names: Collection[str] | None = None) -> Iterable[tuple[Kind, str]]:
+    """The kinds for whose objects the service creates copies, each with the kind of those; of `names` only, where given."""
+    for kind in kinds.values():
+        for to in dict.fromkeys(str(field.to) for field in kind.service_copies):
+            if names is None or to in names:
+                yield kind, to
+
+
+# -- walks -------------------------------------------------------------------------------------------------------------------------
+
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+def reached(start: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    """These, and everything that is reached from one of them, directly or indirectly."""
+    known = set(start)
+    ahead = [*known]
+    while ahead:
+        new = {other for other in onward(ahead.pop()) if other not in known}
+        known |= new
+        ahead += new
+    return known
+
+
+def groups(members: Iterable[Node], pairs: Iterable[tuple[Node, Node | None]]) -> dict[Node, Node]:
+    """By member: the one that stands for its group. `pairs`: two that are in one group; a pair with something else means nothing."""
+    above = {member: member for member in members}
+
+    def leader(member: Node) -> Node:
+        while above[member] != member:
+            # Shorter on every way up, so that long chains of pairs take no longer than short ones.
+            above[member] = above[above[member]]
+            member = above[member]
+        return member
+
+    for member, other in pairs:
+        if other is not None and other in above:
+            above[leader(member)] = leader(other)
+    return {member: leader(member) for member in above}

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final, assert_never
 
 from reconciler.address import Address
-from reconciler.model import Action, Binding, Blocked, Declared, Observed
+from reconciler.model import Action, Actual, Binding, Blocked, Declared, Observed
 from reconciler.model.codec import ids_in
+from reconciler.plan.containment import Key
 from reconciler.plan.matching.differences import FieldDifference
-from reconciler.plan.transferred import Batch
 from reconciler.resource import UNSET, Kind
 
 # -- what happens to an address -----------------------------------------------------------------------------------------------------
@@ -122,37 +124,46 @@ Decision = Keep | Create | Replace | Restore | Adopt | Transfer | Update | Move 
 
 @dataclass(frozen=True)
 class Draft:
-    """One declared address.
-
-    `wants`: every declared field in the request form. `differences`: what differs, and what a created object gets. `id`: of its existing
-    object, None where it is to be created. `deviations`: all differences, with a note where no request can correct one. `created_with`: the
-    address whose create creates it too. `blocked`: why nothing can be done for it; `blocked_fields`: the fields that cannot be set, and
-    why. `deferred`: why it waits for a second run. `created_after`: what must be created before it. `moves_into`: where the service moves
-    it in this run. `until`: when the deleted object in the reason can no longer be restored. `batch`: the transfers before which nothing
-    is done here; the state gets this address with the last of them. `prerequisites`: what must have succeeded before some of its requests.
-    `ignored`: the differences that the YAML says to leave alone.
-    """
+    """What is decided about one declared address so far. Each pass returns changed copies."""
 
     address: Address
     kind: Kind
     declared: Declared
+    # Every declared field in the request form.
     wants: Mapping[str, Any]
+    # What it is for, before its differences and its obstacles.
     purpose: DraftPurpose = field(default_factory=Keep)
+    # What the state knows of the object; None where it does not track the address, or tracks another object.
     binding: Binding | None = None
+    # The object as it was read.
     observed: Observed | None = None
+    # The id of the object; None where it is to be created.
     id: str | None = None
+    # What differs, and what a created object gets.
     differences: tuple[FieldDifference, ...] = ()
+    # All differences, with a note where no request can correct one; drift is told from these.
     deviations: tuple[FieldDifference, ...] = ()
+    # The address whose create creates it too.
     created_with: Address | None = None
+    # One sentence for people; "" where it is obvious why something happens.
     reason: str = ""
+    # When the deleted object in the reason can no longer be restored.
     until: datetime | None = None
+    # Why nothing can be done for the address.
     blocked: Blocked | None = None
+    # The fields that cannot be set, and why; the others are.
     blocked_fields: tuple[tuple[str, Blocked], ...] = ()
+    # Why it waits for a second run.
     deferred: str | None = None
+    # What must be created before it.
     created_after: tuple[Address, ...] = ()
+    # Where the service itself moves it in this run.
     moves_into: Address | None = None
+    # The transfers before which nothing is done here; the state gets this address with the last of them.
     batch: Batch | None = None
+    # What must have succeeded, or must still be so, before some of its requests.
     prerequisites: tuple[Prerequisite, ...] = ()
+    # The differences that the YAML says to leave alone (`ignoreChanges`).
     ignored: tuple[FieldDifference, ...] = ()
 
     @property
@@ -225,29 +236,34 @@ class Draft:
 
 @dataclass(frozen=True)
 class Removal:
-    """One object that is no longer declared.
-
-    `replaces`: the address whose old object it is. `reason`: one sentence. `deleted_after`: what must be deleted before it. `moves_into`:
-    where the service moves it in this run. `pruned`: it is unmanaged, and `prune: all` deletes it. `prerequisites`: what must have
-    succeeded before it is deleted. `inside`: the removal of the nearest object that contains it, at any depth. `with_contents`: everything
-    in it is deleted too, managed or not.
-    """
+    """What is decided about one object that is no longer declared, or that nobody manages."""
 
     address: Address
     kind: Kind
     id: str
+    # What it is for, before its obstacles.
     purpose: RemovalPurpose
+    # One sentence for people.
     reason: str
     observed: Observed | None = None
     binding: Binding | None = None
+    # The address whose old object it is, where that is created again.
     replaces: Address | None = None
+    # Why nothing is done.
     blocked: Blocked | None = None
+    # Why it waits for a second run.
     deferred: str | None = None
+    # What must be deleted before it.
     deleted_after: tuple[Address, ...] = ()
+    # Where the service itself moves it in this run, before it is deleted.
     moves_into: Address | None = None
+    # It is unmanaged, and `prune: all` deletes it.
     pruned: bool = False
+    # What must have succeeded, or must still be so, before it is deleted.
     prerequisites: tuple[Prerequisite, ...] = ()
+    # The removal of the nearest object that contains it, at any depth.
     inside: Address | None = None
+    # Everything in it is deleted too, managed or not (`action: delete-all`).
     with_contents: bool = False
 
     @property
@@ -317,3 +333,31 @@ def actions(entry: Draft | Removal) -> frozenset[Action]:
             return frozenset({Action.FORGET})
         case unreachable:
             assert_never(unreachable)
+
+
+# -- what is transferred together --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TransferredTogether:
+    """`roots`: the addresses that need a request of their own, with the keys of everything in them, at any depth.
+
+    `root_of`: the addresses that such a request includes, each with its root. `actual`: the reading as if all were transferred.
+    """
+
+    actual: Actual
+    roots: Mapping[Address, tuple[Key, ...]] = field(default_factory=dict)
+    root_of: Mapping[Address, Address] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`roots`: today's addresses of what is transferred, in the order of the requests. `moves`: all addresses, former one to today's."""
+
+    roots: tuple[Address, ...]
+    moves: Mapping[Address, Address]
+
+    @cached_property
+    def before(self) -> Mapping[Address, Address]:
+        """The root that is transferred before each; the first has none."""
+        return {second: first for first, second in pairwise(self.roots)}

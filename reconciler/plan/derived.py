@@ -1,7 +1,21 @@
 """Values that the service derives from other values when it creates an object: which ones, and what each needs first. Pure.
 
-In: drafts, removals, and what was read. Out: the value that each created object will have, whose value it comes from, and which requests
-must have succeeded for it to be as shown. The service sets such a value once; it never follows its source.
+The premise: an object that is created without a slug gets the one that the service makes of its title. The service does so once, at that
+moment: the slug does not follow the title later. So a plan that shows the slug of what it creates has to foresee two things:
+
+- The *source* must have its final value before the create. If it is to change in this plan, its update comes first; if that update cannot
+  be sent, the create waits, because the derived value would stay wrong for good.
+- The value must be *free* at that moment. A slug is unique among siblings, and the service adds a suffix to one that is taken. So it counts
+  which siblings have a value when the create is sent, and not which have one now:
+
+      namespace: the site spaces of site docs        in use now             in use when each is created
+      guide      stays                               guide                  guide
+      old        is deleted in this run              api                    -         (freed: `after`, the create waits for the delete)
+      new "API"  is created first                    -                      api
+      new "Api"  is created second                   -                      api-2     (`requires`: it waits for the first)
+
+A *namespace* is the set of siblings among which a value is unique: one kind, in one container, in one node of that where moving out of the
+node means another object. In: drafts, removals, and what was read. Out: a `Derivation` for each created object.
 """
 
 from __future__ import annotations
@@ -9,38 +23,43 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as item
 from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Derived, Field, FieldRole, Foreign, Kinds
 
-Level = tuple[str, Any, Any]
-"""Where a unique value must be unique: the kind, the fixed container, and the node that replaces when it changes."""
+Namespace = tuple[str, Any, Any]
+"""The siblings among which a value is unique: the kind, the fixed container, and the node that replaces when it changes."""
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """What a created object gets in one field. `value`: None where only the service knows it. `taken`: what prevents the plain value.
-
-    `source`: the resource whose value it comes from, None for an object outside the project. `requires`: siblings that must have their own
-    value first. `after`: what is deleted first. `shown`: no request sets the field, so people read it here. `refused`: what has the
-    declared value by the time it is sent; "" where nothing has it.
-    """
+    """What a created object gets in one field."""
 
     field: Field
     derived: Derived
+    # The value that it will have; None where only the service knows it.
     value: str | None
+    # The resource whose value it comes from; None for an object outside the project.
     source: Address | None
+    # No request sets the field, so people read it here.
     shown: bool
+    # The value without a suffix.
     plain: str
+    # What prevents the plain value; "" where nothing does.
     taken: str = ""
+    # Siblings that must have their own value first.
     requires: tuple[Address, ...] = ()
+    # What is deleted first.
     after: tuple[Address, ...] = ()
+    # What has the declared value by the time it is sent; "" where nothing has it.
     refused: str = ""
 
     @property
@@ -50,7 +69,7 @@ class Derivation:
         return f"from the {self.derived.field}" + (f"; {self.taken} has {self.plain}" if self.taken else "")
 
 
-def level(draft: Draft | Removal, *, now: bool) -> Level:
+def namespace(draft: Draft | Removal, *, now: bool) -> Namespace:
     """Where the object is now, or where it will be."""
     kind, inside = draft.kind, draft.kind.inside
     node: Any = None
@@ -89,18 +108,20 @@ def _text(kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], derived
 
 def pending_sources(drafts: Mapping[Address, Draft], draft: Draft) -> Iterator[Address]:
     """The existing resources from which a created one derives a value that this plan is to change first."""
-    for declared_field in derived_fields(draft) if draft.is_new else ():
-        assert declared_field.derived is not None
-        source = source_of(declared_field.derived, draft)
+    if not draft.is_new:
+        return
+    for field in derived_fields(draft):
+        assert field.derived is not None
+        source = source_of(field.derived, draft)
         other = drafts.get(source) if isinstance(source, Address) and source != draft.address else None
-        if other is not None and other.observed is not None and draft.wants.get(declared_field.name, UNSET) is UNSET:
-            wanted = other.wants.get(declared_field.derived.field, UNSET)
-            if wanted is not UNSET and wanted != other.observed.values.get(declared_field.derived.field, UNSET):
+        if other is not None and other.observed is not None and draft.wants.get(field.name, UNSET) is UNSET:
+            wanted = other.wants.get(field.derived.field, UNSET)
+            if wanted is not UNSET and wanted != other.observed.values.get(field.derived.field, UNSET):
                 yield other.address
 
 
 def derived_fields(draft: Draft | Removal) -> list[Field]:
-    return [declared_field for declared_field in draft.kind.fields.values() if declared_field.derived is not None]
+    return [field for field in draft.kind.fields.values() if field.derived is not None]
 
 
 def pending_derivations(world: World, decisions: Decisions) -> Decisions:
@@ -109,7 +130,9 @@ def pending_derivations(world: World, decisions: Decisions) -> Decisions:
     run_drafts, _ = decisions.of_this_run()
     drafts = {**decisions.drafts, **run_drafts}
     for address in run_drafts:
-        for source in pending_sources(drafts, drafts[address]) if drafts[address].active else ():
+        if not drafts[address].active:
+            continue
+        for source in pending_sources(drafts, drafts[address]):
             if source in run_drafts and drafts[source].active:
                 continue
             draft = _without_source(drafts[address], drafts[source])
@@ -142,30 +165,35 @@ def derivations(
 ) -> dict[Address, Derivation]:
     """The derived values of the created objects, by address, in the order of their creation. `drafts`: all; `run_drafts` and `removals`: of
     this run."""
-    born: dict[tuple[str, Level], list[Draft]] = defaultdict(list)
+    created_by_field: dict[tuple[str, Namespace], list[Draft]] = defaultdict(list)
     for draft in run_drafts.values():
         if draft.is_new and draft.active:
-            for declared_field in derived_fields(draft):
-                born[declared_field.name, level(draft, now=False)].append(draft)
-    if not born:
+            for field in derived_fields(draft):
+                created_by_field[field.name, namespace(draft, now=False)].append(draft)
+    if not created_by_field:
         return {}
-    everyone = _Everyone(kinds, actual, ids, drafts, run_drafts, removals)
+    in_use = ValuesInUse(kinds, actual, ids, drafts, run_drafts, removals)
     result: dict[Address, Derivation] = {}
-    for (name, where), created in born.items():
-        result.update(_level(everyone, where, kinds[where[0]].fields[name], created))
+    for (name, where), created in created_by_field.items():
+        result.update(_in_namespace(in_use, where, kinds[where[0]].fields[name], created))
     return result
 
 
 @dataclass
-class _Row:
-    """The values in use on one level. `freed`: by whose change or delete in this run. `deleted`: in use by what is deleted."""
+class TakenValues:
+    """The values in use in one namespace."""
 
-    taken: dict[str, str] = field(default_factory=dict)
-    deleted: set[str] = field(default_factory=set)
-    freed: dict[str, list[Address]] = field(default_factory=lambda: defaultdict(list))
-    last: dict[str, Address] = field(default_factory=dict)
+    # By value: what has it, as people read it.
+    taken: dict[str, str] = item(default_factory=dict)
+    # Values of what is deleted in this run, but perhaps not before the create.
+    deleted: set[str] = item(default_factory=set)
+    # By value: what has it now, and gives it up in this run before the create.
+    freed: dict[str, list[Address]] = item(default_factory=lambda: defaultdict(list))
+    # By value: the resource of this run that asked for it last. The next one that asks for it waits for this one.
+    last: dict[str, Address] = item(default_factory=dict)
 
     def free(self, plain: str) -> str:
+        """The value that the service gives to the next object: the plain one, or the first free one with a suffix."""
         number, value = 1, plain
         while value in self.taken:
             number += 1
@@ -173,8 +201,8 @@ class _Row:
         return value
 
 
-class _Everyone:
-    """The objects that have a value now, by level; computed once."""
+class ValuesInUse:
+    """The objects that have a value now, by namespace; computed once."""
 
     def __init__(
         self,
@@ -187,80 +215,94 @@ class _Everyone:
     ) -> None:
         self.kinds, self.actual, self.drafts, self.run_drafts = kinds, actual, drafts, run_drafts
         self.leaving = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
-        self.holding = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
+        self.managed = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
         self.mentioned = {id for draft in run_drafts.values() if draft.active for id in draft.released}
         containers = {id: address for address, id in ids.items()}
-        self.present: dict[Level, list[Observed]] = defaultdict(list)
+        self.present: dict[Namespace, list[Observed]] = defaultdict(list)
         for kind in kinds.values():
-            if all(declared_field.derived is None for declared_field in kind.fields.values()):
+            if all(field.derived is None for field in kind.fields.values()):
                 continue
             inside = kind.inside
             nested = inside is not None and inside.role is FieldRole.INSIDE and inside.on_change == "replace"
             for observed in actual.objects.get(kind.name, {}).values():
-                managed = self.leaving.get((kind.name, observed.id)) or self.holding.get((kind.name, observed.id))
+                entry = self.leaving.get((kind.name, observed.id)) or self.managed.get((kind.name, observed.id))
                 node = observed.values.get(inside.name) if inside is not None and nested else None
-                if managed is not None and managed.moves_into is not None:
-                    node = managed.moves_into
+                # When the first section of a site is created, the service moves what is at the top into it: it counts there.
+                if entry is not None and entry.moves_into is not None:
+                    node = entry.moves_into
                 if observed.deleted_at is None:
                     self.present[kind.name, containers.get(observed.within.get(kind.within or "", "")), node].append(observed)
 
-    def row(self, where: Level, declared_field: Field) -> _Row:
-        """The values in use on a level before anything is created there."""
-        row, leaving = _Row(), []
+    def values(self, where: Namespace, field: Field) -> TakenValues:
+        """The values in use in a namespace before anything is created there."""
+        values, leaving = TakenValues(), []
         for now in self.present.get(where, ()):
-            value = now.values.get(declared_field.name)
+            value = now.values.get(field.name)
             if not isinstance(value, str):
                 continue
-            removal, draft = self.leaving.get((now.kind, now.id)), self.holding.get((now.kind, now.id))
-            change = (
-                next((difference for difference in draft.sendable if difference.field is declared_field), None)
-                if draft is not None
-                else None
-            )
+            removal, draft = self.leaving.get((now.kind, now.id)), self.managed.get((now.kind, now.id))
+            change = _change_of(draft, field.name)
             if removal is not None:
                 leaving.append((value, removal))
-            elif draft is not None and change is not None and draft.active and draft.address in self.run_drafts:
-                row.freed[value].append(draft.address)
-                row.taken[str(change.after)] = str(draft.address)
+            elif draft is not None and change is not None and draft.address in self.run_drafts:
+                values.freed[value].append(draft.address)
+                values.taken[str(change.after)] = str(draft.address)
             else:
-                row.taken[value] = str(draft.address) if draft is not None else f"{now.kind} {title(now)!r}"
-        remain = bool(row.taken)
+                values.taken[value] = str(draft.address) if draft is not None else f"{now.kind} {title(now)!r}"
+        # A delete frees its value before the create only if it may come first. It may not where it would leave its container empty, where
+        # it is part of another delete, where it belongs to a replacement, or where something must stop referring to the object before.
+        remain = bool(values.taken)
         for value, removal in leaving:
             if remain and removal.deleted_with is None and removal.replaces is None and bare(removal.id) not in self.mentioned:
-                row.freed[value].append(removal.address)
+                values.freed[value].append(removal.address)
             else:
-                row.taken.setdefault(value, str(removal.address))
-                row.deleted.add(value)
-        return row
+                values.taken.setdefault(value, str(removal.address))
+                values.deleted.add(value)
+        return values
 
 
-def _level(everyone: _Everyone, where: Level, declared_field: Field, created: Iterable[Draft]) -> Iterator[tuple[Address, Derivation]]:
-    """The values on one level, in the order in which the objects are created."""
-    row, derived = everyone.row(where, declared_field), declared_field.derived
+def _change_of(draft: Draft | None, name: str) -> FieldDifference | None:
+    """The change of a field that a request of this draft sends; None where none does."""
+    if draft is None or not draft.active:
+        return None
+    return next((difference for difference in draft.sendable if difference.field.name == name), None)
+
+
+def _in_namespace(in_use: ValuesInUse, where: Namespace, field: Field, created: Iterable[Draft]) -> Iterator[tuple[Address, Derivation]]:
+    """The values in one namespace, in the order in which the objects are created: each takes its value away from the next."""
+    values, derived = in_use.values(where, field), field.derived
     assert derived is not None
     for draft in created:
-        written = draft.wants.get(declared_field.name, UNSET)
-        text = _text(everyone.kinds, everyone.actual, everyone.drafts, derived, draft)
+        written = draft.wants.get(field.name, UNSET)
+        text = _text(in_use.kinds, in_use.actual, in_use.drafts, derived, draft)
         plain = derived.form(text) if isinstance(text, str) else ""
         source = source_of(derived, draft)
-        value = (row.free(plain) if declared_field.unique else plain) if plain else None
-        taken = row.taken.get(plain, "") if value != plain else ""
-        waits = not declared_field.unique or not isinstance(written, str) or written in row.deleted
-        refused = "" if waits else row.taken.get(written, "")
-        earlier = [*([row.last[plain]] if plain in row.last else []), *row.freed.get(plain, [])] if plain else []
-        yield draft.address, Derivation(
-            field=declared_field, derived=derived, value=value, source=source if isinstance(source, Address) else None,
-            shown=written is UNSET, plain=plain, taken=taken,
-            requires=tuple(at for at in earlier if at in everyone.run_drafts),
-            after=tuple(at for at in earlier if at not in everyone.run_drafts), refused=refused,
-        )  # fmt: skip
+        value = (values.free(plain) if field.unique else plain) if plain else None
+        # A written value that something has by then is refused by the service, unless its holder is deleted: then the order decides.
+        waits = not field.unique or not isinstance(written, str) or written in values.deleted
+        earlier = [*([values.last[plain]] if plain in values.last else []), *values.freed.get(plain, [])] if plain else []
+        yield (
+            draft.address,
+            Derivation(
+                field=field,
+                derived=derived,
+                value=value,
+                source=source if isinstance(source, Address) else None,
+                shown=written is UNSET,
+                plain=plain,
+                taken=values.taken.get(plain, "") if value != plain else "",
+                requires=tuple(at for at in earlier if at in in_use.run_drafts),
+                after=tuple(at for at in earlier if at not in in_use.run_drafts),
+                refused="" if waits else values.taken.get(written, ""),
+            ),
+        )
         if plain:
-            row.last[plain] = draft.address
+            values.last[plain] = draft.address
         if isinstance(written, str):
-            row.taken[written] = str(draft.address)
-            row.last[written] = draft.address
+            values.taken[written] = str(draft.address)
+            values.last[written] = draft.address
         elif value is not None:
-            row.taken[value] = str(draft.address)
+            values.taken[value] = str(draft.address)
 
 
 # -- what people read -----------------------------------------------------------------------------------------------------------------
@@ -281,29 +323,21 @@ def suffix_notes(drafts: Mapping[Address, Draft], derivations: Mapping[Address, 
     return refused + taken
 
 
-def unchanged_notes(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> list[str]:
+def unchanged_notes(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> Iterator[str]:
     """A sentence for each value that stays the same although this plan changes the value it was derived from."""
-    notes = []
     for draft in drafts.values():
         if draft.observed is None or draft.declared.implied:
             continue
-        for declared_field in derived_fields(draft):
-            now = draft.observed.values.get(declared_field.name)
-            if draft.wants.get(declared_field.name, UNSET) is not UNSET or not isinstance(now, str) or declared_field.derived is None:
+        for field in derived_fields(draft):
+            now = draft.observed.values.get(field.name)
+            if draft.wants.get(field.name, UNSET) is not UNSET or not isinstance(now, str) or field.derived is None:
                 continue
-            source = source_of(declared_field.derived, draft)
+            source = source_of(field.derived, draft)
             other = run_drafts.get(source) if isinstance(source, Address) else None
-            change = (
-                next((difference for difference in other.sendable if difference.field.name == declared_field.derived.field), None)
-                if other and other.active
-                else None
-            )
+            change = _change_of(other, field.derived.field)
             if change is None or not isinstance(change.before, str) or not isinstance(change.after, str):
                 continue
-            old, new = declared_field.derived.form(change.before), declared_field.derived.form(change.after)
+            old, new = field.derived.form(change.before), field.derived.form(change.after)
             if old != new and re.fullmatch(rf"{re.escape(old)}(-\d+)?", now):
-                way = f"; to change it, write {declared_field.name}: {new}" if new else ""
-                notes.append(
-                    f"{draft.address}: {declared_field.name} stays {now}, it does not follow the {declared_field.derived.field}{way}"
-                )
-    return notes
+                way = f"; to change it, write {field.name}: {new}" if new else ""
+                yield f"{draft.address}: {field.name} stays {now}, it does not follow the {field.derived.field}{way}"

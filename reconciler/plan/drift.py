@@ -202,15 +202,22 @@ def drift(
         if address in doubtful:
             reason = "a request of an earlier run is in doubt; reconciler apply finds out what happened to it"
             unread.append(Unread(address, declared.kind, reason))
-        elif address in matches.unknown:
-            unread.append(Unread(address, declared.kind, matches.unknown[address]))
-        elif address in matches.gone:
+        elif (reason_unread := matches[address].unknown) is not None:
+            unread.append(Unread(address, declared.kind, reason_unread))
+        elif matches[address].gone:
             resources.append(drifted)
         elif now is not None and now.deleted_at is not None:
-            resources.append(_deleted(kinds, drifted, now, now.deleted_at, actual))
+            left, until = window(kinds[declared.kind], now.deleted_at, actual)[1], last_moment(kinds[declared.kind], now.deleted_at)
+            left = max(left, timedelta(0))
+            resources.append(replace(drifted, deleted_at=now.deleted_at, left=left, until=until, title=title(now)))
         elif now is not None:
             present[address] = now
-            resources += _changed(drifted, now, plan)
+            # What only the YAML changed is a change that is not applied yet, and no drift.
+            deltas = tuple(delta for delta in plan.differing.get(address, ()) if delta.cause is not Cause.YOURS)
+            place = plan.moved_outside.get(address)
+            if deltas or place is not None:
+                status = DriftWord.CHANGED if any(not delta.container for delta in deltas) else DriftWord.MOVED
+                resources.append(replace(drifted, status=status, fields=deltas, place=place, title=title(now)))
     readers = unmet(kinds, desired, actual, matches.ids, present)
     return Drift(
         project=desired.project,
@@ -292,30 +299,6 @@ def without_known(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> 
 
 def _field_text(difference: IgnoredDifference) -> str:
     return f"{difference.address}.{difference.field}" if difference.field else str(difference.address)
-
-
-def _deleted(kinds: Kinds, drifted: Drifted, now: Observed, deleted_at: datetime, actual: Actual) -> Drifted:
-    _, left = window(kinds[drifted.kind], deleted_at, actual)
-    return Drifted(
-        drifted.address,
-        drifted.kind,
-        drifted.status,
-        deleted_at=deleted_at,
-        left=max(left, timedelta(0)),
-        until=last_moment(kinds[drifted.kind], deleted_at),
-        id=drifted.id,
-        title=title(now),
-        source=drifted.source,
-    )
-
-
-def _changed(drifted: Drifted, now: Observed, plan: Plan) -> list[Drifted]:
-    deltas = tuple(delta for delta in plan.differing.get(drifted.address, ()) if delta.cause is not Cause.YOURS)
-    place = plan.moved_outside.get(drifted.address)
-    if not deltas and place is None:
-        return []
-    status = DriftWord.CHANGED if any(not delta.container for delta in deltas) else DriftWord.MOVED
-    return [Drifted(drifted.address, drifted.kind, status, deltas, place, id=drifted.id, title=title(now), source=drifted.source)]
 
 
 def _coverage(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> dict[str, Share]:

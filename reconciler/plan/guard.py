@@ -11,12 +11,11 @@ from reconciler.model import Action, Change, Desired, Exposure, Plan, Severity, 
 
 WAYS: Final = 20  # options that a refusal names
 NAMED: Final = 5  # addresses that a refusal lists
-DESTRUCTIVE = frozenset({Action.DELETE, Action.REPLACE})
 
 
 def deletes(plan: Plan) -> tuple[Change, ...]:
     """The changes that delete something, cascaded children and replacements included."""
-    return tuple(change for change in plan.changes if DESTRUCTIVE & set(change.actions))
+    return tuple(change for change in plan.changes if change.destructive)
 
 
 class Allowances(Protocol):
@@ -69,8 +68,15 @@ def refuse(violations: Sequence[Violation], what: str) -> None:
         return
     alike: dict[tuple[str, str], list[Violation]] = {}
     for violation in violations:
-        alike.setdefault(_violated(violation), []).append(violation)
-    lines = [_rule_text(rule, message, some) for (rule, message), some in alike.items()]
+        where = f" ({violation.source.file_and_line})" if violation.source is not None else ""
+        by = f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
+        alike.setdefault((f"{violation.name}{where}", f"{violation.message}{by}"), []).append(violation)
+    # `policy two-admins (reconciler.yaml:12) at acme and 2 more: fewer than two admins`
+    lines = []
+    for (rule, message), some in alike.items():
+        more = f" and {len(some) - 1} more" if len(some) > 1 else ""
+        at = f" at {some[0].address}{more}" if some[0].address is not None else ""
+        lines.append(f"{rule}{at}: {message}")
     ways = list(dict.fromkeys(violation.remedy for violation in violations if violation.remedy)) or ["correct the project"]
     number = len({violation.name for violation in violations})
     wrong = f"{what} violates {number} rule{'s' if number != 1 else ''}{_below(lines)}"
@@ -81,20 +87,6 @@ def _below(lines: Sequence[str]) -> str:
     """The end of a sentence: the one address, or several below the sentence, one line each."""
     more = [f"and {len(lines) - NAMED} more"] if len(lines) > NAMED else []
     return f": {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in [*lines[:NAMED], *more])
-
-
-def _violated(violation: Violation) -> tuple[str, str]:
-    """The rule with its location, and what is wrong."""
-    where = f" ({violation.source.file_and_line})" if violation.source is not None else ""
-    by = f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
-    return f"{violation.name}{where}", f"{violation.message}{by}"
-
-
-def _rule_text(rule: str, message: str, alike: Sequence[Violation]) -> str:
-    """`policy two-admins (reconciler.yaml:12) at acme and 2 more: fewer than two admins`."""
-    more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
-    at = f" at {alike[0].address}{more}" if alike[0].address is not None else ""
-    return f"{rule}{at}: {message}"
 
 
 def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:

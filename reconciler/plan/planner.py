@@ -5,14 +5,14 @@ In: Desired, State and Actual. Out: a Plan. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Actual, Desired, Exposure, Plan, Position, Rules, State, Step
-from reconciler.plan.access.tests import AccessTestResults, run_access_tests
-from reconciler.plan.audience.agreed import agreed_before
+from reconciler.model import Actual, Desired, Exposure, Plan, State, Step
+from reconciler.plan.access.tests import run_access_tests
+from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
 from reconciler.plan.changes import (
     blockages,
@@ -35,29 +35,22 @@ from reconciler.plan.matching.renames import current_addresses
 from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.expectations import expectations
-from reconciler.plan.passes.last_admin import last_admin
+from reconciler.plan.passes.prerequisites import last_admin, required_kinds
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
-from reconciler.plan.passes.required_kinds import required_kinds
 from reconciler.plan.passes.second_run import beside_others, rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
-from reconciler.plan.selection import Selection
 from reconciler.plan.siblings.positions import current_positions, unmanaged_siblings
 from reconciler.plan.siblings.rows import SiblingRow, arrange, ignored_positions
 from reconciler.plan.state_updates import state_update
-from reconciler.plan.steps.schedule import requests
+from reconciler.plan.steps.schedule import scheduled
 from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
 from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
 from reconciler.plan.warnings.broken_urls import broken_urls
-from reconciler.plan.warnings.conditions import condition_notes, schemas_to_read
-from reconciler.plan.warnings.consents import consents, with_consent_needed
-from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
+from reconciler.plan.warnings.exposure import audience_lines, consents, exposures, windows, with_consent_needed
 from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
-from reconciler.plan.warnings.outside import accepted_exposures
-from reconciler.plan.warnings.permissions import forbidden_requests
-from reconciler.plan.warnings.transfers import by_transfers, transfer_exposures
-from reconciler.plan.warnings.twins import similar_names, twins
-from reconciler.plan.warnings.unshown import unshown
-from reconciler.plan.world import Decisions, Pass, World
+from reconciler.plan.warnings.notes import condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
+from reconciler.plan.warnings.outside import accepted_exposures, by_transfers, transfer_exposures
+from reconciler.plan.world import Decisions, Pass, Selection, World
 from reconciler.resource import Kinds
 
 PASSES: Final[tuple[Pass, ...]] = (
@@ -112,169 +105,142 @@ def plan(
     `allow_replace`: patterns over the addresses that may be deleted and created again. `matches`: what is `identify`, where that is known
     already. The same inputs give the same plan, to the byte.
     """
+    selection, before = selection or Selection(), actual
+
+    # First phase: which object is which resource, and what happens to each address.
     matches = identify(kinds, desired, state, actual) if matches is None else matches
-    world, decisions = _decided(kinds, desired, matches, actual, selection or Selection(), tuple(map(Glob.parse, allow_replace)))
-    return _plan_of(world, decisions, actual)
+    world, decisions = decide_with_transfers(_world(kinds, desired, matches, actual, selection, allow_replace), matches, decide)
+    desired, state, matches = world.desired, world.state, decisions.matches
 
+    # Second phase: the requests of this run.
+    run = _run(world, decisions, before)
+    drafts, removals, names = run.drafts, run.removals, run.names
+    entries: list[Draft | Removal] = [*drafts.values(), *removals.values()]
+    deferred = {entry.address: entry.deferred for entry in entries if entry.deferred is not None}
+    blocked = blockages(drafts, removals)
 
-def requests_left(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, selection: Selection | None = None) -> tuple[Step, ...]:
-    """The requests of the plan, without what people read of it, which takes as long again."""
-    world, decisions = _decided(kinds, desired, identify(kinds, desired, state, actual), actual, selection or Selection())
-    return _request_changes(world, decisions, actual).steps
-
-
-def _decided(
-    kinds: Kinds, desired: Desired, matches: Matches, actual: Actual, selection: Selection, allow_replace: tuple[Glob, ...] = ()
-) -> tuple[World, Decisions]:
-    """What the plan is about, and what happens to each address."""
-    desired = replace(desired, removed=current_addresses(desired.removed, matches.former))
-    world = World(kinds, desired, matches.former.state, actual, selection, allow_replace)
-    return decide_with_transfers(world, matches, decide)
-
-
-def _plan_of(world: World, decisions: Decisions, before: Actual) -> Plan:
-    """The plan that the decisions make. `before`: what was read."""
-    requested = _request_changes(world, decisions, before)
-    reviewed = _review_changes(world, decisions, requested, before)
-    return _assemble_plan(world, decisions, requested, reviewed, before)
-
-
-@dataclass(frozen=True)
-class RequestedChanges:
-    """The requests of this run. `drafts`, `removals`: what it is about. `rows`: the order of siblings. `names`: addresses, by id.
-
-    `derived`: what the service derives for what is created. `steps`: not yet in the order that keeps readers out.
-    """
-
-    drafts: Mapping[Address, Draft]
-    removals: Mapping[Address, Removal]
-    rows: tuple[SiblingRow, ...]
-    names: Names
-    derived: Mapping[Address, Derivation]
-    steps: tuple[Step, ...]
-
-
-def _request_changes(world: World, decisions: Decisions, before: Actual) -> RequestedChanges:
-    """Siblings are put in order first; what the service derives depends on that, and the requests on both."""
-    kinds, desired, matches = world.kinds, world.desired, decisions.matches
-    drafts, removals = decisions.of_this_run()
-    rows = arrange(decisions.meant(), drafts)
-    names = Names((id, address) for address, id in (*matches.replaced.items(), *matches.ids.items()))
-    names |= {binding.id: address for address, binding in world.state.bindings.items() if address not in desired.resources}
-    places = current_positions(
-        [*decisions.drafts.values(), *decisions.removals.values()], unmanaged_siblings(kinds, world.actual, names), names
-    )
-    places |= positions_before_transfer(world, decisions, before, names)
-    derived = derivations(kinds, world.actual, matches.ids, decisions.drafts, drafts, removals)
-    steps = requests(kinds, drafts, rows, removals, matches.ids, places, derived)
-    return RequestedChanges(drafts, removals, rows, names, derived, steps)
-
-
-@dataclass(frozen=True)
-class ReviewedChanges:
-    """What the requests mean for readers and rules. `disclosure`: who can read more, and the steps in the order that keeps readers out.
-
-    `access`: the access tests that fail. `exposures`: what needs consent. `rules`: those that a successful run records.
-    """
-
-    disclosure: Disclosure
-    access: AccessTestResults
-    exposures: tuple[Exposure, ...]
-    rules: Rules | None
-
-
-def _review_changes(world: World, decisions: Decisions, requested: RequestedChanges, before: Actual) -> ReviewedChanges:
-    """Who can read what before and after the requests; from that follow the access tests and what needs consent."""
-    kinds, desired, state, selection = world.kinds, world.desired, world.state, world.selection
-    drafts, removals, names = requested.drafts, requested.removals, requested.names
-    matches = decisions.matches
-    about_rules = selection.only is None  # else it is a run about other runs, not about the project
-    written = desired.as_written
-    rules = changed_rules(written, matches.former.before) if about_rules else None
-    pruned = {removal.kind.name for removal in removals.values() if removal.pruned and removal.active}
-    deleted = {address for address, removal in removals.items() if removal.active and removal.deletes}
-    looser = loosened_rules(written, state, pruned, deleted) if about_rules else ()
+    # Third phase: who can read what before and after the requests. It decides their final order, the access tests, and what needs consent.
     agreed = agreed_before(state, drafts.values(), removals.values())
-    disclosed = disclosure(kinds, desired, before, matches.ids, requested.steps, requested.derived, agreed)
-    partial = selection != Selection() or bool(_deferred(*drafts.values(), *removals.values()))
-    waiting = bool(blockages(drafts, removals))
-    access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=waiting)
-    openings = [opening for opening in disclosed.openings if not by_transfers(world, opening)]
-    exposed = (
-        *looser,
-        *audience_lines(kinds, openings, drafts, names, disclosed.called, before.objects),
-        *windows(disclosed.windows, kinds, disclosed.called, before.objects),
-        *exposures(desired, state, drafts, removals, names, freed=unprotected_kinds(written, state) if about_rules else ()),
-        *transfer_exposures(world, drafts, disclosed),
-        *accepted_exposures(world, drafts, removals, names, disclosed, agreed),
-    )
-    return ReviewedChanges(disclosed, access, with_consent_needed(exposed, state), rules)
+    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed)
+    partial = selection != Selection() or bool(deferred)
+    access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
+    exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
 
-
-def _assemble_plan(
-    world: World, decisions: Decisions, requested: RequestedChanges, reviewed: ReviewedChanges, before: Actual
-) -> Plan:  # fmt: skip
-    """Everything that people and later runs read of it."""
-    kinds, desired, state, actual, selection = world.kinds, world.desired, world.state, world.actual, world.selection
-    drafts, removals, rows, names, derived = requested.drafts, requested.removals, requested.rows, requested.names, requested.derived
-    matches, disclosed, access = decisions.matches, reviewed.disclosure, reviewed.access
-    cascades = unmanaged_cascades(world, removals, decisions.rearrangements)
+    # Last phase: everything that people and later runs read of it. What is deleted with something says so itself.
+    included = sorted(at for at in decisions.required if at not in decisions.removals or decisions.removals[at].deleted_with is None)
     schemas = schemas_to_read(kinds, desired, drafts.values(), matches.ids)
     update = state_update(desired, matches, drafts, removals, is_complete=selection == Selection(), waiting=decisions.unsettled)
     return Plan(
         project=desired.project,
         environment=desired.environment,
-        changes=(*changes(desired, drafts, rows, names, derived), *removal_changes(removals), *cascades),
+        changes=(
+            *changes(desired, drafts, run.rows, names, run.derived),
+            *removal_changes(removals),
+            *unmanaged_cascades(world, removals, decisions.rearrangements),
+        ),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
         lists=access.lists | disclosed.lists | decisions.lists | schemas,
         unmanaged=unmanaged(kinds, desired, state, before, matches),
-        unknown=tuple(failure for failure in actual.unknown if (failure.kind, failure.scope) not in schemas),
+        unknown=tuple(failure for failure in world.actual.unknown if (failure.kind, failure.scope) not in schemas),
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),
-        blocked=blockages(drafts, removals),
-        deferred=_deferred(*drafts.values(), *removals.values()),
-        places=_places(rows),
-        state_update=replace(update, rules=reviewed.rules),
-        exposures=reviewed.exposures,
-        consents=consents(reviewed.exposures, who_reads(disclosed.reach, disclosed.called), drafts, names),
-        broken=broken_urls(kinds, actual, drafts, removals),
-        forbidden=forbidden_requests(kinds, actual, requested.steps, matches.ids),
+        blocked=blocked,
+        deferred=deferred,
+        places={address: place for row in run.rows for address, place in row.places().items()},
+        # A run about other runs is not about the rules of the project.
+        state_update=replace(update, rules=changed_rules(desired.as_written, matches.former.before) if selection.only is None else None),
+        exposures=exposed,
+        consents=consents(exposed, disclosed.reach, disclosed.called, drafts, names),
+        broken=tuple(broken_urls(kinds, world.actual, drafts, removals)),
+        forbidden=forbidden_requests(kinds, world.actual, run.steps, matches.ids),
         notes=(
-            *(f"{address} is included: a target requires it" for address in _included(decisions)),
+            *(f"{address} is included: a target requires it" for address in included),
             *remarks(drafts),
             *unshown(drafts),
             *decisions.notes,
             *unmanaged_in_transfers(world, decisions),
             *twins(decisions.drafts, drafts),
             *similar_names(before, decisions.drafts, drafts, decisions.removals),
-            *suffix_notes(drafts, derived),
+            *suffix_notes(drafts, run.derived),
             *unchanged_notes(decisions.drafts, drafts),
             *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
             *access.notes,
         ),
         violations=access.violations,
         differing=differing(drafts, names),
-        moved_outside=moved_outside(rows),
+        moved_outside=moved_outside(run.rows),
         ignored=ignored(drafts, ignored_positions(decisions.drafts, drafts), names),
         outside=_outside(world, decisions, names) if selection.partial else None,
         objects={address: draft.id for address, draft in drafts.items()} if desired.policies else {},
         managed=sum(
-            1
+            not resource.implied and (address in matches.ids or address in state.bindings)
             for address, resource in desired.resources.items()
-            if not resource.implied and (address in matches.ids or address in state.bindings)
         ),
     )
 
 
-def _deferred(*entries: Draft | Removal) -> dict[Address, str]:
-    """What waits for a second run, and why."""
-    return {entry.address: entry.deferred for entry in entries if entry.deferred is not None}
+def requests_left(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, selection: Selection | None = None) -> tuple[Step, ...]:
+    """The requests of the plan, without what people read of it, which takes as long again."""
+    matches = identify(kinds, desired, state, actual)
+    world, decisions = decide_with_transfers(_world(kinds, desired, matches, actual, selection or Selection(), ()), matches, decide)
+    return _run(world, decisions, actual).steps
 
 
-def _included(decisions: Decisions) -> list[Address]:
-    """What the run is about because a target requires it; what is deleted with something says so itself."""
-    removals = decisions.removals
-    return sorted(at for at in decisions.required if at not in removals or removals[at].deleted_with is None)
+def _world(
+    kinds: Kinds, desired: Desired, matches: Matches, actual: Actual, selection: Selection, allow_replace: Collection[str]
+) -> World:  # fmt: skip
+    """What the plan is about, under today's addresses."""
+    desired = replace(desired, removed=current_addresses(desired.removed, matches.former))
+    return World(kinds, desired, matches.former.state, actual, selection, tuple(map(Glob.parse, allow_replace)))
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """What is sent in this run, and what it is about; the rest of the decisions is left alone."""
+
+    drafts: Mapping[Address, Draft]
+    removals: Mapping[Address, Removal]
+    # The order of siblings.
+    rows: tuple[SiblingRow, ...]
+    # Addresses by id, for people to read.
+    names: Names
+    # What the service derives for what is created.
+    derived: Mapping[Address, Derivation]
+    # Not yet in the order that keeps readers out.
+    steps: tuple[Step, ...]
+
+
+def _run(world: World, decisions: Decisions, before: Actual) -> PlannedRun:
+    """Siblings are put in order first; what the service derives depends on that, and the requests on both. `before`: what was read."""
+    kinds, matches = world.kinds, decisions.matches
+    drafts, removals = decisions.of_this_run()
+    rows = arrange(decisions.meant(), drafts)
+    replaced = ((match.replaced, address) for address, match in matches.items() if match.replaced is not None)
+    names = Names((*replaced, *((id, address) for address, id in matches.ids.items())))
+    names |= {binding.id: address for address, binding in world.state.bindings.items() if address not in world.desired.resources}
+    places = current_positions(
+        [*decisions.drafts.values(), *decisions.removals.values()], unmanaged_siblings(kinds, world.actual, names), names
+    )
+    places |= positions_before_transfer(world, decisions, before, names)
+    derived = derivations(kinds, world.actual, matches.ids, decisions.drafts, drafts, removals)
+    return PlannedRun(drafts, removals, rows, names, derived, scheduled(kinds, drafts, rows, removals, matches.ids, places, derived))
+
+
+def _exposures(world: World, run: PlannedRun, disclosed: Disclosure, agreed: AgreedWorld, before: Actual) -> Iterator[Exposure]:
+    """What becomes public or is no longer protected, rules of the project first."""
+    kinds, desired, state, drafts, removals, names = world.kinds, world.desired, world.state, run.drafts, run.removals, run.names
+    freed: Collection[str] = ()
+    if world.selection.only is None:
+        pruned = {removal.kind.name for removal in removals.values() if removal.pruned and removal.active}
+        deleted = {address for address, removal in removals.items() if removal.active and removal.deletes}
+        yield from loosened_rules(desired.as_written, state, pruned, deleted)
+        freed = unprotected_kinds(desired.as_written, state)
+    openings = [opening for opening in disclosed.openings if not by_transfers(world, opening)]
+    yield from audience_lines(kinds, openings, drafts, names, disclosed.called, before.objects)
+    yield from windows(disclosed.windows, kinds, disclosed.called, before.objects)
+    yield from exposures(desired, state, drafts, removals, names, freed=freed)
+    yield from transfer_exposures(world, drafts, disclosed)
+    yield from accepted_exposures(world, drafts, removals, names, disclosed, agreed)
 
 
 def _outside(world: World, decisions: Decisions, names: Names) -> int:
@@ -285,7 +251,3 @@ def _outside(world: World, decisions: Decisions, names: Names) -> int:
     rows = arrange(decisions.meant(), drafts)
     pending = {change.address for change in (*changes(world.desired, drafts, rows, names), *removal_changes(removals))}
     return len(pending | {entry.address for entry in entries if not entry.active})
-
-
-def _places(rows: Collection[SiblingRow]) -> dict[Address, Position]:
-    return {address: place for row in rows for address, place in row.places().items()}

@@ -8,6 +8,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Binding, Desired, Origin, StateUpdate
+from reconciler.plan.containment import groups
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.declared import parents
 from reconciler.plan.matching.matches import Matches
@@ -72,22 +73,11 @@ def _touched(
     about = {*drafts, *removals}
     for address in (*drafts, *removals):
         about.update(parents(desired, drafts[address].declared) if address in drafts else address.containers)
-    group = {address: address for address in former.moves}
-
-    def leader(address: Address) -> Address:
-        while group[address] != address:
-            address = group[address]
-        return address
-
-    def join(member: Address, other: Address | None) -> None:
-        if other in group:
-            group[leader(member)] = leader(other)
-
-    for old, new in former.moves.items():
-        join(old, next((container for container in old.containers if container in former.moves), None))
-        join(old, new)
-    wanted = {leader(old) for old, new in former.moves.items() if new in about}
-    return {old: new for old, new in former.moves.items() if leader(old) in wanted}
+    # A rename belongs with that of its container, and with that of whatever has the address now.
+    outer = [(old, next((container for container in old.containers if container in former.moves), None)) for old in former.moves]
+    leader = groups(former.moves, [*outer, *former.moves.items()])
+    wanted = {leader[old] for old, new in former.moves.items() if new in about}
+    return {old: new for old, new in former.moves.items() if leader[old] in wanted}
 
 
 def _fulfilled(
@@ -101,7 +91,10 @@ def _fulfilled(
     done = {address_after_moves(old, rename): address_after_moves(new, rename) for old, new in former.before.fulfilled.items()}
     if is_complete:
         pending = {former.followed[old] for old in waiting if old in former.followed}
-        blocked = {*matches.blocked, *(address for address, draft in drafts.items() if draft.blocked is not None)}
+        blocked = {
+            *matches.where(lambda match: match.blocked is not None),
+            *(address for address, draft in drafts.items() if draft.blocked is not None),
+        }
         tracked = former.before.bindings.keys() | former.state.bindings.keys() if blocked and done else ()
         kept = {old: new for old, new in done.items() if not blocked.isdisjoint((old, new)) and new in tracked}
         return {**kept, **{line: new for line, new in former.renames.items() if line not in pending}}
@@ -132,9 +125,10 @@ def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
             sent[name] = field.stored(want, draft.id)
             if now is not UNSET:
                 seen[name] = now
-    for name in draft.declared.aside & draft.declared.ignores if old is None else ():
-        now = draft.kind.fields[name].stored(draft.observed.values.get(name, UNSET), draft.id)
-        seen |= {name: now} if now is not UNSET else {}
+    if old is None:
+        for name in draft.declared.aside & draft.declared.ignores:
+            now = draft.kind.fields[name].stored(draft.observed.values.get(name, UNSET), draft.id)
+            seen |= {name: now} if now is not UNSET else {}
     for name, want in draft.wants.items():
         if draft.kind.fields[name].role is FieldRole.CHOICE and name not in differing:
             sent[name] = seen[name] = want

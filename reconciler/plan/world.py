@@ -5,18 +5,17 @@ A pass takes the world and the decisions so far, and returns the decisions with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import TypeVar
 
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, State
 from reconciler.plan.containment import Contents, Key
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.decisions import Batch, Draft, Removal, TransferredTogether
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.selection import Selection
-from reconciler.plan.transferred import Batch, TransferredTogether
 from reconciler.resource import Kind, Kinds
 
 
@@ -115,7 +114,7 @@ class Decisions:
 
     def meant(self) -> dict[Address, Draft]:
         """All drafts, as if the run were about everything."""
-        return {address: _draft(self.left_alone.get(address, draft)) for address, draft in self.drafts.items()}
+        return {**self.drafts, **{address: entry for address, entry in self.left_alone.items() if isinstance(entry, Draft)}}
 
 
 Pass = Callable[[World, Decisions], Decisions]
@@ -127,6 +126,57 @@ def _without(entries: Mapping[Address, Entry], addresses: Collection[Address]) -
     return {address: entry for address, entry in entries.items() if address not in addresses}
 
 
-def _draft(entry: Draft | Removal) -> Draft:
-    assert isinstance(entry, Draft)
-    return entry
+# -- which addresses a run is about ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Patterns for addresses; without a target, everything is selected. `only`: a limit to these addresses; None for no limit."""
+
+    targets: tuple[Glob, ...] = ()
+    excludes: tuple[Glob, ...] = ()
+    only: frozenset[Address] | None = None
+
+    def takes(self, address: Address) -> bool:
+        if self.only is not None and address not in self.only:
+            return False
+        return (not self.targets or any(glob.matches(address) for glob in self.targets)) and not any(
+            glob.matches(address) for glob in self.excludes
+        )
+
+    def refuses(self, address: Address) -> bool:
+        """Whether the run must leave an address unchanged, even where a selected address would include it."""
+        return (self.only is not None and address not in self.only) or any(glob.matches(address) for glob in self.excludes)
+
+    @property
+    def partial(self) -> bool:
+        """Whether people chose some of the addresses."""
+        return bool(self.targets or self.excludes)
+
+
+# -- what a pass looks at again ----------------------------------------------------------------------------------------------------
+
+
+class Worklist:
+    """The addresses in their order, and those that are added while they are looked at: one whose turn is over comes again in the next
+    round, so that the order, and with it the reasons that people read, do not depend on who adds what."""
+
+    def __init__(self, addresses: Iterable[Address]) -> None:
+        self._addresses = tuple(addresses)
+        self._positions = {address: position for position, address in enumerate(self._addresses)}
+        self._queue = [(1, position) for position in range(len(self._addresses))]
+        self._queued = set(self._queue)
+        self._current = (1, -1)
+
+    def __iter__(self) -> Iterator[Address]:
+        while self._queue:
+            self._current = heappop(self._queue)
+            yield self._addresses[self._current[1]]
+
+    def add(self, address: Address) -> None:
+        """Look at an address again."""
+        (this_round, this_position), position = self._current, self._positions[address]
+        entry = (this_round if position > this_position else this_round + 1, position)
+        if entry not in self._queued:
+            self._queued.add(entry)
+            heappush(self._queue, entry)

@@ -1,8 +1,19 @@
-"""Plans, outcomes and drift for people and programs: pure strings and data, no I/O, no clock. One file per format.
+"""Plans, outcomes and drift for people and programs: pure strings and data, no I/O, no clock.
 
-- `text`: a plan as people read it (`change`: one change); `outcome`, `drift`, `history`, `undo`, `findings`: the other reports
-- `entries`: any of them as entries, for `markdown`, `html` (with a `picture`) and `github`
-- `documents`, `saved`, `tracked`: the same as data; `schemas/` describes all documents
-- `graph`: resources or steps as mermaid or dot
-- `layout`, `table`: columns, wrapping, styles; `values`, `nested`, `times`, `certificate`: single values
+The way of a plan:
+
+    Plan --plan.plan_sheet--> Sheet --text.sheet_text--> spans of a screen
+                                |-----markdown, html---> files
+                                |-----annotations/-----> lines of a CI, SARIF, JUnit, Code Quality
+                                `-----comment/---------> a part of a pull request's comment
+
+    Plan --documents.plan_document--> a JSON document, whose keys are in schemas/
+    a JSON document --reading.sheet_of--> Sheet
+
+- composers: `plan`, `outcome`, `drift`, `findings`. They decide what people see and in which order, and print nothing.
+- printers: `text`, `markdown`, `html`, `annotations/`, `comment/`. They print a `sheet`, and decide nothing.
+- data: `documents` and `schemas/`; `reading` reads a document back, `saved` adds what `apply --plan` checks
+- reports that are not about changes have forms of their own: `access`, `history`, `checks`, `explain`, `graph`
+- `layout`: columns, wrapping and tables of a terminal; `words`: signs and nouns; `values`: single values; `types`, `samples`: types of
+  fields
 """

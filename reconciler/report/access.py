@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from reconciler.model import Severity, Violation
+from reconciler.model import Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
-from reconciler.report.documents import unknown_data, violation_data
+from reconciler.report.documents import record, unknown_data, violation_data
 from reconciler.report.layout import table
-from reconciler.report.schemas.access import AccessDocument, ReaderData
-from reconciler.report.words import count
+from reconciler.report.schemas.plan import AccessDocument, ReaderData, ReviewedData
+from reconciler.report.words import RULES, count
 from reconciler.text.escape import UNLIMITED
 from reconciler.text.times import utc_text
 
+# An empty cell could also mean that nobody looked.
 NOBODY: Final = "nobody"
 NOTHING: Final = "-"
 SAME: Final = "the same"
 READ: Final = "read"
-LEVELS: Final = {Severity.ERROR: "violation", Severity.WARNING: "warning"}
 
 
 def access_text(review: Review, *, width: int = UNLIMITED) -> str:
@@ -31,7 +31,7 @@ def access_text(review: Review, *, width: int = UNLIMITED) -> str:
         name = str(row.address) if row.managed else f"{row.address} (unmanaged)"
         before, after = names(row.before), names(row.after)
         rows.append((name, before) if not review.steps else (name, before, after if row.changed else SAME))
-    lines = [f"{LEVELS[item.level]}: {named(item)}: {item.message}\n" for item in review.violations]
+    lines = [f"{RULES[item.level][1]}: {named(item)}: {item.message}\n" for item in review.violations]
     shown = table(rows, width=width) + "\n" if review.rows else ""
     return shown + "".join(lines) + ("\n" if lines else "") + summary(review) + "\n"
 
@@ -60,7 +60,7 @@ def summary(review: Review) -> str:
     changed = sum(row.changed for row in review.rows)
     parts += [f"the plan changes the readers of {changed:,}"] if changed else ["the plan changes no readers"] if review.steps else []
     levels = Counter(item.level for item in review.violations)
-    ends = [count(levels[level], LEVELS[level]) for level in LEVELS if levels[level]]
+    ends = [count(levels[level], word) for level, (_, word) in RULES.items() if levels[level]]
     ends += [f"{count(len(review.unknown), 'reading')} failed: what it would have shown counts as unknown"] if review.unknown else []
     return ". ".join(["; ".join(parts), *ends]) + "."
 
@@ -74,17 +74,7 @@ def access_document(review: Review, *, created_at: datetime) -> AccessDocument:
         "createdAt": utc_text(created_at),
         "readers": list(review.readers),
         "objects": [
-            {
-                "address": str(row.address),
-                "kind": row.kind,
-                "id": row.id or None,
-                "title": row.title,
-                "managed": row.managed,
-                "before": _lines(row.before),
-                "after": _lines(row.after),
-                "changed": row.changed,
-            }
-            for row in review.rows
+            record(ReviewedData, row, id=row.id or None, before=_lines(row.before), after=_lines(row.after)) for row in review.rows
         ],
         "violations": [violation_data(item) for item in review.violations],
         "unknown": unknown_data(review.unknown),
@@ -94,7 +84,7 @@ def access_document(review: Review, *, created_at: datetime) -> AccessDocument:
 def _lines(lines: Sequence[ReaderLine] | None) -> list[ReaderData] | None:
     if lines is None:
         return None
-    return [{"reader": line.reader, "level": line.level, "path": list(line.path), "doubt": line.doubt} for line in lines]
+    return [record(ReaderData, line) for line in lines]
 
 
 def by_kind(rows: Sequence[ReviewRow]) -> dict[str, list[ReviewRow]]:

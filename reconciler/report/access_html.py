@@ -1,24 +1,24 @@
 """The access review as one HTML file: no requests, no scripts; follows the reader's light or dark mode, and prints.
 
 Rows that are not on the screen are not laid out (`content-visibility`), so ten thousand objects open at once. All texts of the service and
-the YAML pass `_text`.
+the YAML pass `escaped`.
 """
 
 from __future__ import annotations
 
-import html as entities
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
-from reconciler.report.access import LEVELS, NOBODY, READ, by_kind, named, summary
-from reconciler.report.words import count
+from reconciler.report.access import NOBODY, READ, by_kind, named, summary
+from reconciler.report.html import escaped, page
+from reconciler.report.words import RULES, count
 from reconciler.resource.audience import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
-from reconciler.text import escape
 
-OPEN: Final = 300  # rows of a kind; sections with more are closed at first
+# Rows of a kind. A section with more is closed at first, so that the sections below it are found.
+OPEN: Final = 300
 CSS: Final = """
 :root { color-scheme: light dark; --back: #fff; --fore: #1c2024; --dim: #6b7280; --edge: #e2e5e9; --soft: #f6f7f9;
   --wide: #c62a2f; --some: #9a6700; --inside: #1a7f4b; --nobody: #6b7280; --changed: #8e4ec6; }
@@ -47,6 +47,7 @@ summary { background: var(--soft); padding: .5rem .85rem; font-weight: 600; curs
 @media print { body { max-width: none; padding: 0; } .row { content-visibility: visible; } }
 """  # noqa: E501  one line a rule
 
+# Who looks at the file wants to see first what everybody can read.
 RANKS: Final = (ANYONE, VISITORS, "claims", LINK_HOLDERS, "link", "agent", MEMBERS, "role")  # widest readers first
 STYLES: Final = (("anyone", "wide"), ("signed-in", "some"), ("whoever", "some"), ("agent", "some"), ("claims", "some"), ("link", "some"))
 
@@ -54,32 +55,23 @@ STYLES: Final = (("anyone", "wide"), ("signed-in", "some"), ("whoever", "some"),
 def access_html(review: Review, *, created_at: datetime) -> str:
     """The whole file: how many can be read by whom, what the plan changes, what the tests say, and every object."""
     title = f"Who can read {review.project}" + (f" ({review.environment})" if review.environment else "")
-    still = "" if review.steps else ' class="still"'
-    return "\n".join(
-        [
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="robots" content="noindex">',
-            f"<title>{_text(title)}</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main{still}>",
-            f'<h1>{_text(title)}</h1>\n<p class="when">{_text(f"{created_at:%Y-%m-%d %H:%M} {created_at.tzname()}")}</p>',
-            f'<p class="summary">{_text(summary(review))}</p>',
-            *([f'<p class="note">Asked for: {_text(", ".join(review.readers))}</p>'] if review.readers else []),
-            *_counts(review),
-            *_violations(review),
-            *_changes(review),
-            *(["<h2>Every object</h2>"] if review.rows else ['<p class="note">Nothing that has readers was found.</p>']),
-            *(line for kind, rows in by_kind(review.rows).items() for line in _kind(kind, rows, review)),
-            *_unknown(review),
-            "</main>\n</body>\n</html>\n",
-        ]
-    )
+    body = [
+        *([f'<p class="note">Asked for: {escaped(", ".join(review.readers))}</p>'] if review.readers else []),
+        *_counts(review),
+        *_violations(review),
+        *_changes(review),
+        *(["<h2>Every object</h2>"] if review.rows else ['<p class="note">Nothing that has readers was found.</p>']),
+        *(line for kind, rows in by_kind(review.rows).items() for line in _kind(kind, rows, review)),
+        *_unknown(review),
+    ]
+    return page(title, summary(review), body, css=CSS, created_at=created_at, attributes="" if review.steps else ' class="still"')
 
 
 def _changes(review: Review) -> Iterator[str]:
     """The objects whose readers the plan changes."""
     changed = [row for row in review.rows if row.changed]
     if changed:
-        yield f"<h2>Changed by the plan</h2>\n<details open><summary>{_text(count(len(changed), 'object'))}</summary>"
+        yield f"<h2>Changed by the plan</h2>\n<details open><summary>{escaped(count(len(changed), 'object'))}</summary>"
         yield _head(review)
         yield from (_row(row, review) for row in changed)
         yield "</details>"
@@ -94,7 +86,7 @@ def _counts(review: Review) -> Iterator[str]:
     yield f'<h2>Readers</h2>\n<div class="scroll"><table>\n<tr><th>reader</th><th>objects now</th>{last}</tr>'
     for name in sorted({*now, *then}, key=_rank):
         more = f'<td class="number">{then[name]:,}</td>' if review.steps else ""
-        yield f'<tr><td class="{_style(name)}">{_text(name)}</td><td class="number">{now[name]:,}</td>{more}</tr>'
+        yield f'<tr><td class="{_style(name)}">{escaped(name)}</td><td class="number">{now[name]:,}</td>{more}</tr>'
     yield "</table></div>"
 
 
@@ -115,22 +107,22 @@ def _violations(review: Review) -> Iterator[str]:
     if review.violations:
         yield "<h2>Violations and warnings</h2>\n<ul>"
         for item in review.violations:
-            by = f'<div class="by">by {_text(" → ".join(item.path))}</div>' if len(item.path) > 1 else ""
-            name = f'<span class="{LEVELS[item.level]}">{_text(named(item))}</span>'
-            yield f"<li>{LEVELS[item.level]}: {name}: {_text(item.message)}{by}</li>"
+            by = f'<div class="by">by {escaped(" → ".join(item.path))}</div>' if len(item.path) > 1 else ""
+            name = f'<span class="{RULES[item.level][1]}">{escaped(named(item))}</span>'
+            yield f"<li>{RULES[item.level][1]}: {name}: {escaped(item.message)}{by}</li>"
         yield "</ul>"
 
 
 def _unknown(review: Review) -> Iterator[str]:
     if review.unknown:
         yield "<h2>Not read</h2>\n<ul>"
-        yield from (f"<li>{_text(unread.what)}: {_text(unread.reason)}</li>" for unread in review.unknown)
+        yield from (f"<li>{escaped(unread.what)}: {escaped(unread.reason)}</li>" for unread in review.unknown)
         yield "</ul>"
 
 
 def _kind(kind: str, rows: Sequence[ReviewRow], review: Review) -> Iterator[str]:
     shown = " open" if len(rows) <= OPEN else ""
-    yield f"<details{shown}><summary>{_text(kind)} ({len(rows):,})</summary>"
+    yield f"<details{shown}><summary>{escaped(kind)} ({len(rows):,})</summary>"
     yield _head(review)
     yield from (_row(row, review) for row in rows)
     yield "</details>"
@@ -143,7 +135,7 @@ def _head(review: Review) -> str:
 
 def _row(row: ReviewRow, review: Review) -> str:
     tag = "" if row.managed else ' <span class="tag">unmanaged</span>'
-    name = f'<div><div class="name">{_text(str(row.address))}</div><div class="title">{_text(row.title)}{tag}</div></div>'
+    name = f'<div><div class="name">{escaped(str(row.address))}</div><div class="title">{escaped(row.title)}{tag}</div></div>'
     after = ""
     if review.steps:
         after = f"<div>{_cell(row.after)}</div>" if row.changed else '<div class="same">the same</div>'
@@ -162,15 +154,11 @@ def _reader(line: ReaderLine) -> str:
     who = f"perhaps {line.reader}" if line.doubt else line.reader
     notes = [line.doubt] if line.doubt else []
     notes += [f"by {' → '.join(line.path)}"] if len(line.path) > 1 else []
-    by = "".join(f'<div class="by">{_text(note)}</div>' for note in notes)
-    return f'<div class="reader"><span class="{_style(line.reader)}">{_text(who + level)}</span>{by}</div>'
+    by = "".join(f'<div class="by">{escaped(note)}</div>' for note in notes)
+    return f'<div class="reader"><span class="{_style(line.reader)}">{escaped(who + level)}</span>{by}</div>'
 
 
 def _style(reader: str) -> str:
     if reader == NOBODY:
         return "nobody"
     return next((style for word, style in STYLES if reader.startswith(word)), "inside")
-
-
-def _text(text: str) -> str:
-    return entities.escape(escape.terminal(text))

@@ -1,21 +1,23 @@
-"""Plans, outcomes and drift as data: the documents `reconciler.plan/1`, `outcome/1` and `drift/1`, defined in `schemas`.
+"""Plans, outcomes, drift, undo and tracked objects as data: documents whose keys `schemas` declares.
 
 No value of a sensitive field and no request body is in them. The same plan gives the same document.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Final, cast
+from functools import cache
+from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote
 
 from reconciler.address import Address, bare
 from reconciler.model import (
     Action,
+    Binding,
     Blocked,
-    BrokenUrl,
     Change,
     Delta,
     Edited,
@@ -24,7 +26,10 @@ from reconciler.model import (
     Outcome,
     Plan,
     Position,
+    RecordedRun,
     Source,
+    State,
+    StateChange,
     Step,
     StepStatus,
     Unknown,
@@ -32,42 +37,67 @@ from reconciler.model import (
     Violation,
 )
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.report.schemas import drift as drift_types
 from reconciler.report.schemas import plan as plan_types
 from reconciler.report.schemas import runs as run_types
+from reconciler.report.schemas import state as state_types
 from reconciler.report.schemas import types as t
 from reconciler.report.values import HIDDEN, data
 from reconciler.report.words import CAUSES
 from reconciler.text.times import utc_text
+from reconciler.undo import Cannot, YamlLine
+
+R = TypeVar("R", bound=Mapping[str, Any])
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
 UNREAD: Final = "RC-unread"
+IN_SECOND_RUN: Final = "in a second run: "
 SECOND_RUN: Final = "reconciler apply, once more when this run is done"
+
+
+def record(shape: Callable[..., R], item: object, **keys: Any) -> R:
+    """A part of a document: the keys of a TypedDict in their order, with the values of the attributes of the same name.
+
+    `keys`: those for which the document says something else than the model. So a key that means the same in both is written once, in
+    `schemas/`, and a document never has a key that its schema does not know.
+    """
+    names = _attributes(shape)
+    return cast("R", {key: keys[key] if key in keys else _plain(getattr(item, name)) for key, name in names})
+
+
+@cache
+def _attributes(shape: Callable[..., Any]) -> list[tuple[str, str]]:
+    """Each key, and the name of its attribute: `deletedAt` and `deleted_at`."""
+    return [(key, re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", key)) for key in shape.__annotations__]
+
+
+def _plain(value: Any) -> Any:
+    return source_data(value) if isinstance(value, Source) else data(value)
+
+
+def source_data(source: Source | None) -> t.SourceData | None:
+    """A line of the YAML."""
+    return None if source is None else {"file": source.file, "line": source.line}
+
+
+# -- plans, outcomes, drift -----------------------------------------------------------------------------------------------------------
 
 
 def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
     """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy."""
-    waiting = tuple(
-        Blocked(address, f"in a second run: {reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()
-    )
-    blocked = (*plan.blocked, *waiting)
-    count = Counter(action for change in plan.changes for action in change.actions)
-    summary: plan_types.SummaryData = {
-        "create": count[Action.CREATE],
-        "update": count[Action.UPDATE],
-        "move": count[Action.MOVE],
-        "replace": count[Action.REPLACE],
-        "delete": count[Action.DELETE],
-        "adopt": count[Action.ADOPT],
-        "forget": count[Action.FORGET],
-        "restore": count[Action.RESTORE],
+    # A program that waits until nothing is blocked needs no second rule for these.
+    later = [Blocked(address, f"{IN_SECOND_RUN}{reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()]
+    blocked = (*plan.blocked, *later)
+    counts = Counter(action for change in plan.changes for action in change.actions)
+    summary: dict[str, int | None] = {action.value: counts[action] for action in Action if action is not Action.TRANSFER}
+    summary |= {
         "unmanaged": None if plan.files_only else len(plan.unmanaged),
         "blocked": len(blocked),
         "requests": len(plan.steps),
         "outside": plan.outside or 0,
     }
-    if count[Action.TRANSFER]:
-        summary["transfer"] = count[Action.TRANSFER]
+    # Keys that came with a later version are absent where they say nothing, so that a document without them is still the same.
+    if counts[Action.TRANSFER]:
+        summary["transfer"] = counts[Action.TRANSFER]
     if plan.ignored:
         summary["ignored"] = plan.ignored_count
     document: plan_types.PlanDocument = {
@@ -75,21 +105,18 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "project": plan.project,
         "environment": plan.environment,
         "createdAt": utc_text(created_at),
-        "summary": summary,
+        "summary": cast("plan_types.SummaryData", summary),
         "forecast": None if forecast is None else _forecast(forecast),
         "changes": [_change(change) for change in plan.changes],
         "steps": [_step(step) for step in plan.steps],
         "exposures": [_exposure(item) for item in plan.exposures],
-        "broken": [_broken(item) for item in plan.broken],
-        "forbidden": [
-            {"address": str(item.address), "verb": item.verb, "flag": item.flag, "of": str(item.of), "id": item.id}
-            for item in plan.forbidden
-        ],
+        "broken": [record(plan_types.BrokenUrlData, item) for item in plan.broken],
+        "forbidden": [record(plan_types.ForbiddenData, item) for item in plan.forbidden],
         "violations": [violation_data(item) for item in plan.violations],
         "unmanaged": _unmanaged(plan.unmanaged),
         "unknown": unknown_data(plan.unknown),
         "inDoubt": [str(address) for address in plan.in_doubt],
-        "blocked": [_blocked(item) for item in blocked],
+        "blocked": [record(plan_types.BlockedData, item) for item in blocked],
         "notes": list(plan.notes),
     }
     if plan.ignored:
@@ -100,16 +127,6 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
 def _ignored(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData]:
     """The differences that the YAML says to leave alone."""
     return [{"address": str(address), "field": delta.name} for address, deltas in ignored.items() for delta in deltas]
-
-
-def _blocked(resource: Blocked) -> plan_types.BlockedData:
-    return {
-        "address": str(resource.address),
-        "reason": resource.reason,
-        "remedy": resource.remedy,
-        "cause": _name(resource.cause),
-        "id": resource.id,
-    }
 
 
 def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
@@ -167,16 +184,17 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
 
 
 def _edited(edit: Edited) -> run_types.EditedData:
-    before, after = (HIDDEN, HIDDEN) if edit.sensitive else (data(edit.before), data(edit.after))
-    return {"address": str(edit.address), "field": edit.field, "before": before, "after": after, "reason": edit.says}
+    hidden = {"before": HIDDEN, "after": HIDDEN} if edit.sensitive else {}
+    return record(run_types.EditedData, edit, **hidden, reason=edit.says)
 
 
-def drift_document(drift: Drift) -> drift_types.DriftDocument:
+def drift_document(drift: Drift) -> plan_types.DriftDocument:
     """The document of drift; `whole`: everything was read, so that the coverage is complete."""
+    # What is unknown about one address is not a kind that could not be read, but programs must treat it alike.
     unread: list[t.UnknownData] = [
         {"kind": item.kind, "reason": f"{item.address}: {item.reason}", "id": UNREAD} for item in (*drift.unread, *drift.undecided)
     ]
-    document: drift_types.DriftDocument = {
+    document: plan_types.DriftDocument = {
         "format": "reconciler.drift/1",
         "project": drift.project,
         "environment": drift.environment,
@@ -210,30 +228,25 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
     return document
 
 
-def _drifted(resource: Drifted) -> drift_types.DriftedData:
-    return {
-        "address": str(resource.address),
-        "kind": resource.kind,
-        "status": resource.status.value,
-        "fields": [_drifted_field(delta) for delta in resource.fields],
-        "cannotBeSet": resource.cannot_be_set,
-        "place": None if resource.place is None else {"lastApplied": _spot(resource.place[0]), "now": _spot(resource.place[1])},
-        "deletedAt": None if resource.deleted_at is None else utc_text(resource.deleted_at),
-        "restorableFor": None if resource.left is None else int(resource.left.total_seconds()),
-        "source": source_data(resource.source),
-    }
+def _drifted(resource: Drifted) -> plan_types.DriftedData:
+    return record(
+        plan_types.DriftedData,
+        resource,
+        fields=[_drifted_field(delta) for delta in resource.fields],
+        place=None if resource.place is None else {"lastApplied": _spot(resource.place[0]), "now": _spot(resource.place[1])},
+        deletedAt=None if resource.deleted_at is None else utc_text(resource.deleted_at),
+        restorableFor=None if resource.left is None else int(resource.left.total_seconds()),
+    )
 
 
-def _drifted_field(delta: Delta) -> drift_types.DriftedFieldData:
+def _drifted_field(delta: Delta) -> plan_types.DriftedFieldData:
+    # Drift is seen from what was applied last: "now" is what a plan calls "before".
     last, now, declared = (HIDDEN,) * 3 if delta.sensitive else (data(delta.last), data(delta.before), data(delta.after))
-    return {
-        "name": delta.name, "lastApplied": last, "now": now, "declared": declared, "cause": delta.cause.value,
-        "cannotBeSet": delta.note is not None, "note": delta.note,
-    }  # fmt: skip
+    return record(plan_types.DriftedFieldData, delta, lastApplied=last, now=now, declared=declared, cannotBeSet=delta.note is not None)
 
 
 def _unmanaged(unmanaged: Iterable[Unmanaged]) -> list[t.UnmanagedData]:
-    return [{"kind": item.kind, "id": bare(item.id), "title": item.title} for item in unmanaged]
+    return [record(t.UnmanagedData, item, id=bare(item.id)) for item in unmanaged]
 
 
 def unknown_data(unknown: Iterable[Unknown]) -> list[t.UnknownData]:
@@ -256,92 +269,73 @@ def _forecast(ahead: Forecast) -> plan_types.ForecastData:
 
 
 def _exposure(exposure: Exposure) -> plan_types.ExposureData:
-    return {
-        "address": str(exposure.address),
-        "kind": exposure.kind,
-        "field": exposure.field or None,
-        "before": data(exposure.before),
-        "after": data(exposure.after),
-        "says": exposure.says,
-        "readers": list(exposure.readers),
-        "path": list(exposure.path),
-        "cause": _name(exposure.cause),
-        "reaches": [str(address) for address in exposure.reaches],
-        "window": exposure.window,
-        "asked": exposure.asked,
-        "source": source_data(exposure.source),
-        "id": exposure.id,
-    }
-
-
-def _broken(url: BrokenUrl) -> plan_types.BrokenUrlData:
-    return {
-        "address": str(url.address),
-        "kind": url.kind,
-        "before": url.before,
-        "after": url.after,
-        "reason": url.reason,
-        "source": source_data(url.source),
-        "id": url.id,
-    }
+    return record(plan_types.ExposureData, exposure, field=exposure.field or None)
 
 
 def violation_data(violation: Violation) -> plan_types.ViolationData:
     """A violated rule."""
-    return {
-        "sort": violation.sort,
-        "rule": violation.rule,
-        "address": _name(violation.address),
-        "level": violation.level.value,
-        "message": violation.message,
-        "path": list(violation.path),
-        "remedy": violation.remedy,
-        "source": source_data(violation.source),
-        "declared": source_data(violation.declared),
-        "id": violation.id,
-    }
+    return record(plan_types.ViolationData, violation)
 
 
 def _change(change: Change) -> plan_types.ChangeData:
     notes = [f"{delta.name}: {delta.note}" for delta in change.fields if delta.note]
-    moved = Action.MOVE in change.actions
-    return {
-        "address": str(change.address),
-        "kind": change.kind,
-        "actions": [action.value for action in change.actions],
-        "fields": [_field(delta) for delta in change.fields],
-        "place": {"before": _spot(change.before), "after": _spot(change.after)} if moved else None,
-        "reason": "; ".join(filter(None, [change.reason, *notes])),
-        "source": source_data(change.source),
-    }
+    return record(
+        plan_types.ChangeData,
+        change,
+        fields=[_field(delta) for delta in change.fields],
+        place={"before": _spot(change.before), "after": _spot(change.after)} if Action.MOVE in change.actions else None,
+        reason="; ".join(filter(None, [change.reason, *notes])),
+    )
 
 
 def _field(delta: Delta) -> plan_types.FieldData:
-    before, after = (HIDDEN, HIDDEN) if delta.sensitive else (data(delta.before), data(delta.after))
-    return {"name": delta.name, "before": before, "after": after, "cause": delta.cause.value}
+    hidden = {"before": HIDDEN, "after": HIDDEN} if delta.sensitive else {}
+    return record(plan_types.FieldData, delta, **hidden)
 
 
 def _spot(spot: Position | None) -> t.SpotData:
-    return {"parent": None, "previous": None} if spot is None else {"parent": _name(spot.parent), "previous": _name(spot.previous)}
-
-
-def _name(address: Address | None) -> str | None:
-    return None if address is None else str(address)
-
-
-def source_data(source: Source | None) -> t.SourceData | None:
-    """A line of the YAML."""
-    return None if source is None else {"file": source.file, "line": source.line}
+    return {"parent": None, "previous": None} if spot is None else record(t.SpotData, spot)
 
 
 def _step(step: Step) -> plan_types.StepData:
+    return record(plan_types.StepData, step, path=path_text(step.path), needs=sorted(step.needs), after=sorted(step.after))
+
+
+# -- undo and the state ---------------------------------------------------------------------------------------------------------------
+
+
+def undo_document(
+    run: RecordedRun, outcome: Outcome, turns: Iterable[StateChange], cannot: Iterable[Cannot], lines: Iterable[YamlLine]
+) -> run_types.UndoDocument:
+    """`run`: the run that was undone. `turns`: the changes of the state. `cannot`: changes of that run that remain.
+
+    `lines`: lines of the YAML that still declare them.
+    """
     return {
-        "id": step.id,
-        "address": str(step.address),
-        "verb": step.verb,
-        "method": step.method,
-        "path": path_text(step.path),
-        "fields": list(step.fields),
-        "needs": sorted(step.needs),
-        "after": sorted(step.after),
+        "format": "reconciler.undo/1",
+        **results_document(outcome),
+        "run": run.id,
+        "state": [turn_document(turn) for turn in turns],
+        "cannot": [record(t.ReasonData, item) for item in cannot],
+        "yaml": [record(run_types.LineData, line) for line in lines],
     }
+
+
+def turn_document(turn: StateChange) -> run_types.TurnData:
+    """The data of one change of the state. `from` is null unless it is a rename."""
+    old = None if turn.old is None else str(turn.old)
+    return record(run_types.TurnData, turn, object=bare(turn.id), **{"from": old})
+
+
+def bindings_document(state: State) -> state_types.StateListDocument:
+    """Every tracked object, in the order of addresses."""
+    bindings = [record(state_types.TrackedData, binding, id=bare(binding.id)) for _, binding in sorted(state.bindings.items())]
+    return {"format": "reconciler.state-list/1", "lineage": state.lineage, "serial": state.serial, "bindings": bindings}
+
+
+def binding_document(binding: Binding, fields: Mapping[str, tuple[Any, Any]]) -> state_types.StateShowDocument:
+    """One tracked object. `fields`: the values sent and read back, by field; sensitive values are hidden already."""
+    listed: list[state_types.TrackedFieldData] = [
+        {"name": name, "sent": data(sent), "seen": data(seen)} for name, (sent, seen) in fields.items()
+    ]
+    return {"format": "reconciler.state-show/1", **record(state_types.TrackedData, binding, id=bare(binding.id)), "fields": listed}

@@ -1,4 +1,4 @@
-"""Drift as people read it: objects changed or deleted outside Reconciler, unmanaged objects, and a summary."""
+"""The sheet of drift: objects changed or deleted outside Reconciler, unmanaged objects, and a summary."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.model import Cause, Delta, Position, Unmanaged
+from reconciler.model import Cause, Delta, Unmanaged
 from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.plan.matching.earlier_runs import left_over
-from reconciler.report import warnings
-from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
-from reconciler.report.text import FOLD, WIDTH
+from reconciler.report.layout import VALUE, Style
+from reconciler.report.plan import FOLD, exposure_entries, violation_entries
+from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.values import HIDDEN, difference_lines, shown
 from reconciler.report.words import count, id_and_title, listed
 from reconciler.text.times import clock_time, minute
@@ -21,81 +21,99 @@ from reconciler.text.times import clock_time, minute
 SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETED: "-"}
 STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}
 NAMED: Final = 5
-COVERAGE: Final = "Coverage"
+ACCEPTING: Final = "apply restores it; accepting it requires --allow-exposure ADDRESS"
 
 
-def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False, zone: tzinfo | None = UTC) -> tuple[Span, ...]:
-    """The whole report. `full`: all unmanaged objects are listed."""
-    page = ReportPage(width)
-    write(page, drift, full=full, zone=zone)
-    return (*environment_header(drift.environment), *page.spans)
+def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
+    """The whole report. `full`: all unmanaged objects are listed. `zone`: of its times."""
+    entries = [
+        *(_drifted(resource, within, full, zone) for resource, within in _gathered(drift.resources)),
+        *exposure_entries(drift.exposures, full=full, consent=ACCEPTING),
+        *violation_entries(drift.violations, full=full, remedies=True),
+        *_unknown(drift, full),
+        *_unmanaged(drift.unmanaged, full),
+    ]
+    parts = [PicturePart(status.value, number, STYLES[status]) for status in DriftWord if (number := drift.count(status))]
+    parts += [PicturePart("exposures", len(drift.exposures), Style.DELETE)] if drift.exposures else []
+    parts += [PicturePart("assertions not met", len(drift.violations), Style.BLOCKED)] if drift.violations else []
+    parts += [PicturePart("unmanaged", len(drift.unmanaged), Style.DIM)] if drift.unmanaged else []
+    unchanged = drift.managed - len(drift.resources)
+    # One green bar alone would say less than the sentence above it.
+    parts += [PicturePart("as applied", unchanged, Style.CREATE)] if parts and unchanged > 0 else []
+    return Sheet(
+        "drift",
+        drift.project,
+        drift.environment,
+        summary(drift),
+        entries,
+        drift.notes,
+        parts,
+        drift.coverage if drift.whole else None,
+        headline=summary(drift).removeprefix("Drift: "),
+        quiet=all(entry.weight is Weight.BACKGROUND for entry in entries),
+    )
 
 
-def write(page: ReportPage, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) -> None:
-    """Write the report to a page of any kind."""
-    for resource, within in gathered(drift.resources):
-        _write(page, resource, within, full, zone)
-    warnings.exposures(page, drift.exposures, full=full, consent=warnings.ACCEPTING)
-    warnings.violations(page, drift.violations, full=full, remedies=True)
-    for unread in (*drift.unread, *drift.undecided):
-        page.head(str(unread.address))
-        page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; not reported as drift")
-        page.cause("RC-unread")
-    for unknown in drift.unknown:
-        page.head(unknown.what)
-        page.field(Style.BLOCKED, "?", "unknown", f"{unknown.reason}; not reported as drift")
-        page.cause("RC-unread")
+def _unknown(drift: Drift, full: bool) -> Iterator[SheetEntry]:
+    for title, reason in [
+        *((str(unread.address), unread.reason) for unread in (*drift.unread, *drift.undecided)),
+        *((unread.what, unread.reason) for unread in drift.unknown),
+    ]:
+        line = SheetLine(Style.BLOCKED, "?", "unknown", f"{reason}; not reported as drift", id="RC-unread")
+        yield SheetEntry(title, "", [line], Weight.HINDERED)
     if drift.unjudged:
-        page.head(f"{count(len(drift.unjudged), 'resource')} not tracked")
         names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else NAMED)
-        page.field(Style.BLOCKED, "?", "unknown", f"{names}; not judged")
-        page.cause("RC-not-judged")
-    if drift.unmanaged:
-        _unmanaged(page, drift.unmanaged, full)
-    for note in drift.notes:
-        page.line(note, Style.DIM)
-    page.blank()
-    if drift.whole:
-        _coverage(page, drift)
-    page.line(summary(drift))
+        line = SheetLine(Style.BLOCKED, "?", "unknown", f"{names}; not judged", id="RC-not-judged")
+        yield SheetEntry(f"{count(len(drift.unjudged), 'resource')} not tracked", "", [line], Weight.HINDERED)
 
 
-def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
+def _gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
     """Each object with the addresses deleted with it: an object whose container was deleted too has no entry of its own."""
-    gone = {resource.address for resource in resources if resource.status is DriftWord.DELETED}
+    deleted = {resource.address for resource in resources if resource.status is DriftWord.DELETED}
     within: dict[Address, list[Address]] = defaultdict(list)
-    for address in gone:
+    for address in deleted:
         at = address
-        while at.container is not None and at.container in gone:
+        while at.container is not None and at.container in deleted:
             at = at.container
         if at != address:
             within[at].append(address)
+    # The outermost deleted container names all that it took with it.
     for resource in resources:
-        if resource.status is not DriftWord.DELETED or resource.address.container not in gone:
+        if resource.status is not DriftWord.DELETED or resource.address.container not in deleted:
             yield resource, sorted(within[resource.address])
 
 
-def _write(page: ReportPage, resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> None:
-    page.head(str(resource.address), resource.source.file_and_line if resource.source is not None else "")
-    column = max([VALUE, *(len(delta.name) + 6 for delta in resource.fields)])
+def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> SheetEntry:
+    lines = []
     style, symbol = STYLES[resource.status], SYMBOLS[resource.status]
-    if resource.status is DriftWord.DELETED:
-        page.field(style, symbol, "deleted", deleted(resource, zone), column=column)
+    deletion = resource.status is DriftWord.DELETED
+    if deletion:
+        lines.append(SheetLine(style, symbol, "deleted", _deleted(resource, zone)))
         if within:
-            page.field(
-                style, symbol, "with it", listed([str(address) for address in within], len(within) if full else NAMED), column=column
-            )
+            names = listed([str(address) for address in within], len(within) if full else NAMED)
+            lines.append(SheetLine(style, symbol, "with it", names))
     for delta in resource.fields:
-        moves = delta.container
-        style, symbol = (Style.MOVE, ">") if moves else (Style.UPDATE, "~")
-        for number, (name, value) in enumerate(values(delta)):
-            page.field(style, symbol, name, value, remark(delta) if number == 0 else "", column=column, mark=Style.DRIFT)
+        style, symbol = (Style.MOVE, ">") if delta.container else (Style.UPDATE, "~")
+        pairs = [(delta.name, HIDDEN)] if delta.sensitive else difference_lines(delta.name, delta.last, delta.before)
+        for number, (name, value) in enumerate(pairs):
+            note = _remark(delta) if number == 0 else ""
+            lines.append(SheetLine(style, symbol, name, value, note, note_style=Style.DRIFT))
     if resource.place is not None:
-        page.field(Style.MOVE, ">", "position", f"{where(resource.place[0])} -> {where(resource.place[1])}", column=column)
+        then, now = (f"after {spot.previous}" if spot.previous is not None else "first" for spot in resource.place)
+        lines.append(SheetLine(Style.MOVE, ">", "position", f"{then} -> {now}"))
+    return SheetEntry(
+        str(resource.address),
+        resource.source.file_and_line if resource.source is not None else "",
+        lines,
+        Weight.URGENT if deletion else Weight.CHANGE,
+        resource.source,
+        column=max([VALUE, *(len(delta.name) + 6 for delta in resource.fields)]),
+    )
 
 
-def deleted(resource: Drifted, zone: tzinfo | None = UTC) -> str:
+def _deleted(resource: Drifted, zone: tzinfo | None) -> str:
     """`outside Reconciler, 2026-11-18 15:02:11 CET; it can be restored for 4 days (until 22 Nov 2026, 15:02 CET)`."""
+    # The service shows deleted objects of some kinds only.
     if resource.deleted_at is None:
         return "outside Reconciler"
     again = f"it can be restored for {left_over(resource.left)}" if resource.left else "it can no longer be restored"
@@ -104,12 +122,7 @@ def deleted(resource: Drifted, zone: tzinfo | None = UTC) -> str:
     return f"outside Reconciler, {clock_time(resource.deleted_at, zone)}; {again}"
 
 
-def values(delta: Delta) -> list[tuple[str, str]]:
-    """The field, or each path in it, with `last applied -> now`."""
-    return [(delta.name, HIDDEN)] if delta.sensitive else difference_lines(delta.name, delta.last, delta.before)
-
-
-def remark(delta: Delta) -> str:
+def _remark(delta: Delta) -> str:
     """A note on a field besides its values; often empty."""
     remarks = []
     if delta.cause is Cause.BOTH:
@@ -119,29 +132,18 @@ def remark(delta: Delta) -> str:
     return "; ".join(remarks)
 
 
-def where(spot: Position) -> str:
-    """`first`, or `after acme/space/guides`."""
-    return "first" if spot.previous is None else f"after {spot.previous}"
-
-
-def _unmanaged(page: ReportPage, unmanaged: Sequence[Unmanaged], full: bool) -> None:
-    page.head(f"{count(len(unmanaged), 'object')} unmanaged")
+def _unmanaged(unmanaged: Sequence[Unmanaged], full: bool) -> list[SheetEntry]:
+    lines = []
     for kind, number in Counter(item.kind for item in unmanaged).items():
         names = [id_and_title(item.id, item.title) for item in unmanaged if item.kind == kind]
         more = "" if full or number <= FOLD else "; --full shows each"
-        page.field(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more)
-
-
-def _coverage(page: ReportPage, drift: Drift) -> None:
-    page.head(COVERAGE)
-    column = max([VALUE, *(len(kind) + 6 for kind in drift.coverage)])
-    for kind, share in drift.coverage.items():
-        page.field(Style.PLAIN, " ", kind, f"{share.managed:,} of {share.seen:,} managed ({share.percent} %)", column=column)
-    page.blank()
+        lines.append(SheetLine(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more))
+    return [SheetEntry(f"{count(len(unmanaged), 'object')} unmanaged", "", lines, Weight.BACKGROUND)] if lines else []
 
 
 def summary(drift: Drift) -> str:
     """`Drift: 2 changed, 1 deleted; 14 objects unmanaged. 40 objects managed.`"""
+    # "Drift is unknown" where nothing could be read: "No drift" would be a claim.
     counts = ", ".join(f"{number:,} {status}" for status in DriftWord if (number := drift.count(status)))
     unknown = len(drift.unknown) + len(drift.unread)
     rest = [

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from reconciler.config.policies.keys import EXAMPLES, NAMES, SECTIONS, TABLES
 from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.document import schema
 from reconciler.report.layout import ReportPage, Span, Style
@@ -111,15 +112,15 @@ def _definitions(kinds: Kinds) -> dict[str, Any]:
 def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
     """Every key that the YAML of a kind may contain, with its description in the schema."""
     definitions = _definitions(kinds)
-    made = definitions[kind.name]
+    definition = definitions[kind.name]
     if kind.place.value_is is not None:
-        return {kind.place.value_is: str(made["description"])}
-    properties: dict[str, Any] = made["properties"] if "properties" in made else made["then"]["properties"]
+        return {kind.place.value_is: str(definition["description"])}
+    properties: dict[str, Any] = (definition if "properties" in definition else definition["then"])["properties"]
 
-    def said(word: dict[str, Any]) -> str:
-        return str(word.get("description") or said(definitions[word["$ref"].rpartition("/")[2]]))
+    def description(key: dict[str, Any]) -> str:
+        return str(key.get("description") or description(definitions[key["$ref"].rpartition("/")[2]]))
 
-    return {name: said(word) for name, word in properties.items()}
+    return {name: description(key) for name, key in properties.items()}
 
 
 # -- a kind -------------------------------------------------------------------------------------------------------------------------
@@ -270,3 +271,70 @@ def explain_cause(cause: pages.CausePage, *, width: int) -> list[Span]:
     for text in (cause.why, f"What to do: {cause.remedy}"):
         page.line(text.replace("`", ""))
     return page.spans
+
+
+ENVIRONMENTS = "environments"
+"""The name that explains the files of environments; not a key of any file."""
+
+
+def keys(kinds: Kinds) -> dict[str, dict[str, Any]]:
+    """The keys of the project file and of environments that the schema describes."""
+    every = schema(kinds)["$defs"]
+    properties: dict[str, dict[str, Any]] = {**every["environment"]["properties"], **every["project"]["properties"]}
+    properties[ENVIRONMENTS] = every["environment"]
+    return {name: value for name, value in properties.items() if "description" in value}
+
+
+def explain_key(kinds: Kinds, name: str, *, width: int) -> list[Span]:
+    """One key: its description, and the keys of its value, of its items or of its entries."""
+    every, value = schema(kinds)["$defs"], keys(kinds)[name]
+    page = ReportPage(width)
+    page.head(name)
+    page.line(str(value["description"]))
+    entries = value.get("additionalProperties")
+    inner, whose = (
+        (_properties(every, value["items"]), "Keys of an item:")
+        if "items" in value
+        else (_properties(every, entries), "Keys of an entry:")
+        if isinstance(entries, dict)
+        else (_properties(every, value), "Keys:")
+    )
+    if inner:
+        page.blank()
+        page.line(whose, Style.HEAD)
+    for key, schema_of_key in inner.items():
+        page.field(Style.PLAIN, "", key, str(schema_of_key.get("description", "")), column=COLUMN)
+    return page.spans
+
+
+def _properties(every: dict[str, Any], value: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The keys of a map, and of all its forms if there are several."""
+    if "$ref" in value:
+        value = every[str(value["$ref"]).rpartition("/")[2]]
+    alternatives = [*value.get("anyOf", []), *(value[word] for word in ("then", "else") if word in value)]
+    forms = [_properties(every, form) for form in alternatives]
+    return {**value.get("properties", {}), **{key: value for form in forms for key, value in form.items()}}
+
+
+SECTION_COLUMN: Final = 30
+
+
+def explain_policies(name: str, *, width: int) -> list[Span]:
+    """One of the sections of policies."""
+    page = ReportPage(width)
+    page.line(f"{name}: {SECTIONS[name]}", Style.HEAD)
+    page.blank()
+    _table(page, "Keys", TABLES[name])
+    if name == "policies":
+        _table(page, "Expressions can use", NAMES)
+    page.line("Example")
+    for line in EXAMPLES[name].splitlines():
+        page.add(Style.PLAIN, f"  {line}\n")
+    return page.spans
+
+
+def _table(page: ReportPage, title: str, rows: Mapping[str, str]) -> None:
+    page.line(title)
+    for key, text in rows.items():
+        page.field(Style.PLAIN, "", key, text, column=SECTION_COLUMN)
+    page.blank()

@@ -5,11 +5,14 @@ In: findings, by place. Out: text, or the document `reconciler.findings/1`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from reconciler.errors import Problem
 from reconciler.model import Finding, Severity, Source, Violation
-from reconciler.report.schemas.findings import FindingData, FindingsDocument
+from reconciler.report.layout import Style
+from reconciler.report.schemas.runs import FindingData, FindingsDocument
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
 
@@ -24,6 +27,7 @@ def of_violation(violation: Violation) -> Finding:
     """A rule of the project that its configuration violates, as a finding."""
     about = str(violation.address) if violation.address is not None else ""
     source = violation.declared or violation.source
+    # Other programs group findings by a name without spaces.
     rule = violation.name.replace(" ", "/")
     return Finding(violation.id, violation.level, violation.message, about, source, violation.remedy, rule=rule)
 
@@ -47,13 +51,27 @@ def findings_text(findings: Sequence[Finding]) -> str:
 
 def summary(findings: Sequence[Finding]) -> str:
     """The number of findings of each severity."""
-    errors = sum(finding.severity is Severity.ERROR for finding in findings)
-    warnings = len(findings) - errors
     fixes = sum(finding.fix is not None for finding in findings)
-    if not findings:
-        return "No findings."
-    parts = [count(number, word) for number, word in ((errors, "error"), (warnings, "warning")) if number]
-    return f"{', '.join(parts)}." + (f" validate --fix corrects {fixes} of them." if fixes else "")
+    return (_numbers(findings) if findings else "No findings.") + (f" validate --fix corrects {fixes} of them." if fixes else "")
+
+
+def findings_sheet(findings: Sequence[Finding], *, project: str, environment: str | None) -> Sheet:
+    """An entry for each finding, errors first."""
+    entries = []
+    for finding in sorted(findings, key=lambda finding: finding.severity is not Severity.ERROR):
+        error, source = finding.severity is Severity.ERROR, finding.source
+        # A finding about a whole file has no line.
+        where = "" if source is None else source.file_and_line if source.line else source.file
+        style = Style.BLOCKED if error else Style.UPDATE
+        line = SheetLine(style, "!", finding.severity.value, f"{finding.name}: {finding.message}", finding.remedy, finding.id)
+        weight = Weight.URGENT if error else Weight.HINDERED
+        entries.append(SheetEntry(finding.address or where or "the project", where, [line], weight, source))
+    return Sheet("findings", project, environment, summary(findings), entries, headline=_numbers(findings), quiet=not entries)
+
+
+def _numbers(findings: Sequence[Finding]) -> str:
+    counts = Counter(finding.severity for finding in findings)
+    return ", ".join(count(counts[level], level.value) for level in Severity if counts[level]) + "." if counts else "No problems."
 
 
 def findings_document(findings: Sequence[Finding], *, project: str | None, environment: str | None) -> FindingsDocument:

@@ -24,6 +24,7 @@ COLOURS: Final = {  # colours of a style: fill, border
     "delete": ("#fbdcdc", "#c62a2f"),
 }
 NAMES: Final = ("title", "label", "name")
+# Longer titles make boxes so wide that a graph of a site cannot be read without scrolling.
 TITLE_MAX: Final = 40  # characters of a title, to keep boxes small
 
 
@@ -54,6 +55,7 @@ class Graph:
     inner: Mapping[str | None, list[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        # Both languages draw from the outside inwards.
         inner: dict[str | None, list[str]] = {}
         for name, node in self.nodes.items():
             inner.setdefault(node.inside if node.inside in self.nodes else None, []).append(name)
@@ -71,6 +73,7 @@ def resources(desired: Desired) -> Graph:
         around = {declared.parent, address.container}
         for other in addresses_in(list(declared.values.values())):
             pair = (str(address), str(other))
+            # What contains a resource is drawn around it; an arrow to it would say it twice.
             if str(other) in nodes and other != address and other not in around:
                 arrows.setdefault(pair, Arrow(*pair, faint=True))
     return Graph(nodes, tuple(arrows.values()))
@@ -181,6 +184,7 @@ def _dot(graph: Graph, numbers: Mapping[str, str]) -> Iterator[str]:
                 label = escape.dot(_heading(node))
                 yield f"{indent}subgraph cluster_{number} {{"
                 yield f'{indent}  label="{label}"; labeljust=l; style="rounded,filled"; fillcolor="#ffffff"; color="#9aa2ad"; fontsize=12;'
+                # An edge of graphviz ends at a node, never at a frame: an invisible node stands for the frame (`ltail`, `lhead`).
                 yield f'{indent}  {number} [shape=point, style=invis, width=0, height=0, label=""];'
                 yield from inside(name, indent + "  ")
                 yield f"{indent}}}"
@@ -192,11 +196,11 @@ def _dot(graph: Graph, numbers: Mapping[str, str]) -> Iterator[str]:
 
     yield from inside(None, "  ")
     for arrow in graph.arrows:
-        words = [
+        pairs = [
             *([f"ltail=cluster_{numbers[arrow.tail]}"] if arrow.tail in graph.inner else []),
             *([f"lhead=cluster_{numbers[arrow.head]}"] if arrow.head in graph.inner else []),
             *(["style=dashed"] if arrow.faint else []),
         ]
-        attributes = f" [{', '.join(words)}]" if words else ""
+        attributes = f" [{', '.join(pairs)}]" if pairs else ""
         yield f"  {numbers[arrow.tail]} -> {numbers[arrow.head]}{attributes};"
     yield "}"

@@ -13,9 +13,9 @@ from typing import Any, Final
 from reconciler.address import bare
 from reconciler.model import JournalEntry, RecordedRun, StateChange
 from reconciler.plan.names import Names, named
+from reconciler.report.documents import record, turn_document
 from reconciler.report.layout import ReportPage, Span, Style, table
 from reconciler.report.schemas import runs as run_types
-from reconciler.report.state import turn_document
 from reconciler.report.values import HIDDEN, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.text.times import clock_time, utc_text
@@ -40,18 +40,8 @@ def run_document(
 
 
 def _run(run: RecordedRun) -> run_types.RunData:
-    return {
-        "id": run.id,
-        "who": run.who,
-        "command": run.command,
-        "started": utc_text(run.started),
-        "ended": None if run.ended is None else utc_text(run.ended),
-        "exit": run.exit_code,
-        "status": run.status.value,
-        "did": dict(run.did),
-        "undone": dict(run.undone),
-        "turned": dict(run.turned),
-    }
+    ended = None if run.ended is None else utc_text(run.ended)
+    return record(run_types.RunData, run, started=utc_text(run.started), ended=ended, exit=run.exit_code)
 
 
 def _step(entry: JournalEntry, kinds: Kinds, names: Names) -> run_types.SentData:
@@ -85,6 +75,7 @@ def _object(entry: JournalEntry) -> str | None:
 def _fields(entry: JournalEntry, kind: Kind | None, names: Names) -> list[tuple[str, Any, Any]]:
     """The fields that the request carried, before and after; no values for a kind that this program does not know."""
     before, writes = entry.intent.before.values, entry.intent.writes
+    # A delete carries no fields: its body is not a value of one.
     if entry.intent.verb == "delete":
         writes = {}
 
@@ -94,6 +85,7 @@ def _fields(entry: JournalEntry, kind: Kind | None, names: Names) -> list[tuple[
     lines = []
     for name in dict.fromkeys((*writes, *before)):
         field = kind.fields.get(name) if kind is not None else None
+        # A newer version may have written fields that this one does not know; they could be secrets.
         if field is None or field.sensitive:
             lines.append((name, HIDDEN, HIDDEN))
         else:
@@ -146,6 +138,12 @@ def run_text(
         for entry in group:
             _sent(page, entry, kinds.get(entry.intent.kind), names)
     return tuple(page.spans)
+
+
+def turn_line(turn: StateChange) -> str:
+    """`forget acme/team/writers (team_9f2)`."""
+    old = "" if turn.old is None else f"{turn.old} to "
+    return f"{turn.what.value} {old}{turn.address} ({bare(turn.id)})"
 
 
 def shortest(runs: Sequence[RecordedRun]) -> int:

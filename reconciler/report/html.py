@@ -1,17 +1,17 @@
 """A report as one HTML file: no requests, no scripts; follows the reader's light or dark mode, and prints.
 
-All texts of the service and the YAML pass `_text`.
+All texts of the service and the YAML pass `escaped`.
 """
 
 from __future__ import annotations
 
 import html as entities
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from reconciler.report.entries import ReportEntry, ReportLine, Sheet
-from reconciler.report.picture import bar, coverage
+from reconciler.plan.drift import Share
+from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine
 from reconciler.text import escape
 
 CSS: Final = """
@@ -38,55 +38,121 @@ tr + tr td { border-top: 1px solid var(--edge); } .sign { width: 3.4rem; text-al
 @media print { body { max-width: none; padding: 0; } }
 """  # noqa: E501  one line a rule
 
-GOES: Final = {"plan": "Deletions", "outcome": "Failed", "drift": "Deleted outside Reconciler"}
+# What an entry in the style of a deletion means depends on the report.
+DESTRUCTIVE: Final = {"plan": "Deletions", "outcome": "Failed", "drift": "Deleted outside Reconciler"}
 STYLES: Final = ("create", "update", "move", "delete", "drift", "blocked", "dim")
 
 
 def html(sheet: Sheet, *, created_at: datetime) -> str:
     """The whole file; destructive changes come first. `created_at`: shown in its own time zone."""
-    title = _text(sheet.title)
     last = [entry for entry in sheet.entries if entry.destructive]
     rest = [entry for entry in sheet.entries if not entry.destructive]
+    body = [
+        f"<figure>{bar(sheet.parts)}</figure>" if sheet.parts else '<p class="nothing">Everything matches the declaration.</p>',
+        *_section(DESTRUCTIVE[sheet.kind] if rest else "", last),
+        *_section("Other changes" if last else "", rest),
+        *(["<h2>Coverage</h2>", f"<figure>{coverage(sheet.coverage)}</figure>"] if sheet.coverage else []),
+        *(["<h2>Remarks</h2>\n<ul>", *(f"<li>{escaped(note)}</li>" for note in sheet.notes), "</ul>"] if sheet.notes else []),
+    ]
+    css = CSS + "".join(_color(name) for name in STYLES)
+    return page(sheet.title, sheet.summary, body, css=css, created_at=created_at)
+
+
+def page(title: str, summary: str, body: Iterable[str], *, css: str, created_at: datetime, attributes: str = "") -> str:
+    """A file that opens without the network: neither scripts nor requests are allowed, also if a text were markup after all."""
     when = f"{created_at:%Y-%m-%d %H:%M} {created_at.tzname()}"
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="robots" content="noindex">',
-            f"<title>{title}</title>\n<style>{CSS}{''.join(_colour(name) for name in STYLES)}</style>\n</head>\n<body>\n<main>",
-            f'<h1>{title}</h1>\n<p class="when">{_text(when)}</p>\n<p class="summary">{_text(sheet.summary)}</p>',
-            f"<figure>{bar(sheet.parts)}</figure>" if sheet.parts else '<p class="nothing">Everything matches the declaration.</p>',
-            *_section(GOES[sheet.kind] if rest else "", last),
-            *_section("Other changes" if last else "", rest),
-            *(["<h2>Coverage</h2>", f"<figure>{coverage(sheet.coverage)}</figure>"] if sheet.coverage else []),
-            *(["<h2>Remarks</h2>\n<ul>", *(f"<li>{_text(note)}</li>" for note in sheet.notes), "</ul>"] if sheet.notes else []),
+            f"<title>{escaped(title)}</title>\n<style>{css}</style>\n</head>\n<body>\n<main{attributes}>",
+            f'<h1>{escaped(title)}</h1>\n<p class="when">{escaped(when)}</p>\n<p class="summary">{escaped(summary)}</p>',
+            *body,
             "</main>\n</body>\n</html>\n",
         ]
     )
 
 
-def _colour(name: str) -> str:
+def _color(name: str) -> str:
     return f".{name} {{ color: var(--{name}); }} .fill-{name} {{ fill: var(--{name}); }}\n"
 
 
-def _section(title: str, entries: Iterable[ReportEntry]) -> list[str]:
-    made = [_entry(entry) for entry in entries]
-    return [f"<h2>{title}</h2>"] * bool(made and title) + made
+def _section(title: str, entries: Iterable[SheetEntry]) -> list[str]:
+    articles = [_entry(entry) for entry in entries]
+    return [f"<h2>{title}</h2>"] * bool(articles and title) + articles
 
 
-def _entry(entry: ReportEntry) -> str:
-    where = f'<span class="where">{_text(entry.where)}</span>' if entry.where else ""
+def _entry(entry: SheetEntry) -> str:
+    where = f'<span class="where">{escaped(entry.where)}</span>' if entry.where else ""
     rows = "\n".join(map(_row, entry.lines))
-    return f"<article><header><h3>{_text(entry.title)}</h3>{where}</header>\n<table>\n{rows}\n</table></article>"
+    return f"<article><header><h3>{escaped(entry.title)}</h3>{where}</header>\n<table>\n{rows}\n</table></article>"
 
 
-def _row(line: ReportLine) -> str:
-    note = f'<div class="note">{_text(line.note)}</div>' if line.note else ""
+def _row(line: SheetLine) -> str:
+    note = f'<div class="note">{escaped(line.note)}</div>' if line.note else ""
     return (
-        f'<tr><td class="sign {line.style.value}">{_text(line.symbol)}</td><td class="name {line.style.value}">{_text(line.name)}</td>'
-        f'<td class="value">{_text(line.value)}{note}</td></tr>'
+        f'<tr><td class="sign {line.style.value}">{escaped(line.symbol)}</td><td class="name {line.style.value}">{escaped(line.name)}</td>'
+        f'<td class="value">{escaped(line.value)}{note}</td></tr>'
     )
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text as it is shown: no markup, and no control characters."""
     return entities.escape(escape.terminal(text))
+
+
+WIDTH: Final = 880
+ROW: Final = 26
+# Pixels of a letter at 14 px: a file has no font metrics, and too wide only wraps the legend early.
+LEGEND: Final = 8.5
+# One delete beside 10,000 creates must still be a visible bar.
+LEAST: Final = 6
+
+
+def bar(parts: Sequence[PicturePart]) -> str:
+    """One bar with a part for each word, and a legend below it; the text contains the numbers too."""
+    total = sum(part.number for part in parts)
+    spare = WIDTH - LEAST * len(parts)
+    x, at, top, shapes, legend = 0.0, 0.0, 54, [], []
+    for part in parts:
+        width = LEAST + spare * part.number / total
+        style = part.style.value
+        shapes.append(f'<rect x="{x:.1f}" y="0" width="{max(width - 2, 1):.1f}" height="22" rx="3" class="fill-{style}"/>')
+        label = f"{part.number:,} {part.word}"
+        long = 24 + LEGEND * len(label) + 20
+        if at and at + long > WIDTH:
+            at, top = 0.0, top + ROW
+        legend.append(f'<circle cx="{at + 7:.1f}" cy="{top - 5}" r="6" class="fill-{style}"/>{_label(at + 20, top, label)}')
+        x, at = x + width, at + long
+    numbers = ", ".join(f"{part.number:,} {part.word}" for part in parts)
+    return _svg(top + 10, numbers, [*shapes, *legend])
+
+
+def coverage(shares: Mapping[str, Share]) -> str:
+    """A row for each kind: its name, its managed share, and the numbers."""
+    left, right = 130, 190
+    room = WIDTH - left - right
+    rows = []
+    for index, (kind, share) in enumerate(shares.items()):
+        y = index * ROW
+        part = room * share.managed / share.seen if share.seen else room
+        rows += [
+            _label(0, y + 17, kind),
+            f'<rect x="{left}" y="{y + 5}" width="{room}" height="14" rx="3" class="fill-dim" opacity=".25"/>',
+            f'<rect x="{left}" y="{y + 5}" width="{part:.1f}" height="14" rx="3" class="fill-create"/>',
+            _label(left + room + 12, y + 17, f"{share.managed:,} of {share.seen:,} ({share.percent} %)"),
+        ]
+    label = ", ".join(f"{kind} {share.percent} %" for kind, share in shares.items())
+    return _svg(len(shares) * ROW + 4, f"Managed: {label}", rows)
+
+
+def _svg(height: int, label: str, shapes: Sequence[str]) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
+        f'font-size="14" fill="currentColor"><title>{escaped(label)}</title>{"".join(shapes)}</svg>'
+    )
+
+
+def _label(x: float, y: float, text: str) -> str:
+    return f'<text x="{x:.1f}" y="{y}">{escaped(text)}</text>'

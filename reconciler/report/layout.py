@@ -11,7 +11,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -54,6 +53,7 @@ def plain(spans: Iterable[Span]) -> str:
     return "".join(span.text for span in spans)
 
 
+# Letters of CJK scripts and emoji take two columns of a terminal, combining marks none; len() would misalign every line with one.
 def cells(text: str) -> int:
     """The number of terminal columns of a text."""
     return len(text) if text.isascii() else sum(map(_cells, text))
@@ -67,6 +67,7 @@ def _cells(character: str) -> int:
 
 def wrapped(text: str, first: int, other: int) -> Iterator[str]:
     """The text in lines of at most `first` columns for the first and `other` for the rest; words longer than that are broken."""
+    # Words are separated at single spaces only, so that joining the lines gives the text again: spaces in titles are part of them.
     line, room = "", max(first, 1)
     for word in text.split(" "):
         candidate = f"{line} {word}" if line else word
@@ -90,6 +91,7 @@ def _fitting(word: str, room: int) -> str:
     for index, character in enumerate(word):
         used += cells(character)
         if used > room and index:
+            # A long text of several lines is broken where it breaks itself, as long as something is on the line.
             line = word.rfind("\\n", 0, index)
             return word[: line + 2] if 0 <= line <= index - 2 else word[:index]
     return word
@@ -97,11 +99,10 @@ def _fitting(word: str, room: int) -> str:
 
 @dataclass
 class ReportPage:
-    """Collects the spans of one report of a given width. `zone`: the time zone of its times; None for that of this machine."""
+    """Collects the spans of one report of a given width. `source`: the column of positions in the files."""
 
     width: int
     source: int = 41
-    zone: tzinfo | None = UTC
     spans: list[Span] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -132,13 +133,14 @@ class ReportPage:
         self.add(Style.PLAIN, "\n")
 
     def field(
-        self, style: Style, symbol: str, name: str, value: str, note: str = "", *, column: int = VALUE, mark: Style | None = None
+        self, style: Style, symbol: str, name: str, value: str, note: str = "", *, column: int = VALUE, note_style: Style = Style.DIM
     ) -> None:
         """`  ~ title       Guide -> Guides      (note)`: a symbol, a name, a value from `column` on, a note beside or below it."""
         begin = escape.terminal(f"  {symbol} {name}")
         if not value and not note:
             self.add(style, begin + "\n")
             return
+        # On a narrow screen, a long name of a field must not leave its value a column of three letters.
         column = min(column, self.width // 2)
         at = max(column, cells(begin) + 2)
         self.add(style, begin + " " * (at - cells(begin)))
@@ -147,11 +149,8 @@ class ReportPage:
             self.add(Style.PLAIN, f"\n{' ' * column}".join(lines))
             at = cells(lines[-1]) + (at if len(lines) == 1 else column)
         if note:
-            self._note(escape.terminal(f"({note})"), at, column, mark or Style.DIM, alone=not value)
+            self._note(escape.terminal(f"({note})"), at, column, note_style, alone=not value)
         self.add(Style.PLAIN, "\n")
-
-    def cause(self, id: str) -> None:
-        """Name the cause of the line before, for reports that list causes; this one ignores it."""
 
     def _note(self, note: str, at: int, column: int, style: Style, *, alone: bool) -> None:
         """A note after column `at`, or below if it does not fit."""
@@ -159,6 +158,7 @@ class ReportPage:
         if alone:
             self.add(style, below.join(wrapped(note, self.width - at, self.width - column)))
             return
+        # Notes are in one column where they fit; one that does not fit there is better beside its value than below it.
         target = NOTE if at + 2 <= NOTE and NOTE + cells(note) <= self.width else at + 2
         if target + cells(note) <= self.width:
             self.add(style, " " * (target - at) + note)
@@ -170,6 +170,7 @@ class ReportPage:
         self.add(style, "\n".join(wrapped(escape.terminal(text), self.width, self.width)) + "\n")
 
 
+# A column of a table is as wide as its widest cell: nothing is cut, because people copy addresses and ids from tables.
 GAP: Final = "  "
 LAST_MIN: Final = 20  # columns; a narrower last column is not wrapped
 

@@ -11,13 +11,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from reconciler.report.entries import ReportEntry, ReportLine, Sheet
 from reconciler.report.layout import Style
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine
 from reconciler.report.words import count
 from reconciler.text import escape
 
+# GitHub refuses a comment that is longer; GitLab allows a million, but a report for one forge should not differ from that for another.
 LIMIT: Final = 65_536  # characters of a comment on GitHub
+# The signs that a `diff` block colors; "!" is orange, for everything that is neither more nor less.
 SIGNS: Final = {Style.CREATE: "+", Style.DELETE: "-", Style.DIM: " ", Style.PLAIN: " "}
+# After the first pass these entities stand for the characters that begin a mention, a reference or a link.
 _NAMES: Final = re.compile(r"&#(?:64|35|33|126|38);(?=\w)|&#58;|(?i:www)(?=&#46;)")  # @name #1 !1 ~label &1
 NOTES_MAX: Final = 2_000  # characters of sentences below the block
 
@@ -28,12 +31,14 @@ def markdown(sheet: Sheet, *, limit: int = LIMIT) -> str:
     notes = _notes(sheet)
     covered = _coverage(sheet)
     room = limit - len(head) - len(notes) - len(covered) - 300  # the fences, and the sentence about omitted entries
+    # Destructive entries take their room first, wherever they are in the sheet.
     last = [entry for entry in sheet.entries if entry.destructive]
     kept = _fitting(last, room)
     room -= sum(map(len, kept)) + len(kept)
     left = 0
     for entry in (entry for entry in sheet.entries if not entry.destructive):
         text = entry_text(entry)
+        # After the first entry that does not fit none is shown: with gaps, a reader would miss that something is missing.
         if left or len(text) + 1 > room:
             left += 1
             continue
@@ -49,7 +54,7 @@ def marker(sheet: Sheet) -> str:
     return f"<!-- reconciler:{sheet.kind}:{'/'.join(names)} -->"
 
 
-def _fitting(entries: Sequence[ReportEntry], room: int) -> list[str]:
+def _fitting(entries: Sequence[SheetEntry], room: int) -> list[str]:
     """All entries: complete, else their addresses, else the number of each kind of line."""
     whole = [entry_text(entry) for entry in entries]
     if sum(map(len, whole)) + len(whole) <= room:
@@ -57,18 +62,19 @@ def _fitting(entries: Sequence[ReportEntry], room: int) -> list[str]:
     short = [f"- {escape.terminal(entry.title)}" for entry in entries]
     if sum(map(len, short)) + len(short) <= room:
         return short
-    words = Counter(line.name for entry in entries for line in entry.lines if line.style is Style.DELETE)
-    return [f"- {number:,} × {word}: too many to list here" for word, number in words.items()]
+    actions = Counter(line.name for entry in entries for line in entry.lines if line.style is Style.DELETE)
+    return [f"- {number:,} × {action}: too many to list here" for action, number in actions.items()]
 
 
-def entry_text(entry: ReportEntry) -> str:
+def entry_text(entry: SheetEntry) -> str:
     """An entry as lines of a `diff` block, which cannot look like other lines of it."""
     where = f"  {escape.terminal(entry.where)}" if entry.where else ""
     return "\n".join([f"@@ {escape.terminal(entry.title)} @@{where}", *map(_line, entry.lines)])
 
 
-def _line(line: ReportLine) -> str:
+def _line(line: SheetLine) -> str:
     sign = SIGNS.get(line.style, "!")
+    # "+ + title" would say it twice.
     symbol = "" if line.symbol.strip() in ("", sign) else f"{line.symbol} "
     note = f"  ({line.note})" if line.note else ""
     return escape.log(escape.terminal(f"{sign} {symbol}{line.name}  {line.value}{note}".rstrip()))
@@ -105,5 +111,5 @@ def _prose(text: str) -> str:
 
     GitHub and GitLab look for mentions and references in the rendered text, so that an entity alone hides none of them.
     """
-    made = re.sub(r"([\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.))", lambda match: f"&#{ord(match[0])};", escape.terminal(text))
-    return _NAMES.sub(r"\g<0>&#8203;", made)
+    text = re.sub(r"([\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.))", lambda match: f"&#{ord(match[0])};", escape.terminal(text))
+    return _NAMES.sub(r"\g<0>&#8203;", text)

@@ -1,128 +1,138 @@
-"""The result of an apply for people: what went wrong, step by step, and a summary."""
+"""The sheet of an apply: what went wrong, step by step, and a summary that says what to do next."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
 from reconciler.model import Edited, Outcome, StepResult, StepStatus
-from reconciler.report.layout import ReportPage, Span, Style
-from reconciler.report.text import WIDTH, blocked, outside
+from reconciler.report.layout import Style
+from reconciler.report.plan import blocked, pending_outside
+from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.values import HIDDEN, difference_lines
-from reconciler.report.words import CAUSES, ENDINGS, NOT_VISIBLE, count
+from reconciler.report.words import CAUSES, ENDINGS, count
 
-_UNDONE: Final = (
-    (StepStatus.FAILED, "failed"),
-    (StepStatus.IN_DOUBT, "in doubt"),
-    (StepStatus.STALE, "stale"),
-    (StepStatus.SKIPPED, "skipped"),
-)
+EMPTY: Final = "The plan is now empty."
+AGAIN: Final = "apply again"
 
 
-@dataclass(frozen=True)
-class Onward:
-    """The text about the next run: if everything is done, and if not."""
+def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, withheld: bool = True) -> Sheet:
+    """What went wrong, step by step, and a summary; only the summary if everything succeeded.
 
-    done: str = "The plan is now empty."
-    again: str = "apply again"
+    `done`: the sentence if nothing is left to do; `again`: how to continue otherwise. `withheld`: also which parts of a saved plan were not
+    done; a screen showed them before it asked.
+    """
+    entries = [*_entries(outcome), *(_withheld(outcome) if withheld else [])]
+    styles = {
+        StepStatus.DONE: Style.CREATE,
+        StepStatus.FAILED: Style.DELETE,
+        StepStatus.IN_DOUBT: Style.BLOCKED,
+        StepStatus.STALE: Style.DRIFT,
+        StepStatus.SKIPPED: Style.DIM,
+    }
+    parts = [PicturePart(status.value, number, style) for status, style in styles.items() if (number := outcome.count(status))]
+    refused = len(outcome.withheld.refused) if outcome.withheld is not None else 0
+    if refused:
+        parts.append(PicturePart("refused", refused, Style.BLOCKED))
+    return Sheet(
+        "outcome",
+        outcome.plan.project,
+        outcome.plan.environment,
+        summary(outcome, done=done, again=again),
+        entries,
+        outcome.notes,
+        parts,
+        headline=_headline(outcome, refused),
+        quiet=not outcome.results and not entries,
+    )
 
 
-def outcome_text(outcome: Outcome, *, width: int = WIDTH, onward: Onward = Onward()) -> tuple[Span, ...]:
-    """The report; only its last line if everything succeeded."""
-    page = ReportPage(width)
-    write(page, outcome, onward)
-    return tuple(page.spans)
-
-
-def write(page: ReportPage, outcome: Outcome, onward: Onward = Onward()) -> None:
-    """Write the report to a page of any kind."""
+def _entries(outcome: Outcome) -> Iterator[SheetEntry]:
+    hindered = Weight.HINDERED
     troubled = [result for result in outcome.results if result.status is not StepStatus.DONE]
     for address, group in groupby(troubled, key=lambda result: str(result.step.address)):
-        page.head(address)
-        for result in group:
-            _ended(page, result)
+        results = list(group)
+        urgent = any(result.status in (StepStatus.FAILED, StepStatus.IN_DOUBT) for result in results)
+        yield SheetEntry(address, "", [*map(_ended, results)], Weight.URGENT if urgent else hindered)
     for left in outcome.leftover:
-        page.head(str(left))
-        page.field(Style.DRIFT, "~", "differs", "still different when it was read after the run")
-        page.cause("RC-left-over")
+        text = "still different when it was read after the run"
+        yield SheetEntry(str(left), "", [SheetLine(Style.DRIFT, "~", "differs", text, id="RC-left-over")], hindered)
     for address, edits in groupby(outcome.edited, key=lambda edit: str(edit.address)):
-        page.head(address, "changed by somebody else during the run", Style.DRIFT)
-        for edit in edits:
-            _edited(page, edit)
+        lines = [line for edit in edits for line in _edited(edit)]
+        yield SheetEntry(address, "changed by somebody else during the run", lines, hindered, where_style=Style.DRIFT)
     for unread in outcome.unverified:
-        page.head(str(unread))
-        page.field(Style.BLOCKED, "?", "not checked", "it was written and could not be read again")
-        page.cause("RC-not-verified")
+        text = "it was written and could not be read again"
+        yield SheetEntry(str(unread), "", [SheetLine(Style.BLOCKED, "?", "not checked", text, id="RC-not-verified")], hindered)
     for hidden in outcome.not_visible:
-        page.head(str(hidden))
-        page.field(Style.BLOCKED, "?", "not visible", NOT_VISIBLE)
-        page.cause("RC-not-visible-yet")
-    for note in outcome.notes:
-        page.line(note, Style.DIM)
-    page.blank()
-    page.line(summary(outcome, onward))
+        text = "it was written, and the service still shows its previous state"
+        yield SheetEntry(str(hidden), "", [SheetLine(Style.BLOCKED, "?", "not visible", text, id="RC-not-visible-yet")], hindered)
 
 
-def withheld(page: ReportPage, outcome: Outcome) -> None:
-    """Write to a page which parts of a saved plan were not done."""
-    if outcome.withheld is None:
-        return
-    for address, reason in sorted(outcome.withheld.refused.items()):
-        page.head(address)
-        page.field(Style.BLOCKED, "!", "refused", f"the saved plan shows it, but {reason}")
-        page.cause("RC-saved-plan-stale")
-    for address in outcome.withheld.new:
-        page.head(address)
-        page.field(Style.DIM, " ", "new", "not in the saved plan; not applied")
+def _withheld(outcome: Outcome) -> Iterator[SheetEntry]:
+    if outcome.withheld is not None:
+        for address, reason in sorted(outcome.withheld.refused.items()):
+            text = f"the saved plan shows it, but {reason}"
+            yield SheetEntry(address, "", [SheetLine(Style.BLOCKED, "!", "refused", text, id="RC-saved-plan-stale")], Weight.URGENT)
+        for address in outcome.withheld.new:
+            yield SheetEntry(address, "", [SheetLine(Style.DIM, " ", "new", "not in the saved plan; not applied")], Weight.HINDERED)
 
 
-def _ended(page: ReportPage, result: StepResult) -> None:
+def _ended(result: StepResult) -> SheetLine:
     symbol, word = ENDINGS[result.status]
+    # A skipped step is the consequence of one that failed and is listed too.
     style = Style.DIM if result.status is StepStatus.SKIPPED else Style.BLOCKED
-    page.field(style, symbol, word, f"{result.step.verb}: {result.error or 'no reason was given'}")
-    page.cause(result.id or CAUSES[result.status])
+    text = f"{result.step.verb}: {result.error or 'no reason was given'}"
+    return SheetLine(style, symbol, word, text, id=result.id or CAUSES[result.status])
 
 
-def _edited(page: ReportPage, edit: Edited) -> None:
+def _edited(edit: Edited) -> list[SheetLine]:
     if edit.field is None:
-        page.field(Style.DRIFT, "~", "differs", edit.says)
-    else:
-        lines = [(edit.field, HIDDEN)] if edit.sensitive else difference_lines(edit.field, edit.before, edit.after)
-        for name, value in lines:
-            page.field(Style.DRIFT, "~", name, value)
+        return [SheetLine(Style.DRIFT, "~", "differs", edit.says)]
+    pairs = [(edit.field, HIDDEN)] if edit.sensitive else difference_lines(edit.field, edit.before, edit.after)
+    return [SheetLine(Style.DRIFT, "~", name, value) for name, value in pairs]
 
 
-def summary(outcome: Outcome, onward: Onward = Onward()) -> str:
+def summary(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN) -> str:
     """`Applied 23 requests. The plan is now empty.`"""
+    stopped = f"{outcome.stopped[:1].upper()}{outcome.stopped[1:]}." if outcome.stopped else ""
+    line = "Applied without any requests." if outcome.plan.pending else "Nothing to apply."
+    if outcome.results:
+        line = f"{_applied(outcome)}."
+    elif stopped:
+        line = ""
+    return " ".join(filter(None, [stopped, line])) + _next(outcome, done, again)
+
+
+def _applied(outcome: Outcome, refused: int = 0) -> str:
+    """`Applied 20 of 23 requests: 1 failed, 2 skipped`."""
     done, steps = outcome.count(StepStatus.DONE), len(outcome.results)
-    if done == steps:
-        if outcome.stopped and not steps:
-            return f"{_capital(outcome.stopped)}.{_onward(outcome, onward, False)}"
-        nothing = "Applied without any requests." if outcome.plan.pending else "Nothing to apply."
-        line = f"Applied {count(done, 'request')}." if steps else nothing
-    else:
-        parts = [f"{outcome.count(status):,} {word}" for status, word in _UNDONE if outcome.count(status)]
-        line = f"Applied {done:,} of {count(steps, 'request')}: {', '.join(parts)}."
-    return " ".join([f"{_capital(outcome.stopped)}.", line] if outcome.stopped else [line]) + _onward(outcome, onward, done == steps)
+    parts = [f"{number:,} {word}" for status, (_, word) in ENDINGS.items() if (number := outcome.count(status))]
+    parts += [f"{refused:,} refused"] if refused else []
+    of = f"{done:,} of {count(steps, 'request')}" if done < steps else count(done, "request")
+    return f"Applied {of}" + (f": {', '.join(parts)}" if parts else "")
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _headline(outcome: Outcome, refused: int) -> str:
+    """The numbers alone: a document does not say whether anything is left for the next run."""
+    if outcome.results:
+        return f"{_applied(outcome, refused)}."
+    return f"Nothing was applied: {refused:,} refused." if refused else "Nothing was applied."
 
 
-def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
-    """The text about the next run."""
+def _next(outcome: Outcome, done: str, again: str) -> str:
+    """The sentence about the next run."""
     plan = outcome.plan
+    # In the order of urgency: the first that applies says what to do, and what comes after it will be said by the next run.
     others = len({edit.address for edit in outcome.edited})
     edited = f" Somebody else changed {count(others, 'resource')} during the run: plan again." if others else ""
     doubt = " The next apply resolves the requests in doubt." if outcome.count(StepStatus.IN_DOUBT) else ""
     if outcome.onward is not None:
         return f"{doubt}{edited} {outcome.onward}"
-    if outcome.stopped or not whole:
+    if not outcome.went_through:
         return f"{doubt}{edited} Run it again to continue."
     if plan.deferred:
-        return f" {count(len(plan.deferred), 'resource')} left for a second run: {onward.again}."
+        return f" {count(len(plan.deferred), 'resource')} left for a second run: {again}."
     if edited:
         return edited
     if outcome.unverified:
@@ -137,9 +147,9 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
     ]
     left = ", ".join(filter(None, open_ends))
-    beyond = outside(plan)
+    beyond = pending_outside(plan)
     if left:
         return f" Left: {left}{f'; {beyond}' if beyond else ''}."
     number = plan.ignored_count
     ignored = f" {count(number, 'difference')} ignored." if number else ""
-    return (f" Nothing left to do for the selected addresses; {beyond}." if beyond else f" {onward.done}") + ignored
+    return (f" Nothing left to do for the selected addresses; {beyond}." if beyond else f" {done}") + ignored

@@ -23,6 +23,7 @@ def sample(kinds: Kinds, kind: Kind, word: str | None = None, value: Any = None)
             body[field.name] = _value(kinds, kind, field)
     if value is not None and word is not None:
         body[word] = value
+    # An empty map would be valid, and would show nothing.
     if not body and kind.place.bare_is is not None:
         body[kind.place.bare_is] = _value(kinds, kind, kind.fields[kind.place.bare_is])
     return _text(_around(kinds, kind, body))

@@ -24,6 +24,7 @@ NAMES: Final = {"format", "project", "environment", "createdAt", "address", "kin
 SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous", "sort", "rule", "level"})
 """Keys whose values are our own names: never a secret, even if a secret has the same text."""
 
+# What hides the secrets of this run; a function, because this module must not know any.
 Mask = Callable[[Any], Any]
 
 
@@ -62,6 +63,7 @@ class Digests:
 
     def request(self, kind: Kind, step: Step) -> str:
         """The digest of everything that a request does."""
+        # Without a key anybody could try secrets against the digest, so they are not in it: a changed secret is then not noticed.
         secret = {name for name, field in kind.fields.items() if field.sensitive and self.key is None}
         wires = {kind.fields[name].wire for name in secret}
         writes = {name: value for name, value in step.writes.items() if name not in secret}
@@ -86,16 +88,19 @@ class Digests:
         return self.of([shown, observed.deleted_at])
 
 
-def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime, made: PlanInputs, digests: Digests) -> SavedPlanDocument:
+def saved_plan(
+    plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime, inputs: PlanInputs, digests: Digests
+) -> SavedPlanDocument:
     """The whole file as data."""
-    configuration = digests.of(made.configuration) if digests.key is not None else None
+    # The whole configuration contains secrets, so without a key it has no digest.
+    configuration = digests.of(inputs.configuration) if digests.key is not None else None
     masked: PlanData = _masked(plan_document(plan, created_at=created_at), digests.mask)
     document: SavedPlanDocument = {
         **masked,  # type: ignore[typeddict-item]  # absent keys are absent in the plan too
-        "madeBy": made.version,
-        "service": made.service,
-        "options": made.options,
-        "digests": {"configuration": configuration, "lineage": made.lineage, "serial": made.serial},
+        "madeBy": inputs.version,
+        "service": inputs.service,
+        "options": inputs.options,
+        "digests": {"configuration": configuration, "lineage": inputs.lineage, "serial": inputs.serial},
         "preconditions": [
             {"address": str(change.address), "id": digests.mask(change.id), "seen": digests.seen(kinds, actual, change)}
             for change in plan.changes
@@ -103,10 +108,10 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
         "consents": [digests.consent(kinds, consent) for consent in _own(plan)],
         "requests": [{"step": step.id, "digest": digests.request(kinds[step.kind], step)} for step in plan.steps],
     }
-    if made.origin is not None:
-        document["origin"] = {**made.origin, "actor": digests.mask(made.origin["actor"]), "run": digests.mask(made.origin["run"])}
-    if made.rules is not None:
-        document["rulesFrom"] = made.rules
+    if inputs.origin is not None:
+        document["origin"] = {**inputs.origin, "actor": digests.mask(inputs.origin["actor"]), "run": digests.mask(inputs.origin["run"])}
+    if inputs.rules is not None:
+        document["rulesFrom"] = inputs.rules
     return document
 
 

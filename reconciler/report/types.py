@@ -39,11 +39,12 @@ def in_words(hint: Any, *, quote: str = "") -> str:
         return f"a list: {in_words(args[0], quote=quote)}"
     if origin is dict:
         return "a map"
+    # isinstance does not know a TypedDict; these two attributes tell it from other classes.
     if isinstance(hint, type) and hasattr(hint, "__annotations__") and hasattr(hint, "__total__"):
         parts = get_type_hints(hint, include_extras=True).items()
         plain = get_type_hints(hint)
-        words = (f"{name}: {in_words(plain[name]) if (to := target(part)) is None else a(to)}" for name, part in parts)
-        return literal("{" + ", ".join(words) + "}")
+        keys = (f"{name}: {in_words(plain[name]) if (to := target(part)) is None else a(to)}" for name, part in parts)
+        return literal("{" + ", ".join(keys) + "}")
     return {str: "text", bool: f"{literal('true')}, {literal('false')}"}.get(hint, "text")
 
 

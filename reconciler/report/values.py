@@ -16,7 +16,9 @@ from reconciler.resource import UNSET, Foreign
 from reconciler.text.certificate import FINGERPRINT, certificate
 
 HIDDEN: Final = "(sensitive)"
-LONG: Final = 1_000  # characters; of longer texts only the length and a digest are shown
+# Characters. A longer text (a page, a key) would bury the plan; its digest still shows whether it is the expected one.
+LONG: Final = 1_000
+# Texts that YAML or a reader would take for something else: a number, `a -> b`, quotes, a text with spaces at its ends.
 _OTHER: Final = re.compile(r"(null|true|false|-?[0-9][0-9.eE+-]*)?|.* -> .*|\s.*|.*\s|[\"'\[{(].*", re.DOTALL)
 
 
@@ -25,6 +27,7 @@ def data(value: Any) -> Any:
     match value:
         case _ if value is UNSET:
             return None
+        # JSON has no infinity.
         case float() if not math.isfinite(value):
             return str(value)
         case None | bool() | int() | float():
@@ -38,6 +41,7 @@ def data(value: Any) -> Any:
         case Mapping():
             return {str(key): data(part) for key, part in value.items()}
         case set() | frozenset():
+            # A set has no order of its own, and the same plan must give the same bytes.
             return sorted((data(part) for part in value), key=repr)
         case list() | tuple():
             return [data(part) for part in value]

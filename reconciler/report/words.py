@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from reconciler.address import bare
-from reconciler.model import Action, StepStatus
+from reconciler.model import Action, Severity, StepStatus
 from reconciler.report.layout import Style
 
 
@@ -43,16 +43,14 @@ STYLES: Final = {
     Action.TRANSFER: Style.MOVE,
 }
 
-NOT_VISIBLE: Final = "it was written, and the service still shows its previous state"
-"""Of an object that no reading shows as it was written."""
-
-TOLD: Final = (
+# Destructive ones last: the end of a sentence is read best.
+SUMMARY_ORDER: Final = (
     Action.CREATE, Action.UPDATE, Action.MOVE, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE, Action.DELETE,
 )  # fmt: skip
-"""The order of actions in summaries: destructive ones last."""
 
-DESTRUCTIVE: Final = frozenset({Action.REPLACE, Action.DELETE})
+RULES: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNING: (Style.UPDATE, "warning")}
 
+# Every way to end but `done`, in the order of summaries.
 ENDINGS: Final = {
     StepStatus.FAILED: ("!", "failed"),
     StepStatus.IN_DOUBT: ("?", "in doubt"),
@@ -60,13 +58,13 @@ ENDINGS: Final = {
     StepStatus.SKIPPED: (".", "skipped"),
 }
 
+# A status is its own cause only where the step does not name a better one.
 CAUSES: Final = {
     StepStatus.FAILED: "RC-request-refused",
     StepStatus.IN_DOUBT: "RC-outcome-unknown",
     StepStatus.STALE: "RC-changed-since-plan",
     StepStatus.SKIPPED: "RC-skipped",
 }
-"""The cause of a step with this status, if the step names none itself."""
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from reconciler.address import Address
 from reconciler.model import Actual, Position
 from reconciler.plan.siblings import positions
-from reconciler.plan.siblings.positions import by_parent, parent_of, with_unmanaged
-from reconciler.plan.siblings.sequence import Siblings
+from reconciler.plan.siblings.positions import Siblings, by_parent, parent_of, with_unmanaged
 from reconciler.resource import Kinds
 from reconciler.undo.objects import ObservedObject
 

@@ -236,7 +236,7 @@ class Placing:
             if comment.alone:
                 lines = self._owner(comment, before, self.around[last], after)
                 lines += [*([""] if comment.blank else []), comment.text]
-            # A comment at the end of a line is about that line. Its column is kept, unless the line is written anew.
+            # A comment at the end of a line is about that line. Its column is kept, unless the line is written again.
             elif before.remark is None:
                 moved = before.value.commented or any(node.commented for node in self.around[last])
                 before.remark, before.remark_column = comment.text, 0 if moved else comment.column

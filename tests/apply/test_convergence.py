@@ -17,7 +17,7 @@ DOCS = "acme/site/docs"
 
 def test_the_first_apply_makes_everything_and_the_second_plan_is_empty(org: Org) -> None:
     outcome = applied(org, small())
-    assert len(outcome.results) == len({one.step.id for one in outcome.results})
+    assert len(outcome.results) == len({result.step.id for result in outcome.results})
     assert applied(org, small()).results == ()
 
 
@@ -58,7 +58,7 @@ def test_a_one_field_change_is_one_request(acme: Org, path: tuple[str, ...], val
         at = at[key]
     at[path[-1]] = value
     outcome = applied(acme, tree)
-    assert [str(one.step.address) for one in outcome.results] == [address]
+    assert [str(result.step.address) for result in outcome.results] == [address]
 
 
 def test_a_space_moves_to_another_collection(acme: Org) -> None:
@@ -67,7 +67,7 @@ def test_a_space_moves_to_another_collection(acme: Org) -> None:
     node(tree, "product")["content"].remove(moving)
     node(tree, "other")["content"].insert(0, moving)
     assert verbs(applied(acme, tree)) == ["move acme/space/one"]
-    shown = [one["title"] for one in acme.items(f"/collections/{acme.id('acme/collection/other')}/spaces")]
+    shown = [item["title"] for item in acme.items(f"/collections/{acme.id('acme/collection/other')}/spaces")]
     assert shown == ["One", "Five"]
 
 
@@ -102,7 +102,7 @@ def test_spaces_are_reordered_with_one_move(acme: Org) -> None:
     content = node(tree, "product")["content"]
     content.insert(0, content.pop())
     assert verbs(applied(acme, tree)) == ["move acme/space/four"]
-    shown = [one["title"] for one in acme.items(f"/collections/{acme.id('acme/collection/product')}/spaces")]
+    shown = [item["title"] for item in acme.items(f"/collections/{acme.id('acme/collection/product')}/spaces")]
     assert shown == ["Four", "One", "Two"]
 
 
@@ -111,7 +111,7 @@ def test_collections_are_reordered_where_no_listing_shows_it(acme: Org) -> None:
     tree["content"][1], tree["content"][2] = tree["content"][2], tree["content"][1]
     outcome = applied(acme, tree)
     assert len(outcome.results) == 1
-    listed = [one["title"] for one in acme.items(f"/orgs/{ORGANIZATION}/collections") if "parent" not in one or one["parent"] is None]
+    listed = [item["title"] for item in acme.items(f"/orgs/{ORGANIZATION}/collections") if "parent" not in item or item["parent"] is None]
     assert listed == ["Other", "Product"]
 
 
@@ -124,7 +124,7 @@ def test_sections_and_variants_are_reordered(acme: Org) -> None:
     applied(acme, tree)
     site = acme.id(DOCS)
     sections = acme.items(f"/orgs/{ORGANIZATION}/sites/{site}/sections")
-    assert [one["title"] for one in sections if not one.get("sectionGroup")] == ["More", "Guides"]
+    assert [section["title"] for section in sections if not section.get("sectionGroup")] == ["More", "Guides"]
     assert [one["title"] for one in sections if one.get("sectionGroup")] == ["CLI", "API"]
     guides = next(one for one in sections if one["title"] == "Guides")
     assert [one["space"]["title"] for one in guides["siteSpaces"]] == ["Four", "Two", "One"]
@@ -260,7 +260,7 @@ def test_a_create_only_field_that_changes_replaces_the_object_when_allowed(acme:
     node(tree, "api")["spaces"].append(spaces.pop())
     acme.write(tree)
     plan = acme.plan()
-    assert [str(one.address) for one in plan.blocked] == [f"{DOCS}/site-space/four"]
+    assert [str(refusal.address) for refusal in plan.blocked] == [f"{DOCS}/site-space/four"]
     assert "--allow-replace acme/site/docs/site-space/four" in plan.blocked[0].remedy
     assert plan.steps == ()
     outcome = applied(acme, tree)
@@ -282,7 +282,7 @@ def test_a_site_type_cannot_change_and_says_so(org: Org) -> None:
     tree["sites"]["flat"]["type"] = "premium"
     org.write(tree)
     plan = org.plan()
-    assert [str(one.address) for one in plan.blocked] == ["acme/site/flat"]
+    assert [str(refusal.address) for refusal in plan.blocked] == ["acme/site/flat"]
     assert plan.steps == ()
 
 
@@ -373,7 +373,7 @@ def test_protection_lives_in_the_state_and_outlives_its_block(org: Org) -> None:
     tree["content"].pop()
     org.write(tree, protect=[])
     plan = org.plan()
-    assert [str(one.address) for one in plan.blocked] == ["acme/space/six"]
+    assert [str(refusal.address) for refusal in plan.blocked] == ["acme/space/six"]
     assert "removed:" in plan.blocked[0].remedy
     outcome = applied(org, tree, protect=["space", "collection"], removed=[{"address": "acme/space/six", "action": "delete"}])
     assert verbs(outcome) == ["delete acme/space/six"]
@@ -399,7 +399,7 @@ def test_two_objects_of_one_title_are_listed_and_ask_for_an_id(acme: Org) -> Non
     for file in acme.root.glob("state.db*"):
         file.unlink()
     acme.call("PUT", f"/orgs/{ORGANIZATION}/teams", {"title": "Writers"})
-    (blocked,) = [one for one in acme.plan().blocked if "objects match" in one.reason]
+    (blocked,) = [refusal for refusal in acme.plan().blocked if "objects match" in refusal.reason]
     assert str(blocked.address) == "acme/team/writers"
     assert "reconciler adopt acme/team/writers ID" in blocked.remedy
 
@@ -444,8 +444,8 @@ def test_an_unreadable_list_makes_nothing_and_deletes_nothing(acme: Org) -> None
     del tree["saml"]
     acme.write(tree, removed=[{"address": "acme/saml/okta", "action": "delete"}])
     plan = acme.plan(failing=("teams",))
-    assert [one.kind for one in plan.unknown] == ["team"]
-    assert {str(one.address) for one in plan.blocked} == {"acme/team/new", "acme/team/writers"}
+    assert [gap.kind for gap in plan.unknown] == ["team"]
+    assert {str(refusal.address) for refusal in plan.blocked} == {"acme/team/new", "acme/team/writers"}
     assert [f"{step.verb} {step.address}" for step in plan.steps] == ["delete acme/saml/okta"]
 
 

@@ -60,7 +60,7 @@ class Mortal(Org):
             self.apply()
         self.nth = 0
         outcome = self.apply()
-        assert [one.error for one in outcome.results if one.error] == []
+        assert [result.error for result in outcome.results if result.error] == []
         assert outcome.leftover == ()
         assert self.plan().empty
 
@@ -71,11 +71,11 @@ def counted(org: Org) -> Counter[str]:
     base = f"/orgs/{ORGANIZATION}"
     for path in ("collections", "teams", "sites", "saml", "openapi"):
         found.update(f"{path} {one.get('title') or one.get('label') or one.get('slug')}" for one in org.items(f"{base}/{path}"))
-    found.update(f"space {one['space']['title']}" for one in org.items(f"{base}/members/usr_ada/spaces"))
+    found.update(f"space {item['space']['title']}" for item in org.items(f"{base}/members/usr_ada/spaces"))
     for site in org.items(f"{base}/sites"):
         for path in ("sections", "section-groups", "share-links", "site-spaces"):
             parts = org.items(f"{base}/sites/{site['id']}/{path}")
-            found.update(f"{site['title']} {path} {one.get('name') or one.get('title')}" for one in parts)
+            found.update(f"{site['title']} {path} {part.get('name') or part.get('title')}" for part in parts)
     return found
 
 

@@ -93,13 +93,13 @@ def org(tmp_path: Any) -> Marking:
 
 
 def titles(org: Org) -> list[str]:
-    return sorted(one["title"] for one in org.items(TEAMS))
+    return sorted(item["title"] for item in org.items(TEAMS))
 
 
 def test_everything_has_its_declared_name_after_one_apply(org: Marking) -> None:
     org.write(small())
     outcome = org.apply()
-    assert [one.error for one in outcome.results if one.status is not StepStatus.DONE] == []
+    assert [result.error for result in outcome.results if result.status is not StepStatus.DONE] == []
     assert outcome.leftover == ()
     settled(org)
 
@@ -113,7 +113,7 @@ def test_only_kinds_that_say_so_are_marked(org: Marking) -> None:
 def test_the_naming_has_an_intent_of_its_own(org: Marking) -> None:
     org.apply()
     store = org.store()
-    entries = [one for run in store.runs() for one in store.entries(run.id)]
+    entries = [entry for run in store.runs() for entry in store.entries(run.id)]
     store.close()
     assert [(one.intent.verb, one.intent.writes["title"], one.status) for one in entries] == [
         ("create", "reconciler:00000001", "done"), ("update", "Writers", "done"),
@@ -202,7 +202,7 @@ def test_a_late_collection_that_somebody_has_filled_stays(org: Marking) -> None:
     org.apply()
     org.apply()
     org.come_late()
-    late = next(one for one in org.items(base) if one["title"] == "reconciler:00000001")
+    late = next(item for item in org.items(base) if item["title"] == "reconciler:00000001")
     copy = org.call("POST", "/spaces/spc_blank/duplicate")
     org.call("POST", f"/spaces/{copy['id']}/move", {"parent": late["id"]})
     (blocked,) = org.plan().blocked

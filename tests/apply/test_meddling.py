@@ -106,7 +106,7 @@ def test_an_edit_before_any_request_is_seen_or_falls_into_the_window(living: Pat
     calm = copied(living, tmp_path / "calm")
     first = readings(calm)
     outcome = calm.meddled(0, None)
-    assert [one.status for one in outcome.results if one.status is not StepStatus.DONE] == []
+    assert [result.status for result in outcome.results if result.status is not StepStatus.DONE] == []
     assert (outcome.edited, outcome.leftover, outcome.unverified) == ((), (), ())
     stale = 0
     for k in range(first + 1, calm.count + 1, STRIDE):
@@ -152,7 +152,7 @@ def test_what_was_read_within_ten_seconds_is_not_read_again_and_later_one_readin
         assert before_first == [("GET", f"{ORG}/teams")] * again
         assert len([one for one in org.requests if one[0] == "PATCH"]) == 20
         writing = [index for index, one in enumerate(org.requests) if one[0] == "PATCH"]
-        assert not [one for one in org.requests[writing[0] : writing[-1]] if one[0] == "GET"]
+        assert not [request for request in org.requests[writing[0] : writing[-1]] if request[0] == "GET"]
 
 
 def after_the_last_write(org: Meddled) -> int:
@@ -178,7 +178,7 @@ def test_the_contents_of_a_delete_are_counted_again_however_fresh_the_reading_is
     for edit in EDITS[3:]:
         org = copied(living, tmp_path / edit.name, fresh=10.0)
         outcome = org.meddled(readings(org) + 1, edit.act)
-        stale = {str(one.step.address): str(one.error) for one in outcome.results if one.status is StepStatus.STALE}
+        stale = {str(result.step.address): str(result.error) for result in outcome.results if result.status is StepStatus.STALE}
         assert list(stale) == [edit.address]
         assert "'Mine' was added" in stale[edit.address]
         assert not [path for method, path in org.requests if (method, path) == (edit.write[0], edit.write[1].format(**org.ids))]
@@ -188,7 +188,7 @@ def test_the_contents_of_a_delete_are_counted_again_however_fresh_the_reading_is
 def test_what_a_reading_shows_holds_also_for_steps_it_was_not_made_for(living: Path, tmp_path: Path) -> None:
     org = copied(living, tmp_path / "org")
     plan, desired = org.plan(allow_replace=("**",)), org.load().desired
-    attic, four = (next(one for one in plan.steps if str(one.address) == at) for at in (ATTIC, FOUR))
+    attic, four = (next(step for step in plan.steps if str(step.address) == at) for at in (ATTIC, FOUR))
 
     async def read() -> Preconditions:
         with closing(org.store()) as store, store.lease(who="test", command="apply") as journal:
@@ -218,7 +218,7 @@ def test_what_cannot_be_read_again_is_not_written(living: Path, tmp_path: Path, 
         org.refused = path.format(**org.ids)
 
     outcome = org.meddled(readings(org) + 1, refuse)
-    ended = [(one.status, one.error) for one in outcome.results if str(one.step.address) == address]
+    ended = [(result.status, result.error) for result in outcome.results if str(result.step.address) == address]
     assert ended
     assert all(status is StepStatus.SKIPPED and str(error).startswith("not sent: ") for status, error in ended)
     assert [one.status for one in outcome.results if str(one.step.address) == other] == [StepStatus.DONE]

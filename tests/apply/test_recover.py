@@ -305,10 +305,10 @@ def test_where_a_list_could_not_be_read_nothing_else_is_made_in_it(fresh: Org) -
         journal.intend([intent(fresh, lookup=("/orgs/org_unknown/teams",))])
     store.close()
     outcome = fresh.apply()
-    blocked = {str(one.address) for one in outcome.plan.blocked}
+    blocked = {str(refusal.address) for refusal in outcome.plan.blocked}
     assert {"acme/team/writers", "acme/team/readers"} <= blocked
     assert fresh.items(LIST) == []
-    assert "acme/site/docs" in {str(one.step.address) for one in outcome.results}
+    assert "acme/site/docs" in {str(result.step.address) for result in outcome.results}
 
 
 def copies(org: Org, count: int) -> list[Intent]:
@@ -373,7 +373,7 @@ def test_a_request_says_where_its_effect_is_seen(made: Org) -> None:
     made.write(tree)
     made.apply()
     store = made.store()
-    entries = [one.intent for run in store.runs()[:1] for one in store.entries(run.id)]
+    entries = [entry.intent for run in store.runs()[:1] for entry in store.entries(run.id)]
     store.close()
     team, site = made.id("acme/team/writers"), made.id("acme/site/docs")
     assert {str(one.address): one.lookup for one in entries} == {
@@ -427,7 +427,7 @@ def test_an_answer_that_is_something_else_leaves_a_create_in_doubt_until_it_is_r
     org.odd = odd
     outcome = org.apply()
     org.odd = None
-    assert [one.status for one in outcome.results] == [StepStatus.IN_DOUBT]
+    assert [result.status for result in outcome.results] == [StepStatus.IN_DOUBT]
     assert [str(address) for address in org.plan().in_doubt] == ["acme/team/writers"]
     org.apply()
     assert len(org.items(LIST)) == 1
@@ -439,7 +439,7 @@ ODD: list[object] = [None, 0, 1.5, True, "x", [], [1], [None], [[]], [{}], {}, {
 
 def test_no_answer_is_too_odd_to_be_read() -> None:
     for kind in kinds().values():
-        for key in {*(one.wire for one in kind.fields.values()), *kind.fields, "deletedAt", "user", "proxy", "urls", "sectionGroup"}:
+        for key in {*(field.wire for field in kind.fields.values()), *kind.fields, "deletedAt", "user", "proxy", "urls", "sectionGroup"}:
             for value in ODD:
                 raw = {kind.id_is: "it"} | ({key: value} if key != kind.id_is else {})
                 assert observed(kinds(), kind, raw, within={}).id == (kind.name if kind.one_per else "it")
@@ -476,7 +476,7 @@ def test_a_run_that_stood_still_past_its_deadline_sends_nothing(tmp_path: Path) 
         outcome = asyncio.run(run(Standing(journal, 1.6)))
         assert journal.state().intents == ()
     store.close()
-    assert [(one.status, one.error) for one in outcome.results] == [
+    assert [(result.status, result.error) for result in outcome.results] == [
         (StepStatus.FAILED, "not sent: its deadline passed while this run was paused")
     ]  # fmt: skip
     assert [method for method, _ in org.requests if method != "GET"] == []
@@ -535,7 +535,7 @@ def test_a_create_without_an_answer_is_sent_once(tmp_path: Path, done: bool) -> 
     org.write(NESTED)
     org.done = done
     outcome = org.apply()
-    assert [(str(one.step.address), one.status) for one in outcome.results] == [
+    assert [(str(result.step.address), result.status) for result in outcome.results] == [
         ("acme/collection/product", StepStatus.IN_DOUBT), ("acme/collection/deep", StepStatus.SKIPPED)
     ]  # fmt: skip
     assert org.asked == 1

@@ -47,7 +47,7 @@ class Memory:
     def settle(self, endings: list[IntentEnding]) -> None:
         self.endings += endings
         ended = {one.intent for one in endings}
-        self.intents = [one for one in self.intents if one.id not in ended]
+        self.intents = [intent for intent in self.intents if intent.id not in ended]
         self.bindings |= {one.address: one for ending in endings for one in ending.bind}
 
     def hold(self, kind: str, container: Address | None) -> None:

@@ -69,7 +69,7 @@ def test_killed_amid_an_exchange_it_is_made_once(tmp_path: Path, nth: int, when:
     names = {exchanged(exchanged(address, "acme/team", TEAMS), "acme/site", SITES): id for address, id in before.items()}
     gone = {address for address in names if address.startswith("acme/site/help/share-link/")}
     assert ids(org) == {address: id for address, id in names.items() if address not in gone}
-    assert {one["title"] for one in org.items("/orgs/org_acme/teams")} == {"Writers", "Devs"}
+    assert {item["title"] for item in org.items("/orgs/org_acme/teams")} == {"Writers", "Devs"}
 
 
 def test_a_request_in_doubt_keeps_its_address_until_its_outcome_is_known(org: Org) -> None:
@@ -90,7 +90,7 @@ def test_a_request_in_doubt_keeps_its_address_until_its_outcome_is_known(org: Or
     plan = org.plan()
     assert plan.state_update.rename == {}
     assert [str(step.address) for step in plan.steps if "/site/docs" in str(step.address) or "handbook" in str(step.address)] == []
-    blocked = {str(one.address): one for one in plan.blocked}
+    blocked = {str(refusal.address): refusal for refusal in plan.blocked}
     assert "a request of an earlier run for acme/site/docs is in doubt" in blocked["acme/site/handbook"].reason
     assert blocked["acme/site/handbook"].remedy == "reconciler apply finds out what happened to it"
 
@@ -126,7 +126,7 @@ def test_a_former_key_that_nothing_had_is_no_reason_to_delete_what_it_may_have_m
     applied(org, tree)
     org.write(typo("writer"))
     plan = org.plan()
-    assert {str(one.address) for one in plan.blocked} == {"acme/team/authors", "acme/team/writers"}
+    assert {str(refusal.address) for refusal in plan.blocked} == {"acme/team/authors", "acme/team/writers"}
     assert all("previously: [writers] on acme/team/authors" in one.remedy for one in plan.blocked)
     assert [step for step in plan.steps if step.kind == "team"] == []
     assert verbs(applied(org, typo("writers"))) == ["update acme/team/authors"]
@@ -141,11 +141,11 @@ def test_an_exchange_whose_lines_had_their_effect_gives_no_object_the_title_of_a
     teams["writers"]["title"], teams["devs"]["title"] = teams["devs"]["title"], teams["writers"]["title"]
     org.write(tree)
     plan = org.plan()
-    blocked = {str(one.address): one for one in plan.blocked}
+    blocked = {str(refusal.address): refusal for refusal in plan.blocked}
     assert set(blocked) == {"acme/team/writers", "acme/team/devs"}
     assert all("by an earlier run" in one.reason and "remove the former keys" in one.remedy for one in blocked.values())
     org.apply()
-    settled_titles = {one["id"]: one["title"] for one in org.items("/orgs/org_acme/teams")}
+    settled_titles = {item["id"]: item["title"] for item in org.items("/orgs/org_acme/teams")}
     assert settled_titles == {before["acme/team/writers"]: "Devs", before["acme/team/devs"]: "Writers"}
     for team in teams.values():
         del team["previously"]

@@ -127,7 +127,7 @@ def test_a_lost_connection_stops_whatever_has_no_intent_yet(tmp_path: Path, post
     expire(postgres_url)  # 90 seconds later
     org.apply()
     settled(org)
-    titles = [one["space"]["title"] for one in org.items("/orgs/org_acme/members/usr_ada/spaces")]
+    titles = [item["space"]["title"] for item in org.items("/orgs/org_acme/members/usr_ada/spaces")]
     assert len(titles) == len(set(titles))
 
 
@@ -163,6 +163,6 @@ def test_an_outcome_the_server_could_not_take_is_kept_beside_the_project_and_tak
     assert {address: bindings[address].id for address in bound} == bound
     assert {bindings[address].origin.value for address in bound} <= {"created", "adopted"}  # not recovered: nothing had to be found out
     settled(org)
-    titles = [one["space"]["title"] for one in org.items("/orgs/org_acme/members/usr_ada/spaces")]
+    titles = [item["space"]["title"] for item in org.items("/orgs/org_acme/members/usr_ada/spaces")]
     assert len(titles) == len(set(titles))
     assert len(sent) >= after

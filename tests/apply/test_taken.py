@@ -57,7 +57,7 @@ def test_an_object_created_with_other_values_is_tracked_and_failed_and_never_cre
     org.write(tree)
     org.answered = {"collection": {"parent": "col_elsewhere"}}
     outcome = org.apply()
-    inner = next(one for one in outcome.results if str(one.step.address) == "acme/collection/inner")
+    inner = next(result for result in outcome.results if str(result.step.address) == "acme/collection/inner")
     assert inner.status is StepStatus.FAILED
     assert "not taken" in str(inner.error)
     assert "parent" not in binding(org, "acme/collection/inner").seen
@@ -74,6 +74,6 @@ def test_what_no_answer_showed_is_remembered_as_the_reading_after_the_run_shows_
     org.write(tree)
     org.answered = {"team": {"title": None}}
     outcome = org.apply()
-    assert [(one.status, outcome.edited) for one in outcome.results] == [(StepStatus.DONE, ())]
+    assert [(result.status, outcome.edited) for result in outcome.results] == [(StepStatus.DONE, ())]
     kept = binding(org, "acme/team/writers")
     assert (kept.sent["title"], kept.seen.get("title")) == ("Authors", "Authors")

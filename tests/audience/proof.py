@@ -15,7 +15,8 @@ from pathlib import Path
 
 from reconciler.model import Plan
 from tests.audience.moments import LEVELS, Moment, Readers, Thing, Watched
-from tests.audience.worlds import Tree, conditions
+from tests.audience.worlds import conditions
+from tests.organizations import Tree
 
 CONTENT = ("space", "openapi")  # of what a run creates, what can be read by itself
 RUNS_MAX = 4  # until nothing is left to do

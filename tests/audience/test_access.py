@@ -21,8 +21,9 @@ from reconciler.resource.audience import ROLES
 from tests.audience.moments import Moment, Thing, Watched
 from tests.audience.proof import Proof
 from tests.audience.test_agreement import KINDS, name_of
-from tests.audience.worlds import CONDITIONS, Tree, conditions, edited, world
+from tests.audience.worlds import conditions, edited
 from tests.importer.imported import everything
+from tests.organizations import CONDITIONS, Tree, with_readers
 
 CLAIMS = {CONDITIONS[0]: {"staff": True}, CONDITIONS[1]: {"partner": True}, CONDITIONS[2]: {}}
 WEB = ("anyone", "anyone-with-the-address")
@@ -65,7 +66,7 @@ MANY = range(100, 160)
 
 @pytest.mark.parametrize("seed", [*NO_LINKS, *(pytest.param(seed, marks=pytest.mark.proof) for seed in MANY)])
 def test_a_verdict_is_what_the_sandbox_lets_that_reader_read(tmp_path: Path, seed: int) -> None:
-    org, tree = Watched(tmp_path), world(random.Random(seed))
+    org, tree = Watched(tmp_path), with_readers(random.Random(seed))
     org.asked = conditions(tree)
     org.write(tree)
     org.begin()
@@ -97,7 +98,7 @@ EDITED = (5, 11, 18, *(pytest.param(seed, marks=pytest.mark.proof) for seed in r
 def test_whom_no_test_names_at_a_space_reads_it_at_no_moment_of_the_run(tmp_path: Path, seed: int) -> None:
     """Whoever reads a space at any moment of the run read it before, or the plan says so; whom it names for sure reads it in the end."""
     chance = random.Random(seed)
-    org, first = Watched(tmp_path), world(chance)
+    org, first = Watched(tmp_path), with_readers(chance)
     second = edited(first, chance, 3)
     proof, tests = Proof(org, tmp_path / "image"), demands(first, second, chance)
     org.asked = conditions(first, second)

@@ -17,8 +17,9 @@ from reconciler.resource.audience import LEVELS as MODEL_LEVELS
 from tests.audience.moments import LEVELS, PEOPLE, Readers, Watched
 from tests.audience.proof import Proof
 from tests.audience.two import ROOTS, Both, TwoWatched, given, worlds
-from tests.audience.worlds import Tree, conditions, world
+from tests.audience.worlds import conditions
 from tests.importer.imported import everything
+from tests.organizations import Tree, with_readers
 from tests.proofs import long, spread
 from tests.transfers.two import TWO_SEED
 
@@ -49,7 +50,7 @@ MANY = (1, 2, *range(100, 300))
 
 @pytest.mark.parametrize("seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.proof) for seed in MANY)])
 def test_the_model_and_the_sandbox_agree_on_the_readers_of_every_object(tmp_path: Path, seed: int) -> None:
-    org, tree = Watched(tmp_path), world(random.Random(seed))
+    org, tree = Watched(tmp_path), with_readers(random.Random(seed))
     org.asked = conditions(tree)
     org.write(tree)
     org.begin()
@@ -100,9 +101,9 @@ def test_the_model_and_the_sandbox_agree_on_two_organizations_and_on_who_gains_a
     assert modelled(org) == {}
     before, locations_before = org.now("").readers, places(org)
     org.write(second)
-    made = org.plan()
-    lines = {str(line.address): line for line in made.exposures if line.field == "organization"}
-    roots = {(step.kind, str(step.target)): str(step.address) for step in made.steps if step.verb == "transfer"}
+    plan = org.plan()
+    lines = {str(line.address): line for line in plan.exposures if line.field == "organization"}
+    roots = {(step.kind, str(step.target)): str(step.address) for step in plan.steps if step.verb == "transfer"}
     assert {*roots.values()} == {*lines}
     Proof(org, tmp_path / "image").finish()
     assert modelled(org) == {}
@@ -155,8 +156,8 @@ def more(
 
 def named(people: str, organization: str) -> int:
     """The highest level that a line names for the members of an organization."""
-    found = re.findall(rf"members of {organization}(?: through its container)?(?: \((\w+)\))?", people)
-    return max((LEVELS.index(level or "read") for level in found), default=-1)
+    result = re.findall(rf"members of {organization}(?: through its container)?(?: \((\w+)\))?", people)
+    return max((LEVELS.index(level or "read") for level in result), default=-1)
 
 
 ELSEWHERE = 218
@@ -167,8 +168,8 @@ ELSEWHERE = 218
 def test_no_order_of_requests_around_a_transfer_lets_anybody_read_too_much(tmp_path: Path, seed: int) -> None:
     org, chance = TwoWatched(tmp_path, seed=copy.deepcopy(TWO_SEED)), random.Random(seed)
     first = worlds(chance)
-    found = Proof(org, tmp_path / "image").edit(first, given(first, chance, 3), runs=("whole", "many", *(("cuts",) if long() else ())))
-    assert [str(violation) for violation in found.violations[:3]] == []
+    result = Proof(org, tmp_path / "image").edit(first, given(first, chance, 3), runs=("whole", "many", *(("cuts",) if long() else ())))
+    assert [str(violation) for violation in result.violations[:3]] == []
 
 
 @pytest.mark.parametrize("seed", spread(SEEDS, 1))
@@ -176,7 +177,7 @@ def test_a_level_that_is_inherited_admits_whom_no_level_of_its_own_admits(tmp_pa
     """A space or collection that inherits has the readers of what contains it, in the model as in the sandbox."""
     readers = []
     for level in ("guest", "inherit"):
-        org, tree = Watched(tmp_path / level), world(random.Random(seed))
+        org, tree = Watched(tmp_path / level), with_readers(random.Random(seed))
         for node in nodes(tree["content"]):
             if node.get("defaultLevel") == "guest":
                 node["defaultLevel"] = level

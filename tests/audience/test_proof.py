@@ -12,7 +12,8 @@ import pytest
 
 from tests.audience.moments import Watched
 from tests.audience.proof import RUNS, Proof, Result
-from tests.audience.worlds import edited, world
+from tests.audience.worlds import edited
+from tests.organizations import with_readers
 from tests.proofs import spread
 
 ORDER = ("whole", "many")
@@ -21,25 +22,25 @@ PAIRS_MAX = 7  # requests of an edit of which every pair is refused
 
 def result(root: Path, seed: int, changes: int, *runs: str) -> Result:
     chance = random.Random(seed)
-    first = world(chance)
+    first = with_readers(chance)
     return Proof(Watched(root), root / "image").edit(first, edited(first, chance, changes), runs=runs)
 
 
-def said(found: Result) -> str:
-    return "\n".join(map(str, found.violations[:3]))
+def said(result: Result) -> str:
+    return "\n".join(map(str, result.violations[:3]))
 
 
 @pytest.mark.parametrize(("seed", "changes"), spread([(8, 3), (32, 6), (177, 6), (231, 6)], 1))
 def test_no_order_of_requests_lets_anybody_read_too_much(tmp_path: Path, seed: int, changes: int) -> None:
-    found = result(tmp_path, seed, changes, *ORDER)
-    assert found.writes > 3
-    assert said(found) == ""
+    outcome = result(tmp_path, seed, changes, *ORDER)
+    assert outcome.writes > 3
+    assert said(outcome) == ""
 
 
 def test_no_cut_and_no_refused_request_lets_anybody_read_too_much(tmp_path: Path) -> None:
-    found = result(tmp_path, 3, 3, *RUNS)
-    assert found.runs > 8
-    assert said(found) == ""
+    outcome = result(tmp_path, 3, 3, *RUNS)
+    assert outcome.runs > 8
+    assert said(outcome) == ""
 
 
 @pytest.mark.proof
@@ -57,14 +58,14 @@ def test_no_cut_and_no_refusal_of_any_request_lets_anybody_read_too_much(tmp_pat
 @pytest.mark.proof
 @pytest.mark.parametrize("seed", range(20))
 def test_no_two_refused_requests_let_anybody_read_too_much(tmp_path: Path, seed: int) -> None:
-    found = result(tmp_path, seed, 3, "whole")
-    if found.writes <= PAIRS_MAX:
+    outcome = result(tmp_path, seed, 3, "whole")
+    if outcome.writes <= PAIRS_MAX:
         assert said(result(tmp_path / "pairs", seed, 3, "pairs")) == ""
 
 
 @pytest.mark.parametrize("seed", [127, 221])
 def test_two_steps_that_should_each_come_before_the_other_are_shown_as_a_window(tmp_path: Path, seed: int) -> None:
     """A site opens for visitors and closes for the holders of its link while a variant in it shows another space."""
-    found = result(tmp_path, seed, 6, *ORDER)
-    assert found.windows > 0
-    assert said(found) == ""
+    outcome = result(tmp_path, seed, 6, *ORDER)
+    assert outcome.windows > 0
+    assert said(outcome) == ""

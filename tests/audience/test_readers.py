@@ -13,8 +13,9 @@ import pytest
 
 from tests.audience.moments import Watched
 from tests.audience.proof import Proof
-from tests.audience.worlds import CONDITIONS, conditions, world
+from tests.audience.worlds import conditions
 from tests.harness import BASE, ORGANIZATION, TOKEN
+from tests.organizations import CONDITIONS, with_readers
 from tests.proofs import spread
 
 CLAIMS = {CONDITIONS[0]: {"staff": True}, CONDITIONS[1]: {"partner": True}, CONDITIONS[2]: {}}
@@ -39,19 +40,19 @@ def people(org: Watched, tree: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 async def _read(org: Watched, paths: dict[tuple[str, str], str], brings: dict[str, Any]) -> set[tuple[str, str]]:
     headers = {"Authorization": f"Bearer {TOKEN}", "X-Sandbox-Reader": json.dumps(brings)}
-    found = set()
+    result = set()
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(org.app), base_url=f"{BASE}/v1", headers=headers) as client:
         for thing, path in paths.items():
             answer = await client.get(path, params={"limit": 1000})
             if answer.status_code == 200:
                 items = answer.json().get("items")
-                found |= {thing} if items is None else {(thing[0], item["id"]) for item in items}
-    return found
+                result |= {thing} if items is None else {(thing[0], item["id"]) for item in items}
+    return result
 
 
 @pytest.mark.parametrize("seed", spread(range(4), 2))
 def test_every_reader_gets_over_http_what_the_audience_says(tmp_path: Path, seed: int) -> None:
-    org, tree = Watched(tmp_path), world(random.Random(seed))
+    org, tree = Watched(tmp_path), with_readers(random.Random(seed))
     org.asked = conditions(tree)
     org.write(tree)
     org.begin()

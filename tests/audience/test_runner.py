@@ -13,8 +13,9 @@ import pytest
 
 from tests.audience.moments import Watched
 from tests.audience.proof import Proof, Violation
-from tests.audience.worlds import CONDITIONS, EDITS, Tree, conditions, edited, world
+from tests.audience.worlds import EDITS, conditions, edited
 from tests.harness import BASE, TOKEN
+from tests.organizations import CONDITIONS, Tree, with_readers
 
 FIRST: Tree = {
     "content": [
@@ -89,18 +90,18 @@ PUBLIC: Request = ("PATCH", SITE, {"visibility": "public"})
 HIDE: Request = ("PATCH", f"{SITE}/sections/{{secret}}", {"condition": CONDITIONS[0]})
 
 
-def lines(found: list[Violation]) -> list[tuple[str, str, str, int]]:
-    return [(violation.name, violation.reader, violation.level, violation.number) for violation in found]
+def lines(result: list[Violation]) -> list[tuple[str, str, str, int]]:
+    return [(violation.name, violation.reader, violation.level, violation.number) for violation in result]
 
 
 def test_publishing_before_hiding_is_noticed_for_every_object_and_reader_and_says_how_it_came_to_that(proof: Proof) -> None:
-    found = by_hand(proof, tree(visibility="public", condition=CONDITIONS[0]), PUBLIC, HIDE)
+    result = by_hand(proof, tree(visibility="public", condition=CONDITIONS[0]), PUBLIC, HIDE)
     secret = ("acme/site/docs/section/secret", "acme/site/docs/site-space/v2", "acme/space/salaries")
     everybody = ("anyone", "anyone-with-the-address", "visitor")
-    assert {(violation.name, violation.reader) for violation in found} == {(name, reader) for name in secret for reader in everybody}
-    assert {(violation.run, violation.number, violation.level) for violation in found} == {("by hand", 1, "read")}
-    assert str(found[0]).startswith("by hand: after request 1, ")
-    assert str(found[0]).splitlines()[1].strip().startswith("PATCH /orgs/org_acme/sites/site_")
+    assert {(violation.name, violation.reader) for violation in result} == {(name, reader) for name in secret for reader in everybody}
+    assert {(violation.run, violation.number, violation.level) for violation in result} == {("by hand", 1, "read")}
+    assert str(result[0]).startswith("by hand: after request 1, ")
+    assert str(result[0]).splitlines()[1].strip().startswith("PATCH /orgs/org_acme/sites/site_")
 
 
 def test_hiding_before_publishing_is_not_noticed(proof: Proof) -> None:
@@ -110,8 +111,8 @@ def test_hiding_before_publishing_is_not_noticed(proof: Proof) -> None:
 
 def test_what_a_plan_showed_to_be_open_for_a_while_is_counted_and_not_a_violation(proof: Proof) -> None:
     proof.window = lambda plan, name, reader: name == "acme/space/salaries" and reader != "visitor"
-    found = by_hand(proof, tree(visibility="public", condition=CONDITIONS[0]), PUBLIC, HIDE)
-    assert {(violation.name, violation.reader) for violation in found if "space/salaries" in violation.name} == {
+    result = by_hand(proof, tree(visibility="public", condition=CONDITIONS[0]), PUBLIC, HIDE)
+    assert {(violation.name, violation.reader) for violation in result if "space/salaries" in violation.name} == {
         ("acme/space/salaries", "visitor")
     }
     assert proof.windows == 2
@@ -120,16 +121,16 @@ def test_what_a_plan_showed_to_be_open_for_a_while_is_counted_and_not_a_violatio
 def test_a_level_that_is_too_high_for_a_moment_is_noticed(proof: Proof) -> None:
     second = tree(visibility="public")
     requests: list[Request] = [("PATCH", "/spaces/{guide}", {"defaultLevel": level}) for level in ("comment", None)]
-    found = by_hand(proof, second, *requests, PUBLIC)
-    assert [(violation.name, violation.reader, violation.level, violation.number) for violation in found] == [
+    result = by_hand(proof, second, *requests, PUBLIC)
+    assert [(violation.name, violation.reader, violation.level, violation.number) for violation in result] == [
         ("acme/space/guide", "member", "comment", 1)
     ]
 
 
 def test_a_space_that_moves_through_an_open_collection_is_noticed(proof: Proof) -> None:
     moves: list[Request] = [("POST", "/spaces/{salaries}/move", {"parent": parent}) for parent in ("{open}", None)]
-    found = by_hand(proof, tree(visibility="public"), *moves)
-    assert [(violation.name, violation.reader, violation.level, violation.number) for violation in found] == [
+    result = by_hand(proof, tree(visibility="public"), *moves)
+    assert [(violation.name, violation.reader, violation.level, violation.number) for violation in result] == [
         ("acme/space/salaries", "member", "read", 1)
     ]
 
@@ -138,17 +139,17 @@ def test_a_space_that_moves_through_an_open_collection_is_noticed(proof: Proof) 
 def test_the_holder_of_a_new_link_counts_where_it_is_active_at_the_end(proof: Proof, active: bool) -> None:
     """The link is made before the section is hidden from its holders."""
     second = tree(shareLinks={"partners": {"name": "Partners", "active": active}}, condition=CONDITIONS[0])
-    found = by_hand(proof, second, ("POST", f"{SITE}/share-links", {"name": "Partners"}), HIDE)
-    assert {violation.reader for violation in found} == ({"link:acme/site/docs/share-link/partners"} if active else set())
-    assert {violation.name for violation in found if "space/" in violation.name} <= {"acme/space/salaries", "acme/site/docs/site-space/v2"}
+    result = by_hand(proof, second, ("POST", f"{SITE}/share-links", {"name": "Partners"}), HIDE)
+    assert {violation.reader for violation in result} == ({"link:acme/site/docs/share-link/partners"} if active else set())
+    assert {violation.name for violation in result if "space/" in violation.name} <= {"acme/space/salaries", "acme/site/docs/site-space/v2"}
 
 
 def test_a_copy_may_be_read_by_those_who_read_its_source_and_by_nobody_else(proof: Proof) -> None:
     duplicate: Request = ("POST", "/spaces/{salaries}/duplicate", {})
     assert by_hand(proof, tree(visibility="public"), duplicate) == []
-    found = by_hand(proof, tree(visibility="unlisted"), duplicate, ("PATCH", "/spaces/{last}", {"defaultLevel": "edit"}))
+    result = by_hand(proof, tree(visibility="unlisted"), duplicate, ("PATCH", "/spaces/{last}", {"defaultLevel": "edit"}))
     (copied,) = proof.org.copies
-    assert {(violation.name, violation.reader, violation.level) for violation in found} == {(copied, "member", "edit")}
+    assert {(violation.name, violation.reader, violation.level) for violation in result} == {(copied, "member", "edit")}
 
 
 def test_a_run_that_is_cut_sent_nothing_more_and_the_next_one_goes_on(proof: Proof) -> None:
@@ -172,7 +173,7 @@ def test_a_run_that_is_cut_sent_nothing_more_and_the_next_one_goes_on(proof: Pro
 
 def test_equal_seeds_make_equal_worlds_and_an_edit_changes_something() -> None:
     for seed in range(50):
-        first, second = (world(random.Random(seed)) for _ in range(2))
+        first, second = (with_readers(random.Random(seed)) for _ in range(2))
         assert first == second
         changed = edited(first, random.Random(seed), 3)
         assert changed != first == second
@@ -181,7 +182,7 @@ def test_equal_seeds_make_equal_worlds_and_an_edit_changes_something() -> None:
 
 def test_every_edit_changes_some_world() -> None:
     for change in EDITS:
-        trees = [(world(random.Random(seed)), seed) for seed in range(40)]
+        trees = [(with_readers(random.Random(seed)), seed) for seed in range(40)]
         after = copy.deepcopy(trees)
         for changed, seed in after:
             change(changed, random.Random(seed))

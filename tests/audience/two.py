@@ -10,11 +10,10 @@ from typing import Any
 import yaml
 
 from tests.audience.moments import Watched
-from tests.audience.worlds import LEVELS, Tree, edited, nodes, world
-from tests.harness import ORGANIZATION
-from tests.transfers.two import BETA
+from tests.audience.worlds import edited, nodes
+from tests.organizations import IDS, LEVELS, Tree, project, with_readers
 
-ROOTS = {"acme": ORGANIZATION, "beta": BETA}
+ROOTS = {key: IDS[key] for key in ("acme", "beta")}
 Both = dict[str, Any]
 """`organizations`: both trees, by key; `moved`: lines; `sites`: all sites, as conditions are looked for there."""
 
@@ -26,18 +25,7 @@ class TwoWatched(Watched):
     several: bool = True
 
     def write(self, both: Both, **top: Any) -> None:  # type: ignore[override]
-        organizations = {key: {"id": ROOTS[key], **tree} for key, tree in both["organizations"].items()}
-        document = {
-            "version": 1,
-            "project": "test",
-            "service": {"member": "ada@acme.example"},
-            "protect": [],
-            "guards": {"maxDelete": {"percent": 100, "atLeast": 1000}},
-            "defaults": {"space": {"duplicateOf": "blank"}},
-            "moved": [{"from": old, "to": new} for old, new in both["moved"]],
-            "organizations": organizations,
-            **top,
-        }
+        document = project(both["organizations"], transfers=both["moved"], **top)
         super().write(yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
 
 
@@ -48,7 +36,7 @@ def both(acme: Tree, beta: Tree, moved: list[tuple[str, str]]) -> Both:
 
 def worlds(chance: random.Random) -> Both:
     """Two organizations with the same keys."""
-    acme, beta = world(chance), world(chance)
+    acme, beta = with_readers(chance), with_readers(chance)
     beta["content"][0] = {"space": "blank", "id": "spc_base", "title": "Base"}
     return both(acme, beta, [])
 
@@ -116,7 +104,7 @@ def _address(root: str, node: Tree) -> str:
 
 
 def _all(node: Tree) -> list[Tree]:
-    found = [node]
-    for at in found:
-        found += at.get("content", [])
-    return found
+    result = [node]
+    for at in result:
+        result += at.get("content", [])
+    return result

@@ -1,74 +1,12 @@
-"""Random small organizations whose parts have readers, and random edits of them; equal seeds give equal trees."""
+"""Random edits of organizations whose parts have readers; equal seeds give equal trees."""
 
 from __future__ import annotations
 
 import copy
 import random
 from collections.abc import Callable, Iterator
-from typing import Any
 
-Tree = dict[str, Any]
-
-SPACES = ("salaries", "plans", "guide", "draft")
-COLLECTIONS = ("shut", "open", "deep")
-LEVELS = ("guest", "read", "comment", "edit", "admin")
-VISIBILITIES = ("public", "unlisted", "share-link", "visitor-auth")
-CONDITIONS = ("visitor.claims.staff", "visitor.claims.partner", "visitor.claims.unsigned.beta")
-SITES = ("docs", "help")
-
-
-def world(chance: random.Random) -> Tree:
-    """An organization of collections with levels, spaces, one or two sites with sections, conditions, variants and share links."""
-    tree: Tree = {"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}]}
-    lists = [tree["content"]]
-    for key in COLLECTIONS[: chance.randint(1, 3)]:
-        node: Tree = {"collection": key, "title": key.title(), "defaultLevel": chance.choice(LEVELS), "content": []}
-        chance.choice(lists).append(node)
-        lists.append(node["content"])
-    for key in SPACES:
-        chance.choice(lists).append({"space": key, "title": key.title(), "defaultLevel": chance.choice(LEVELS)})
-    tree["openapi"] = {"pets": {"source": {"url": "https://pets.example/api.json"}, "visibility": chance.choice(("private", "public"))}}
-    tree["sites"] = {key: _site(key, chance) for key in SITES[: chance.randint(1, 2)]}
-    return tree
-
-
-def _site(key: str, chance: random.Random) -> Tree:
-    site: Tree = {
-        "title": f"Site {key}",
-        "visibility": chance.choice(VISIBILITIES),
-        "published": chance.random() < 0.8,
-        "agentsContext": chance.choice(("included", "excluded")),
-        "adaptiveContent": {"enabled": chance.random() < 0.7},
-        "structure": [_section(key, number, chance) for number in range(chance.randint(1, 3))],
-    }
-    names = [name for name in ("partners", "press") if chance.random() < 0.5]
-    site["shareLinks"] = {name: {"name": f"{key} {name}", "active": chance.random() < 0.7} for name in names}
-    return site
-
-
-def _section(site: str, number: int, chance: random.Random) -> Tree:
-    key = f"{site}-{number}"
-    spaces = chance.sample(SPACES, chance.randint(1, 2))
-    section = {
-        "section": key,
-        "title": f"Section {key}",
-        "condition": _condition(chance),
-        "spaces": [_variant(key, space, chance) for space in spaces],
-    }
-    return {name: value for name, value in section.items() if value is not None}
-
-
-def _variant(section: str, space: str, chance: random.Random) -> Tree:
-    """A variant; its path does not follow from a title."""
-    condition = _condition(chance) if chance.random() < 0.5 else None
-    return {"key": f"{section}-{space}", "space": space, "path": space, **({"condition": condition} if condition else {})}
-
-
-def _condition(chance: random.Random) -> str | None:
-    return chance.choice(CONDITIONS) if chance.random() < 0.5 else None
-
-
-# -- edits ---------------------------------------------------------------------------------------------------------------------------
+from tests.organizations import CONDITIONS, LEVELS, SPACES, VISIBILITIES, Tree, section_with_readers, variant_with_readers
 
 
 def edited(tree: Tree, chance: random.Random, number: int) -> Tree:
@@ -141,7 +79,7 @@ def _link(tree: Tree, chance: random.Random) -> None:
 def _add_section(tree: Tree, chance: random.Random) -> None:
     key, site = chance.choice(list(tree["sites"].items()))
     number = next(number for number in range(99) if all(part["section"] != f"{key}-{number}" for part in site["structure"]))
-    site["structure"].insert(chance.randint(0, len(site["structure"])), _section(key, number, chance))
+    site["structure"].insert(chance.randint(0, len(site["structure"])), section_with_readers(key, number, chance))
 
 
 def _remove_section(tree: Tree, chance: random.Random) -> None:
@@ -154,7 +92,7 @@ def _add_variant(tree: Tree, chance: random.Random) -> None:
     section = chance.choice(_sections(tree))
     free = [space for space in SPACES if all(part["key"] != f"{section['section']}-{space}" for part in section["spaces"])]
     if free:
-        section["spaces"].append(_variant(section["section"], chance.choice(free), chance))
+        section["spaces"].append(variant_with_readers(section["section"], chance.choice(free), chance))
 
 
 def _remove_variant(tree: Tree, chance: random.Random) -> None:
@@ -171,8 +109,8 @@ def _show_another(tree: Tree, chance: random.Random) -> None:
 def _copy(tree: Tree, chance: random.Random) -> None:
     """A new space that is a copy of another."""
     key = next(key for key in (f"copy{number}" for number in range(99)) if all(node.get("space") != key for _, node in nodes(tree)))
-    made = {"space": key, "title": key.title(), "duplicateOf": chance.choice(SPACES), "defaultLevel": chance.choice(LEVELS)}
-    chance.choice([tree["content"], *(node["content"] for _, node in nodes(tree) if "content" in node)]).append(made)
+    created = {"space": key, "title": key.title(), "duplicateOf": chance.choice(SPACES), "defaultLevel": chance.choice(LEVELS)}
+    chance.choice([tree["content"], *(node["content"] for _, node in nodes(tree) if "content" in node)]).append(created)
 
 
 def _document(tree: Tree, chance: random.Random) -> None:
@@ -190,6 +128,6 @@ def conditions(*trees: Tree) -> set[frozenset[str]]:
     result: set[frozenset[str]] = set()
     for section in (section for tree in trees for section in _sections(tree)):
         for part in (section, *section["spaces"]):
-            found = frozenset(owner["condition"] for owner in (section, part) if owner.get("condition"))
-            result |= {found} if found else set()
+            outcome = frozenset(owner["condition"] for owner in (section, part) if owner.get("condition"))
+            result |= {outcome} if outcome else set()
     return result

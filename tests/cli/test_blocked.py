@@ -140,12 +140,12 @@ MISSING: dict[str, Any] = {
 
 
 def test_missing_ids_are_shown_as_causes_with_what_waits_for_each(tmp_path: Path) -> None:
-    from reconciler.report.entries import plan_sheet
     from reconciler.report.html import html
     from reconciler.report.layout import plain
     from reconciler.report.markdown import markdown
-    from reconciler.report.text import plan_text
+    from reconciler.report.plan import plan_sheet
     from tests.cli.test_answers import NOW
+    from tests.report.made import plan_text
 
     org = Org(tmp_path)
     org.write(MISSING)

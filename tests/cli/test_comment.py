@@ -15,7 +15,7 @@ from reconciler.report.comment.body import comment_of
 from tests.cli.conftest import Cli
 from tests.forges import GitHub
 from tests.forges.github import Pull
-from tests.report.comment.test_content import change, plan
+from tests.report.test_reading import change, plan
 
 MOMENT = "2026-11-23T08:00:00+00:00"
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from reconciler.config import load
-from reconciler.config.language.expressions import Evaluator, ExpressionError
+from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.language.expressions import Evaluator
 from reconciler.config.source.nodes import holds_expression
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds

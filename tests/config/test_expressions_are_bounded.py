@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.config.language.expressions import Evaluator, ExpressionError
+from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.language.expressions import Evaluator
 from reconciler.config.language.files import ProjectFiles
 from tests.cage import fresh
 from tests.config.test_expressions import EVALUATOR, VARS, error
@@ -226,7 +227,8 @@ BOMBS = {
     "an open quote": "'${{ \"' + 'a' * 1_000_000",
 }
 PROGRAM = """
-from reconciler.config.language.expressions import Evaluator, ExpressionError
+from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.language.expressions import Evaluator
 from tests.cage import confine
 values = dict(
     long="x" * 2**20, quotes='"' * 100, deep="[" * 500_000, wide="[" + "[]," * 300_000 + "[]]", items=["abc"] * 100_000, map=dict(),

@@ -257,7 +257,7 @@ def test_guards_moved_and_removed_are_read(tour: Project) -> None:
 def test_settings_are_what_the_project_file_says(tour: Project) -> None:
     settings = tour.settings
     assert (settings.project, settings.base_url, settings.sandbox) == ("acme-docs", "https://api.example.com", None)
-    assert (settings.timeout, settings.settle, settings.settle_written, settings.create_strategy) == (12.5, 5.0, True, "snapshot")
+    assert (settings.timeout, settings.settle, settings.settle_written, settings.marks) == (12.5, 5.0, True, False)
     assert settings.state == f"sqlite:///{settings.root / 'local/state.db'}"
     assert settings.state_in_yaml
     assert [file.relative_to(settings.root).as_posix() for file in settings.files] == [
@@ -271,7 +271,7 @@ def test_settings_are_what_the_project_file_says(tour: Project) -> None:
 
 def test_what_is_not_set_has_its_default(tmp_path: Path) -> None:
     settings = project(tmp_path, "").settings
-    assert (settings.timeout, settings.settle, settings.settle_written, settings.create_strategy) == (30.0, 30.0, False, "snapshot")
+    assert (settings.timeout, settings.settle, settings.settle_written, settings.marks) == (30.0, 30.0, False, False)
     assert settings.state == f"sqlite:///{tmp_path / '.reconciler/state.db'}"
     assert not settings.state_in_yaml
     assert (settings.base_url, settings.member) == (None, None)

@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
 
+from tests.fleet.storm.events import schedule
 from tests.fleet.storm.fleet import Storm
 from tests.fleet.storm.machines import preloaded
-from tests.fleet.storm.weather import schedule
 
 SEEDS = [int(seed) for seed in os.environ.get("RECONCILER_STORM_SEEDS", "1").split(",")]
 SECONDS = float(os.environ.get("RECONCILER_STORM_SECONDS", "75"))
@@ -36,7 +36,7 @@ def test_after_a_storm_nothing_is_there_twice_nothing_is_lost_and_everything_is_
         except BaseException:
             print(
                 f"everything is in {folder}; again: RECONCILER_STORM_SEEDS={seed} RECONCILER_STORM_SECONDS={SECONDS:g}",
-                *storm.diary,
+                *storm.log,
                 sep="\n",
             )
             raise

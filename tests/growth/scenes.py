@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -20,9 +20,9 @@ from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import carried_out
 from reconciler.resource import UNSET
 from tests.growth.edits import ADA, BLANK, Edit, Tree, nothing
+from tests.organizations import IDS, ORGANIZATION, project
 
-ORGANIZATION = "org_acme"
-OTHER = "org_other"
+OTHER = IDS["other"]
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
@@ -46,20 +46,11 @@ def desired(folder: Path, tree: Tree) -> Desired:
     return load(written(folder, tree), kinds()).desired
 
 
-def written(folder: Path, tree: Tree, *, other: Tree | None = None, moved: Sequence[Mapping[str, str]] = ()) -> Path:
+def written(folder: Path, tree: Tree, *, other: Tree | None = None, moved: Sequence[tuple[str, str]] = ()) -> Path:
     """The folder with the project that declares one organization, or two."""
-    second = {} if other is None else {"other": {"id": OTHER, **other}}
-    document = {
-        "version": 1,
-        "project": "test",
-        "service": {"member": "ada@acme.example"},
-        "protect": [],
-        "prune": {"space": "owned", "collection": "owned", "site": "owned", "openapi": "owned"},
-        "guards": {"maxDelete": {"percent": 100, "atLeast": 100000}},
-        "defaults": {"space": {"duplicateOf": "blank"}},
-        **({"moved": list(moved)} if moved else {}),
-        "organizations": {"acme": {"id": ORGANIZATION, **tree}, **second},
-    }
+    prune = dict.fromkeys(("space", "collection", "site", "openapi"), "owned")
+    organizations = {"acme": tree} if other is None else {"acme": tree, "other": other}
+    document = project(organizations, transfers=moved, prune=prune)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "reconciler.yaml").write_text(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
     return folder
@@ -121,8 +112,8 @@ def ring(folder: Path, many: int) -> Scene:
     objects = {name: {**some, **more.objects[name]} for name, some in actual.objects.items()}
     actual = Actual(objects, complete=actual.complete | more.complete)
     state, actual = carried_out(kinds(), before, state, actual, plan(kinds(), before, state, actual))
-    away = [{"from": f"acme/space/s{i}", "to": f"other/space/s{i}"} for i in range(many)]
-    back = [{"from": f"other/space/s{i}", "to": f"acme/space/s{i + 1}"} for i in range(many)]
+    away = [(f"acme/space/s{i}", f"other/space/s{i}") for i in range(many)]
+    back = [(f"other/space/s{i}", f"acme/space/s{i + 1}") for i in range(many)]
     here = {**base, "content": [BLANK, *({**node, "space": f"s{i + 1}"} for i, node in enumerate(content("There", range(many))))]}
     last = written(folder / "after", here, other={**base, "content": [there, *content("Here", range(many))]}, moved=away + back)
     return Scene(load(last, kinds()).desired, state, actual)

@@ -35,7 +35,7 @@ def plan_text() -> str:
         kinds(),
         Actual(),
         created_at=datetime(2026, 11, 21, tzinfo=UTC),
-        made=made,
+        inputs=made,
         digests=Digests(b"k" * 32, lambda text: text),
     )
     return json.dumps(document)

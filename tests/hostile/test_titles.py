@@ -16,9 +16,12 @@ from click.testing import Result
 
 from reconciler.model import Action, Cause, Delta, StepStatus, Unmanaged
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.report.entries import Sheet, drift_sheet, outcome_sheet, plan_sheet
+from reconciler.report.drift import drift_sheet
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
+from reconciler.report.outcome import outcome_sheet
+from reconciler.report.plan import plan_sheet
+from reconciler.report.sheet import Sheet
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed as plant
 from reconciler.text.escape import terminal
@@ -146,7 +149,7 @@ def begun(cli: Cli) -> None:
 
 
 def titles(service: Service) -> list[str]:
-    return sorted(one["title"] for one in service.items(f"{ORG}/teams"))
+    return sorted(item["title"] for item in service.items(f"{ORG}/teams"))
 
 
 def test_titles_from_the_files_live_a_whole_life_and_command_nobody(cli: Watched) -> None:

@@ -18,15 +18,16 @@ from reconciler.config.source.reader import read
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
 from reconciler.model import Action, StepStatus
-from reconciler.report.entries import Sheet, outcome_sheet, plan_sheet
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
-from reconciler.report.text import plan_text
+from reconciler.report.outcome import outcome_sheet
+from reconciler.report.plan import plan_sheet
+from reconciler.report.sheet import Sheet
 from reconciler.text.escape import is_plain
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document
 from tests.config.corpus import GOOD
-from tests.report.made import change, delta, outcome, plan, result
+from tests.report.made import change, delta, outcome, plan, plan_text, result
 from tests.report.test_pages import Tags
 
 SOURCES = tuple(file.read_text(encoding="utf-8") for project in GOOD for file in sorted(project.rglob("*.yaml")))

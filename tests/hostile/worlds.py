@@ -24,13 +24,13 @@ from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.prove import prove
 from reconciler.report.documents import plan_document
-from reconciler.report.text import plan_text
 from reconciler.state import StateScope, Store
 from reconciler.state.tables import schema
 from tests.client.client_fakes import Leap
 from tests.config.corpus import GOOD, options
 from tests.harness import BASE, TOKEN, Org
 from tests.hostile.texts import SCRAPS, edited
+from tests.report.made import plan_text
 from tests.small import small
 from tests.transports import Through
 

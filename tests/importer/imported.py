@@ -91,8 +91,8 @@ def bound(org: Org, folder: Path, actual: Actual, found: ImportedProject) -> tup
 
 def troubles(made: Plan) -> list[str]:
     """What an import must never leave to do."""
-    steps = [f"{one.verb} {one.address} {dict(one.writes)}" for one in made.steps]
-    return [*steps, *(f"{one.address}: {one.reason}" for one in made.blocked), *map(repr, made.unknown)]
+    steps = [f"{step.verb} {step.address} {dict(step.writes)}" for step in made.steps]
+    return [*steps, *(f"{refusal.address}: {refusal.reason}" for refusal in made.blocked), *map(repr, made.unknown)]
 
 
 def fits(folder: Path) -> list[str]:

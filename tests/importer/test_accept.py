@@ -93,7 +93,7 @@ def test_an_object_that_nobody_declares_is_referenced_by_its_id(full: Org) -> No
     case = next(case for case in CASES if (case.kind, case.field) == ("saml", "defaultTeam"))
     edit(full, case)
     accept(full, case.address)
-    team = next(one["id"] for one in full.items("/orgs/org_acme/teams") if one["title"] == "Unmanaged")
+    team = next(item["id"] for item in full.items("/orgs/org_acme/teams") if item["title"] == "Unmanaged")
     assert f"defaultTeam: {{id: {team}}}" in (full.project / "reconciler.yaml").read_text("utf-8")
 
 

@@ -111,7 +111,7 @@ def shift(data: st.DataObject, org: Org, writing: Writing) -> None:
     around = _around(org, where["parent"])
     if not is_space and id in around:
         return
-    beside = [one for one in spaces.values() if one != id and _parent(org, one) == where["parent"]]
+    beside = [space for space in spaces.values() if space != id and _parent(org, space) == where["parent"]]
     if beside and writing.chance(2):
         where["position"] = {
             data.draw(st.sampled_from(["before", "after"])): {"type": "space", "space": data.draw(st.sampled_from(beside))}
@@ -162,7 +162,7 @@ def keep(org: Org) -> None:
 
 
 def comments(texts: Any) -> list[str]:
-    return sorted(one for text in texts for one in parse(text).comments)
+    return sorted(comment for text in texts for comment in parse(text).comments)
 
 
 SITES = """\
@@ -209,7 +209,7 @@ def test_any_moves_of_sections_are_kept_and_nothing_is_left_to_do(shifts: list[t
         base = f"/orgs/{ORGANIZATION}/sites/{org.id('acme/site/docs')}"
         section = {name: org.id(f"acme/site/docs/section/{name}") for name in "abcd"}
         for name, group, beside in shifts:
-            held = next(one for one in org.items(f"{base}/sections") if one["id"] == section[name]).get("sectionGroup")
+            held = next(item for item in org.items(f"{base}/sections") if item["id"] == section[name]).get("sectionGroup")
             if held is not None:
                 org.call("DELETE", f"{base}/section-groups/{held}/sections/{section[name]}")
             if group is not None:

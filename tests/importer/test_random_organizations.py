@@ -65,7 +65,7 @@ def seeds() -> st.SearchStrategy[dict[str, Any]]:
 
     def made(sites: list[dict[str, Any]], spaces: list[dict[str, Any]]) -> dict[str, Any]:
         seed = copy.deepcopy(SEED)
-        seed["members"] += [{"organization": ORGANIZATION, **one} for one in members]
+        seed["members"] += [{"organization": ORGANIZATION, **member} for member in members]
         seed["sites"] = [{"organization": ORGANIZATION, "id": f"site_{index}", **one} for index, one in enumerate(sites)]
         seed["spaces"] += [{"organization": ORGANIZATION, "id": f"spc_{index}", **one} for index, one in enumerate(spaces)]
         return seed
@@ -174,11 +174,11 @@ def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[
         org = Org(Path(folder), seed=seed)
         build(data, org)
         found, plan = imported(org, Path(folder) / "new", limits)
-        assert [f"{one.address}: {' '.join(one.actions)} {[each.name for each in one.fields]}" for one in plan.changes] == []
+        assert [f"{change.address}: {' '.join(change.actions)} {[delta.name for delta in change.fields]}" for change in plan.changes] == []
         assert (plan.steps, plan.blocked, plan.unknown) == ((), (), ())
         assert fits(Path(folder) / "new") == []
         assert dict(written(everything(org), limits).files) == dict(found.files)
-        left = {bare(one.id) for one in plan.unmanaged}
+        left = {bare(object.id) for object in plan.unmanaged}
         said = "\n".join(found.missing)
         assert [id for id in left if id not in said] == []
 
@@ -200,7 +200,7 @@ def test_later_objects_are_added_and_every_existing_line_stays(limits: Limits, d
             path.write_text(text)
         build(data, org, again=True)
         found, plan = added(org, folder)
-        assert [f"{one.address}: {' '.join(one.actions)}" for one in plan.changes] == []
+        assert [f"{change.address}: {' '.join(change.actions)}" for change in plan.changes] == []
         for path, text in before.items():
             now = path.read_text().splitlines()
             lost = [line for line in text.splitlines() if line not in now and "[" not in line]
@@ -208,4 +208,4 @@ def test_later_objects_are_added_and_every_existing_line_stays(limits: Limits, d
         again, _ = added(org, folder)
         assert dict(again.files) == {}
         said = "\n".join(found.missing)
-        assert [one.id for one in plan.unmanaged if one.id not in said] == []
+        assert [object.id for object in plan.unmanaged if object.id not in said] == []

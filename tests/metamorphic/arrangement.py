@@ -26,8 +26,8 @@ def arranged(document: Mapping[str, Any], chance: random.Random) -> Files:
         for part in chance.sample(parts, chance.randint(1, len(parts))):
             part[name] = {}
         holders = [part[name] for part in parts if name in part]
-        for each, content in value.items():
-            chance.choice(holders)[each] = content
+        for entry, content in value.items():
+            chance.choice(holders)[entry] = content
     names = [f"{chance.choice(FOLDERS)}{chance.randrange(1000):03}-{number}.yaml" for number in range(1, len(parts))]
     document["organizations"] = {key: main}
     if names:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.metamorphic.organizations import Tree
+from tests.organizations import Tree
 
 REFERENCES = {"space": ("space", "duplicateOf"), "team": ("defaultTeam",), "site": ("site",)}  # fields that name a resource of a kind
 TITLES = {"share-link": "name", "saml": "label"}
@@ -50,15 +50,15 @@ def declared(tree: Tree, above: str = "acme", row: str = "") -> Iterator[Declare
 
 def pairs(tree: Tree) -> list[tuple[Declared, Declared]]:
     """Siblings of one kind with titles."""
-    titled = [one for one in declared(tree) if one.title in one.node and one.key not in ("blank", "template")]
+    titled = [entry for entry in declared(tree) if entry.title in entry.node and entry.key not in ("blank", "template")]
     return [(a, b) for at, a in enumerate(titled) for b in titled[:at] if (a.kind, a.siblings) == (b.kind, b.siblings)]
 
 
 def swapped(tree: Tree, first: str, second: str) -> Tree:
     """The same with the titles of two addresses exchanged."""
     tree = copy.deepcopy(tree)
-    found = {one.address: one for one in declared(tree)}
-    one, other = found[first], found[second]
+    result = {entry.address: entry for entry in declared(tree)}
+    one, other = result[first], result[second]
     one.node[one.title], other.node[other.title] = other.node[other.title], one.node[one.title]
     return tree
 
@@ -66,7 +66,7 @@ def swapped(tree: Tree, first: str, second: str) -> Tree:
 def renamed(tree: Tree, address: str, key: str, previously: tuple[str, ...] = ()) -> Tree:
     """The same with another key for an address, wherever it is named; `previously`: what the new one says it was."""
     tree = copy.deepcopy(tree)
-    one = next(one for one in declared(tree) if one.address == address)
+    one = next(entry for entry in declared(tree) if entry.address == address)
     if isinstance(one.row, dict):
         entries = list(one.row.items())
         one.row.clear()

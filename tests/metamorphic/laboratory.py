@@ -18,9 +18,9 @@ import yaml
 from reconciler.address import bare
 from reconciler.client import ClientSettings, Reader, Writer
 from reconciler.model import Outcome, Plan, StepStatus
-from tests.harness import BASE, ORGANIZATION, TOKEN
+from tests.harness import BASE, TOKEN
 from tests.metamorphic.canonical import canonical
-from tests.metamorphic.organizations import SERVICE, nodes
+from tests.organizations import SERVICE, below, project
 from tests.reliability.databases import Sqlite
 from tests.reliability.world import World
 from tests.transports import Through
@@ -47,7 +47,7 @@ class Laboratory(World):
 
     def write(self, organization: Any, **top: Any) -> None:
         """Write the project as one file."""
-        self.write_files({"reconciler.yaml": document(organization, **top)})
+        self.write_files({"reconciler.yaml": project({"acme": organization}, **top)})
 
     def write_files(self, files: Mapping[str, Any]) -> None:
         """Write the project as these files, and no others."""
@@ -107,23 +107,9 @@ class Laboratory(World):
         self.database.put(None)
 
 
-def document(organization: Mapping[str, Any], **top: Any) -> dict[str, Any]:
-    """The project file of one organization."""
-    return {
-        "version": 1,
-        "project": "test",
-        "service": {"member": "ada@acme.example"},
-        "protect": [],
-        "guards": {"maxDelete": {"percent": 100, "atLeast": 1000}},
-        "defaults": {"space": {"duplicateOf": "blank"}},
-        **top,
-        "organizations": {"acme": {"id": ORGANIZATION, **organization}},
-    }
-
-
 def identify(tree: Mapping[str, Any], kind: str, key: str, id: str) -> None:
     """Write the id of a node of the content, as `adopt` would remember it."""
-    for node in nodes({"content": tree["content"]}):
+    for node in below(tree["content"]):
         if node.get(kind) == key:
             node["id"] = id
             node.pop("duplicateOf", None)

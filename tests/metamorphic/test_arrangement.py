@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from reconciler.model import Plan
 from tests.metamorphic.arrangement import arranged
-from tests.metamorphic.laboratory import Laboratory, document, laboratory
+from tests.metamorphic.laboratory import Laboratory, laboratory
 from tests.metamorphic.lists import Shuffling
-from tests.metamorphic.organizations import Tree, organizations, pairs
 from tests.metamorphic.relation import relation
+from tests.organizations import Tree, organizations, pairs, project
 
 POSITION = re.compile(r"Source\(file='[^']*', line=\d+, column=\d+\)")
 CHANCE = st.integers(0, 2**20).map(random.Random)
@@ -27,7 +27,7 @@ def plans(world: Laboratory, tree: Tree, chance: random.Random) -> None:
     """Plan an organization as it is, written in another way, and listed in another way; all three must be the same."""
     world.write(tree)
     plan = told(world.plan())
-    world.write_files(arranged(document(tree), chance))
+    world.write_files(arranged(project({"acme": tree}), chance))
     assert told(world.plan()) == plan
     world.write(tree)
     world.rewire = lambda inner: Shuffling(inner, chance)

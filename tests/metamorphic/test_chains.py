@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.metamorphic.canonical import differences
 from tests.metamorphic.laboratory import laboratory
-from tests.metamorphic.organizations import Tree, pairs
 from tests.metamorphic.relation import relation
+from tests.organizations import Tree, pairs
 
 DERIVED = ("path", "basename", "default")  # what the service derives takes account of what nobody remembers
 

@@ -24,8 +24,8 @@ from reconciler.plan.simulation.simulate import simulate
 from tests.harness import ORGANIZATION, kinds
 from tests.metamorphic.edits import Declared, declared
 from tests.metamorphic.laboratory import Laboratory, laboratory
-from tests.metamorphic.organizations import Tree, organizations
 from tests.metamorphic.relation import relation
+from tests.organizations import Tree, organizations
 from tests.reliability.clock import everywhere
 
 CONTAINERS = ("collection", "group", "section", "site")
@@ -103,12 +103,12 @@ def _unshow(value: Any, spaces: set[str]) -> None:
 def inside(world: Laboratory, outer: str) -> set[str]:
     """The ids of what is in an object, at any depth; deleted spaces are not."""
     rows = [(id.rsplit(":", 1)[-1], json.loads(data)) for id, data in world.service.connection.execute("select id, data from objects")]
-    found = {outer}
+    result = {outer}
     while more := {
-        id for id, data in rows if not data.get("deletedAt") and id not in found and any(data.get(name) in found for name in INSIDE)
+        id for id, data in rows if not data.get("deletedAt") and id not in result and any(data.get(name) in result for name in INSIDE)
     }:
-        found |= more
-    return found - {outer}
+        result |= more
+    return result - {outer}
 
 
 def strange(world: Laboratory, container: str) -> None:
@@ -138,18 +138,18 @@ def planned(world: Laboratory) -> tuple[Plan, set[str]]:
             state = store.read()
         async with world.client(Reader) as reader:
             actual = await observe(reader, kinds(), desired, state)
-        made = plan(kinds(), desired, state, actual, selection=Selection(), allow_replace=("**",))
-        after = simulate(kinds(), actual, identify(kinds(), desired, state, actual).ids, made.steps, made.places)
-        return made, {bare(id) for id in after.removed}
+        proposal = plan(kinds(), desired, state, actual, selection=Selection(), allow_replace=("**",))
+        after = simulate(kinds(), actual, identify(kinds(), desired, state, actual).ids, proposal.steps, proposal.places)
+        return proposal, {bare(id) for id in after.removed}
 
     with everywhere(world.time):
-        made, gone = world.time.run(plan_and_simulate())
-    return made, gone
+        proposal, gone = world.time.run(plan_and_simulate())
+    return proposal, gone
 
 
-def listed(made: Plan) -> set[str]:
+def listed(plan: Plan) -> set[str]:
     """The ids of what a plan lists as deleted."""
-    return {bare(str(change.id)) for change in made.changes if {"delete", "replace"} & {*change.actions}}
+    return {bare(str(change.id)) for change in plan.changes if {"delete", "replace"} & {*change.actions}}
 
 
 @relation(changes(), quick=6)
@@ -163,18 +163,18 @@ def test_only_what_is_named_is_deleted_in_a_container_that_stays(change: Change)
         contents, before = inside(world, container), world.ids()
         allowed = {id for address in change.named for id in (tracked[address], *inside(world, tracked[address]))}
         world.write(change.after, **change.top)
-        made, gone = planned(world)
-        assert gone <= listed(made), "the simulation loses what the plan does not list"
-        kept = change.way in ("forget", "protect", "prune none") or container not in listed(made)
+        plan, gone = planned(world)
+        assert gone <= listed(plan), "the simulation loses what the plan does not list"
+        kept = change.way in ("forget", "protect", "prune none") or container not in listed(plan)
         if kept:
-            assert not (listed(made) | gone) & (contents | {container}) - allowed
+            assert not (listed(plan) | gone) & (contents | {container}) - allowed
         world.apply()
         disappeared = before - world.ids()
-        assert disappeared <= listed(made), "the service loses what the plan does not list"
+        assert disappeared <= listed(plan), "the service loses what the plan does not list"
         if kept:
             assert not disappeared & (contents | {container}) - allowed
         if change.way == "delete-all":
-            assert not kept, [f"{blocked.address}: {blocked.reason}; {blocked.remedy}" for blocked in made.blocked]
+            assert not kept, [f"{blocked.address}: {blocked.reason}; {blocked.remedy}" for blocked in plan.blocked]
             assert contents | {container} <= disappeared
         world.apply()
         if kept:  # what is no longer managed is not deleted by the next run either

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.metamorphic.canonical import differences
 from tests.metamorphic.edits import declared, pairs, renamed, swapped
 from tests.metamorphic.laboratory import Laboratory, described, laboratory
-from tests.metamorphic.organizations import Tree, organizations
 from tests.metamorphic.relation import relation
+from tests.organizations import Tree, organizations
 
 FIXED = ("member", "openapi")  # their key is what the service knows them by
 
@@ -53,7 +53,7 @@ def test_two_swapped_titles_are_two_updates_of_the_same_objects_and_so_is_the_wa
 
 @relation(organizations(), st.data(), quick=2)
 def test_a_key_that_is_renamed_twice_and_back_sends_nothing(tree: Tree, data: st.DataObject) -> None:
-    one = data.draw(st.sampled_from([one for one in declared(tree) if one.kind not in FIXED]))
+    one = data.draw(st.sampled_from([entry for entry in declared(tree) if entry.kind not in FIXED]))
     address = one.address.rsplit("/", 1)[0] + "/"
     with laboratory() as world:
         world.converge(tree)
@@ -73,7 +73,7 @@ def test_a_key_that_is_renamed_twice_and_back_sends_nothing(tree: Tree, data: st
 
 @relation(organizations(), st.data(), quick=2)
 def test_a_commit_with_a_rename_that_is_reverted_creates_and_deletes_nothing(tree: Tree, data: st.DataObject) -> None:
-    one = data.draw(st.sampled_from([one for one in declared(tree) if one.kind not in FIXED]))
+    one = data.draw(st.sampled_from([entry for entry in declared(tree) if entry.kind not in FIXED]))
     with laboratory() as world:
         world.converge(tree)
         first, tracked = world.canonical(), world.tracked()

@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from tests.metamorphic.arrangement import arranged, shuffled
 from tests.metamorphic.canonical import MADE, differences
-from tests.metamorphic.laboratory import Laboratory, document, laboratory
+from tests.metamorphic.laboratory import Laboratory, laboratory
 from tests.metamorphic.relation import relation
 from tests.metamorphic.test_arrangement import CHANCE, told
+from tests.organizations import project
 from tests.reliability.databases import Sqlite
 
 BLANK = {"space": "blank", "id": "spc_blank", "title": "Blank"}
@@ -145,14 +146,14 @@ def test_for_each_and_its_literal_twin_have_equal_plans_services_and_states(befo
             world.service.new_id = lambda prefix, numbers=numbers: f"{prefix}_{next(numbers):06x}"
         for all in (before, after):
             organization, variables = short(all)
-            one.write_files({"reconciler.yaml": document(organization, vars=variables)})
-            other.write_files({"reconciler.yaml": document(literal(all))})
+            one.write_files({"reconciler.yaml": project({"acme": organization}, vars=variables)})
+            other.write_files({"reconciler.yaml": project({"acme": literal(all)})})
             assert said(one) == said(other)
             one.converge(organization, vars=variables)
             other.converge(literal(all))
             assert differences(other.canonical(), one.canonical()) == []
             assert state_of(one) == state_of(other)
-            one.write_files({"reconciler.yaml": document(literal(all))})
+            one.write_files({"reconciler.yaml": project({"acme": literal(all)})})
             assert one.plan().empty
 
 
@@ -175,9 +176,10 @@ def test_the_plan_of_an_environment_is_the_same_in_any_arrangement(before: Catal
         for all in (before, after):
             (organization, _), environment = short(all), staging(all)
             variables = {"products": {"type": "map"}}
-            world.write_files({"reconciler.yaml": document(organization, vars=variables), "environments/staging.yaml": environment})
+            main = project({"acme": organization}, vars=variables)
+            world.write_files({"reconciler.yaml": main, "environments/staging.yaml": environment})
             plan = told(world.plan())
-            files = {**arranged(document(organization, vars=variables), chance), "environments/staging.yaml": environment}
+            files = {**arranged(main, chance), "environments/staging.yaml": environment}
             rearranged = {**shuffled(environment, chance), "vars": environment["vars"]}
             chance.shuffle(rearranged["patch"])
             world.write_files({**files, "environments/staging.yaml": rearranged})

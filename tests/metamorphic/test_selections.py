@@ -15,8 +15,8 @@ from reconciler.address import Address, Glob, bare
 from reconciler.model import Action, Plan
 from reconciler.plan import Selection
 from tests.metamorphic.laboratory import ADOPT, CONFIRM, Laboratory, described, failed, identify, laboratory
-from tests.metamorphic.organizations import Tree, pairs
 from tests.metamorphic.relation import relation
+from tests.organizations import Tree, pairs
 
 SELECTIONS = 6  # of each pair of organizations
 DELETING = {Action.DELETE, Action.REPLACE}

@@ -1,1 +1,1 @@
-"""Bugs on purpose: each must be caught by a test that is there already."""
+"""Bugs that are made on purpose: each must be caught by a test that a push runs."""

@@ -16,20 +16,26 @@ ORDER, GRAPH = "tests/plan/test_order.py::", "tests/plan/test_graph.py::"
 
 @dataclass(frozen=True)
 class Bug:
-    """`old` stands exactly once in the module; with `new` in its place `claim` no longer holds, and one of `tests` fails."""
+    """With `new` in place of `old`, which the file has exactly once, `claim` no longer holds, and one of `tests` fails."""
 
-    module: str
+    file: str
     old: str
     new: str
     claim: str
     tests: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        assert self.old != self.new, self.claim
+    def __str__(self) -> str:
+        return f"{self.file}-{self.claim}"
+
+    def applied(self, text: str) -> str:
+        """The text of the file with the bug; ValueError where `old` is not in it exactly once."""
+        if text.count(self.old) != 1:
+            raise ValueError(f"{text.count(self.old)} times in {self.file}: {self.old!r}")
+        return text.replace(self.old, self.new)
 
 
 def _bug(module: str, old: str, new: str, claim: str, *tests: str) -> Bug:
-    return Bug(f"reconciler.{module}", old, new, claim, tests)
+    return Bug(f"reconciler/{module.replace('.', '/')}.py", old, new, claim, tests)
 
 
 BUGS: Final = (
@@ -482,8 +488,8 @@ BUGS: Final = (
     ),
     _bug(
         "plan.matching.absence",
-        "if address.container not in matches.gone}",
-        "if address}",
+        "if at.container is None or not matches[at.container].gone}",
+        "if at}",
         "what went with its container counts once",
         f"{GONE}test_a_deleted_site_counts_once_however_much_went_with_it",
     ),

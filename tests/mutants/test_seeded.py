@@ -1,82 +1,88 @@
-"""Bugs made on purpose are caught by the tests that are named for them."""
+"""The bugs of `seeded` are caught by the tests that are named for them.
+
+Each bug is an edit of one file. The tests run in a copy of the repository, where the file has the bug, in a process of their own:
+
+    .venv/bin/python -m pytest tests/mutants                    a few bugs, others each day
+    .venv/bin/python -m pytest tests/mutants -m proof -n auto   all of them
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from datetime import date
+from pathlib import Path
+from typing import Final
 
 import pytest
 
-from tests.mutants import nursery
-from tests.mutants.__main__ import broken
 from tests.mutants.seeded import BUGS, Bug
-from tests.proofs import LONG, long, sampled
+from tests.proofs import LONG, proof
 
-PARTS = 70
-
-
-def _run(*words: str) -> subprocess.CompletedProcess[str]:
-    """`python -m tests.mutants` with what runs on a push, also as a proof: else random tests would be proofs, which it leaves out."""
-    command = [sys.executable, "-m", "tests.mutants", *words]
-    environ = {name: value for name, value in os.environ.items() if name != LONG}
-    return subprocess.run(command, capture_output=True, text=True, timeout=3500, cwd=nursery.ROOT, check=False, env=environ)
+ROOT: Final = Path(__file__).parents[2]
+COPIED: Final = ("reconciler", "tests", "docs", "examples", "schemas", "pyproject.toml")
+CASES_PER_PUSH: Final = 2
+SECONDS: Final = 280
+TODAY: Final = [(date.today().toordinal() * CASES_PER_PUSH + index) % len(BUGS) for index in range(CASES_PER_PUSH)]
 
 
-def test_there_are_at_least_25_bugs_and_no_two_break_one_claim_the_same_way() -> None:
-    assert len({(bug.module, bug.old, bug.new) for bug in BUGS}) == len(BUGS) >= 25
-    for part in (
-        "state.journal",
-        "state.lease",
-        "apply.recover",
-        "apply.evidence",
-        "client.retry",
-        "client.pacing",
-        "apply.",
-        "plan.siblings.moves",
-        "plan.steps.graph",
-    ):
-        assert any(bug.module.startswith(f"reconciler.{part}") for bug in BUGS), part
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy whose modules are compiled already."""
+    folder = tmp_path_factory.mktemp("repository")
+    for name in COPIED:
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy2)(source, folder / name)
+    return folder
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: f"{bug.module}-{bug.claim}")
+def run(repository: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    """The named tests as a push runs them, up to the first failure."""
+    # A PostgreSQL server would take longer to start than all else.
+    options = ["-x", "-q", "--tb=short", "-p", "no:xdist", "-k", "not postgres"]
+    environ = {name: value for name, value in os.environ.items() if name != LONG} | {"PYTHONPATH": str(repository)}
+    command = [sys.executable, "-m", "pytest", *options, *tests]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=repository, env=environ, check=False)
+
+
+def write(repository: Path, bug: Bug, text: str) -> None:
+    file = repository / bug.file
+    file.write_text(text, encoding="utf-8")
+    # Python compares the second and the size only, which an edit may leave as they were.
+    Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
+
+
+def test_no_two_bugs_are_the_same_edit_and_each_protocol_has_some() -> None:
+    assert len({(bug.file, bug.old, bug.new) for bug in BUGS}) == len(BUGS) >= 71
+    parts = ("state/journal", "state/lease", "apply/recover", "apply/evidence", "client/retry", "client/pacing", "plan/siblings/moves")
+    for part in (*parts, "plan/steps/graph"):
+        assert any(bug.file.startswith(f"reconciler/{part}") for bug in BUGS), part
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=str)
 def test_a_bug_still_fits_its_module(bug: Bug) -> None:
-    compile(broken(bug), bug.module, "exec")
+    compile(bug.applied((ROOT / bug.file).read_text(encoding="utf-8")), bug.file, "exec")
 
 
 def test_a_bug_whose_text_occurs_never_or_twice_is_refused() -> None:
-    for old in ("this text stands nowhere", "return"):
-        with pytest.raises(ValueError, match="stands there"):
-            broken(Bug("reconciler.plan.siblings.moves", old, "", "", ()))
+    for text in ("", "return return"):
+        with pytest.raises(ValueError, match="times in"):
+            Bug("reconciler/address.py", "return", "", "", ()).applied(text)
 
 
-@pytest.mark.proof
-def test_mutants_that_the_named_tests_miss_are_separated_from_the_others() -> None:
-    bug = next(bug for bug in BUGS if bug.module == "reconciler.apply.recover")
-    elsewhere = ("tests/plan/test_order.py::test_a_move_has_one_anchor_at_most",)
-    harmless = nursery.source("reconciler.plan.siblings.moves").read_text(encoding="utf-8") + "\n"
-    failing = harmless.replace('raise ValueError(f"a move of', 'print(f"a move of')
-    trials = [
-        nursery.Trial("reconciler.plan.siblings.moves", harmless, elsewhere),
-        nursery.Trial("reconciler.plan.siblings.moves", failing, elsewhere),
-        nursery.Trial("reconciler.apply.recover", broken(bug), elsewhere),
-        nursery.Trial("reconciler.plan.siblings.moves", "while True: pass", elsewhere),
-    ]
-    assert harmless != failing
-    code = (
-        "import sys; from tests.mutants import nursery\n"
-        f"trials = [nursery.Trial(*words) for words in {[(one.module, one.code, one.words) for one in trials]!r}]\n"
-        "print(sorted((index, ended.code) for index, ended in nursery.tried(trials, timeout=20.0, processes=2)))"
-    )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200, cwd=nursery.ROOT, check=True)
-    assert told.stdout == f"{[(0, nursery.PASSED), (1, nursery.FAILED), (2, nursery.NEVER_IMPORTED), (3, nursery.TIMEOUT)]}\n"
-
-
-@sampled
-@pytest.mark.timeout(3600)
-def test_each_bug_is_caught_by_its_tests_which_pass_without_it() -> None:
-    """One part of them, another one each day; all with -m proof."""
-    part = "1/1" if long() else f"{date.today().toordinal() % PARTS + 1}/{PARTS}"
-    done = _run("seeded", "--part", part)
-    assert done.returncode == 0, f"part {part}\n{done.stdout[-6000:]}{done.stderr[-2000:]}"
+@pytest.mark.timeout(2 * SECONDS)
+@pytest.mark.parametrize("bug", [pytest.param(bug, marks=() if index in TODAY else proof, id=str(bug)) for index, bug in enumerate(BUGS)])
+def test_a_bug_is_caught_by_its_tests_which_pass_without_it(repository: Path, bug: Bug) -> None:
+    sound = (repository / bug.file).read_text(encoding="utf-8")
+    without = run(repository, bug.tests)
+    assert without.returncode == pytest.ExitCode.OK, without.stdout + without.stderr
+    try:
+        write(repository, bug, bug.applied(sound))
+        caught = run(repository, bug.tests)
+    finally:
+        write(repository, bug, sound)
+    # Any other code says that the tests could not run, which proves nothing of the bug.
+    assert caught.returncode == pytest.ExitCode.TESTS_FAILED, caught.stdout + caught.stderr

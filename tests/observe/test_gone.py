@@ -72,7 +72,7 @@ def test_what_the_list_lacks_and_its_id_shows_is_there_and_the_list_is_doubted(a
     made, drift = planned(acme, transport)
     assert drift.resources == ()
     assert made.changes == ()
-    assert [one.reason for one in made.unknown] == [f"GET /orgs/org_acme/teams lacks {team}, which exists"]
+    assert [gap.reason for gap in made.unknown] == [f"GET /orgs/org_acme/teams lacks {team}, which exists"]
 
 
 def found(record: Record, id: str) -> object:
@@ -106,7 +106,7 @@ def test_a_missing_witness_makes_it_unknown(acme: Record) -> None:
     made, drift = planned(acme, transport)
     assert drift.resources == ()
     assert made.changes == ()
-    assert any("does not answer either" in one.reason for one in made.unknown)
+    assert any("does not answer either" in gap.reason for gap in made.unknown)
 
 
 def test_without_another_tracked_object_that_answers_by_id_it_is_unknown(acme: Record) -> None:
@@ -116,7 +116,7 @@ def test_without_another_tracked_object_that_answers_by_id_it_is_unknown(acme: R
     made, drift = planned(acme, transport)
     assert drift.resources == ()
     assert made.changes == ()
-    (reason,) = {one.reason for one in made.unknown}
+    (reason,) = {gap.reason for gap in made.unknown}
     assert reason.startswith("acme/team/writers was not found twice, but acme/")
 
 

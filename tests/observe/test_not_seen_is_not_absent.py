@@ -23,7 +23,7 @@ def actions(made: Plan) -> dict[str, set[str]]:
 
 
 def reasons(made: Plan) -> dict[str, str]:
-    return {str(one.address): f"{one.reason}; {one.remedy}" for one in made.blocked}
+    return {str(refusal.address): f"{refusal.reason}; {refusal.remedy}" for refusal in made.blocked}
 
 
 def copy(org: Org, title: str, source: str = "spc_blank", parent: str | None = None) -> str:
@@ -43,7 +43,7 @@ def test_a_space_at_the_root_is_found_by_an_admins_list_whoever_the_projects_mem
     org.write(ROOT, service={"member": member} if member else {})
     made = org.plan()
     assert actions(made)["acme/space/notes"] == {"adopt"}
-    assert [one.id for one in made.changes if str(one.address) == "acme/space/notes"] == [existing]
+    assert [change.id for change in made.changes if str(change.address) == "acme/space/notes"] == [existing]
 
 
 def test_where_no_list_shows_the_root_nothing_is_created_there_and_the_plan_says_what_to_write(org: Org) -> None:
@@ -102,7 +102,7 @@ def test_a_team_that_was_deleted_and_created_again_is_adopted_and_the_plan_says_
     acme.apply()
     settled(acme)
     assert id_of(acme, "acme/team/writers") == new
-    assert [one["title"] for one in acme.items(f"/orgs/{ORGANIZATION}/teams")].count("Writers") == 1
+    assert [item["title"] for item in acme.items(f"/orgs/{ORGANIZATION}/teams")].count("Writers") == 1
 
 
 def test_adopt_never_creates_it_beside_the_one_that_people_created(acme: Org) -> None:
@@ -135,7 +135,7 @@ def test_a_space_that_was_deleted_and_created_again_is_the_new_one_and_how_long_
     assert change.reason.startswith(said)
     acme.apply()
     settled(acme)
-    titles = [one["space"]["title"] for one in acme.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")]
+    titles = [item["space"]["title"] for item in acme.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")]
     assert titles.count("Two") == 1
 
 
@@ -184,7 +184,7 @@ def test_any_number_of_recreated_objects_is_not_an_outage(acme: Org) -> None:
         "update",
     }
     for key in links[:5]:
-        acme.call("DELETE", f"{path}/{next(one['id'] for one in acme.items(path) if one['name'] == key)}")
+        acme.call("DELETE", f"{path}/{next(item['id'] for item in acme.items(path) if item['name'] == key)}")
     found = read(acme)[1]
     with pytest.raises(Refused):
         believable(identify(kinds(), *found), found[0], accept=None)

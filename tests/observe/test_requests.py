@@ -149,7 +149,7 @@ def test_reordering_takes_as_many_moves_as_are_outside_the_longest_increasing_ru
         row[:] = [row[index] for index in order]
     org.write(tree)
     outcome = org.apply()
-    assert {one.step.verb for one in outcome.results} == {"move"}
+    assert {result.step.verb for result in outcome.results} == {"move"}
     assert len(outcome.results) == 2 * (5 - longest(order))
     assert org.plan().empty
 

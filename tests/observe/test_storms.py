@@ -53,7 +53,7 @@ def endured(record: Record, storm: str, strikes: Callable[[str, int], bool]) -> 
         AT_LEAST, int(SHARE * len(record.state.bindings))
     )
     assert not [change for change in made.changes if {Action.DELETE, Action.REPLACE, Action.FORGET} & set(change.actions)]
-    return "; ".join(one.reason for one in made.unknown)
+    return "; ".join(gap.reason for gap in made.unknown)
 
 
 def believable(record: Record, storm: str, transport: Recorded, address: Address) -> bool:

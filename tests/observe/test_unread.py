@@ -21,9 +21,9 @@ def wrongly(org: Org, *failing: str, allow_replace: tuple[str, ...] = ()) -> lis
     plan = org.plan(failing=failing, allow_replace=allow_replace)
     said = [f"{step.verb} {step.address}" for step in plan.steps]
     said += [
-        f"{one.address}: {one.reason} ({one.remedy})"
-        for one in plan.blocked
-        if "replace" in one.remedy or "cannot be changed" in one.reason
+        f"{refusal.address}: {refusal.reason} ({refusal.remedy})"
+        for refusal in plan.blocked
+        if "replace" in refusal.remedy or "cannot be changed" in refusal.reason
     ]
     return said
 
@@ -49,7 +49,7 @@ def test_sections_that_cannot_be_read_are_no_reason_to_replace_what_moves_betwee
         assert wrongly(org, "sections", allow_replace=("**",)) == []
         assert wrongly(org, "sections") == []
     org.write(tree(moved))
-    blocked = {str(one.address): one for one in org.plan(failing=("sections",)).blocked}
+    blocked = {str(refusal.address): refusal for refusal in org.plan(failing=("sections",)).blocked}
     one = blocked[f"{SITE}/site-space/b"]
     assert one.reason.startswith(f"section cannot be compared, {SITE}/section/y could not be read: ")
     assert one.remedy == "run again when the service answers"
@@ -59,7 +59,7 @@ def test_nothing_is_created_outside_sections_that_cannot_be_read(org: Org) -> No
     org.write(tree(SECTIONS))
     org.apply()
     org.write(tree(["a", {"key": "again", "space": "b"}]))
-    reasons = {str(one.address): one.reason for one in org.plan(failing=("sections",)).blocked}
+    reasons = {str(refusal.address): refusal.reason for refusal in org.plan(failing=("sections",)).blocked}
     assert "the sections of acme/site/docs could not be read" in reasons[f"{SITE}/site-space/again"]
 
 

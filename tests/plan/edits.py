@@ -43,10 +43,10 @@ def lose(tree: Tree, *keys: str) -> Any:
     """Take the lines of nodes out, wherever they stand."""
     for value in list(tree.values()):
         if isinstance(value, list):
-            value[:] = [one for one in value if _key(one) not in keys]
-            for one in value:
-                if isinstance(one, dict):
-                    lose(one, *keys)
+            value[:] = [item for item in value if _key(item) not in keys]
+            for entry in value:
+                if isinstance(entry, dict):
+                    lose(entry, *keys)
         elif isinstance(value, dict):
             lose(value, *keys)
 
@@ -88,7 +88,7 @@ def forgotten(*addresses: str) -> Callable[[World], Any]:
 
 
 def renamed(world: World, old: str, new: str) -> Any:
-    world.bindings = {(new if at == old else at): one for at, one in world.bindings.items()}
+    world.bindings = {(new if at == old else at): binding for at, binding in world.bindings.items()}
 
 
 def ruled(percent: float = 50, least: int = 10, admins: int = 1, protect: frozenset[str] = frozenset(), **prune: str) -> Any:
@@ -97,8 +97,8 @@ def ruled(percent: float = 50, least: int = 10, admins: int = 1, protect: frozen
 
 
 def sites_protected(world: World) -> None:
-    for one in world.bindings.values():
-        one["protected"] = one["protected"] or one["kind"] == "site"
+    for binding in world.bindings.values():
+        binding["protected"] = binding["protected"] or binding["kind"] == "site"
 
 
 def unfinished(world: World) -> None:
@@ -112,13 +112,13 @@ def allowed(address: str, field: str, value: str) -> Any:
 
 
 def permit(world: World, id: str, **flags: bool) -> Any:
-    for one in (world.answers.get("/orgs/org_acme") or {}, *[each for each in _every(world) if each.get("id") == id]):
-        if one.get("id") == id:
-            one["permissions"] = {**one.get("permissions", {}), **flags}
+    for entry in (world.answers.get("/orgs/org_acme") or {}, *[item for item in _every(world) if item.get("id") == id]):
+        if entry.get("id") == id:
+            entry["permissions"] = {**entry.get("permissions", {}), **flags}
 
 
 def _every(world: World) -> list[Tree]:
-    return [one for document in world.answers.values() for one in document.get("items", []) if isinstance(one, dict)]
+    return [entry for document in world.answers.values() for entry in document.get("items", []) if isinstance(entry, dict)]
 
 
 def node_to(tree: Tree, key: str, holder: str | None, at: int = 99) -> Any:

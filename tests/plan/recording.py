@@ -1,6 +1,6 @@
-"""An organization as it was once applied and read: kept as data, so that planning needs neither service nor database.
+"""An organization that is applied once in a process and read: what the service answered, so that each plan needs no service.
 
-`python -m tests.plan` records it again. Ids are made from addresses, so that a record differs only where the service or the reading does.
+Ids are made from addresses, so that a record differs only where the service or the reading does.
 """
 
 from __future__ import annotations
@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.client import ClientSettings, Reader
@@ -23,8 +25,6 @@ from tests.outside import everything
 from tests.small import applied, node
 from tests.storms import Recorded, record
 from tests.transports import Through
-
-RECORD: Final = Path(__file__).with_name("record.json")
 
 
 def organization() -> dict[str, Any]:
@@ -56,27 +56,31 @@ class World:
 
     @classmethod
     def recorded(cls) -> World:
-        kept = json.loads(RECORD.read_text(encoding="utf-8"))
-        empty = {f"/orgs/org_acme/sites/site-flat/{name}": {"items": []} for name in ("sections", "section-groups", "share-links")}
-        empty["/orgs/org_acme/translations"] = {"items": []}
+        kept = json.loads(_record())
+        # Lists that nobody reads while nothing declared is in them.
+        unread = [f"/orgs/org_acme/sites/site-flat/{name}" for name in ("sections", "section-groups", "share-links")]
+        empty = {path: {"items": []} for path in (*unread, "/orgs/org_acme/translations")}
         return cls({**empty, **kept["answers"]}, kept["bindings"])
 
     def set(self, id: str, **values: Any) -> None:
         """Let somebody else change an object, wherever it is shown."""
         for document in self.answers.values():
-            for one in _objects(document):
-                if one.get("id") == id:
-                    one.update(values)
+            for object in _objects(document):
+                if object.get("id") == id:
+                    object.update(values)
 
     def add(self, list: str, like: str, id: str, **values: Any) -> None:
         """Let somebody else make an object in a list, as a copy of one that is in it, and in that one's container where that shows it."""
-        new = {**copy.deepcopy(next(one for one in self.answers[list]["items"] if one["id"] == like)), "id": id, **values}
-        shown = [items for document in self.answers.values() for item in document.get("items", ()) for items in _lists(item)]
-        for items in (self.answers[list]["items"], *shown):
-            if any(one["id"] == like for one in items):
+        documents = [*self.answers.values()]
+        source = next(value for document in documents for value in _objects(document) if value.get("id") == like)
+        new = {**copy.deepcopy(source), "id": id, **values}
+        shown = [items for document in documents for item in document.get("items", ()) for items in _lists(item)]
+        own = self.answers.get(list, {"items": []})  # a site with sections shows its variants in them only
+        for items in (own["items"], *shown):
+            if any(item["id"] == like for item in items):
                 items.append(copy.deepcopy(new))
-        if "count" in self.answers[list]:
-            self.answers[list]["count"] += 1
+        if "count" in own:
+            own["count"] += 1
 
     def drop(self, *ids: str) -> None:
         """Let somebody else delete objects: no list shows them, and their ids answer 404."""
@@ -84,20 +88,20 @@ class World:
             if path.rsplit("/", 1)[-1] in ids or any(f"/{id}/" in path for id in ids):
                 del self.answers[path]
             elif "items" in document:
-                document["items"] = [one for one in document["items"] if (one.get("space") or one).get("id") not in ids]
+                document["items"] = [member for member in document["items"] if (member.get("space") or member).get("id") not in ids]
                 for items in (items for item in document["items"] for items in _lists(item)):
-                    items[:] = [one for one in items if one["id"] not in ids]
+                    items[:] = [entry for entry in items if entry["id"] not in ids]
                 document |= {"count": len(document["items"])} if "count" in document else {}
         self.hidden = (*self.hidden, *ids)
 
     def remembered(self) -> State:
         bindings = {}
-        for text, one in self.bindings.items():
-            place = one["place"] and Position(
-                Address.parse(one["place"]["parent"]) if one["place"]["parent"] else None, one["place"]["index"]
+        for text, binding in self.bindings.items():
+            place = binding["place"] and Position(
+                Address.parse(binding["place"]["parent"]) if binding["place"]["parent"] else None, binding["place"]["index"]
             )
             address = Address.parse(text)
-            bindings[address] = Binding(address, **{**one, "origin": Origin(one["origin"]), "place": place})
+            bindings[address] = Binding(address, **{**binding, "origin": Origin(binding["origin"]), "place": place})
         return State("lineage", 7, bindings, **self.state)
 
     def read(self, desired: Desired, state: State) -> Actual:
@@ -114,29 +118,33 @@ class World:
 
 def _objects(value: Any) -> list[dict[str, Any]]:
     below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return ([value] if isinstance(value, dict) else []) + [one for part in below for one in _objects(part)]
+    return ([value] if isinstance(value, dict) else []) + [object for part in below for object in _objects(part)]
 
 
 def _lists(item: dict[str, Any]) -> Iterator[list[Any]]:
     """The lists of objects in an item."""
-    yield from (value for value in item.values() if isinstance(value, list) and all(isinstance(one, dict) and "id" in one for one in value))
+    yield from (
+        value for value in item.values() if isinstance(value, list) and all(isinstance(entry, dict) and "id" in entry for entry in value)
+    )
 
 
-def recorded_again(root: Path) -> str:
-    """The text of a new record: the organization is applied to a sandbox and read."""
-    org = Org(root)
-    applied(org, organization())
-    kept = record(org)
+@cache
+def _record() -> str:
+    """What the service answers and the state has after the organization was applied to a sandbox, as JSON."""
+    with tempfile.TemporaryDirectory() as root:
+        org = Org(Path(root))
+        applied(org, organization())
+        kept = record(org)
     bindings = {
         str(address): {
-            "kind": one.kind, "id": one.id, "origin": str(one.origin), "sent": dict(one.sent), "seen": dict(one.seen),
-            "protected": one.protected, "place": {"parent": str(one.place.parent or ""), "index": one.place.index} if one.place else None,
+            "kind": binding.kind, "id": binding.id, "origin": str(binding.origin), "sent": dict(binding.sent), "seen": dict(binding.seen),
+            "protected": binding.protected,
+            "place": {"parent": str(binding.place.parent or ""), "index": binding.place.index} if binding.place else None,
         }
-        for address, one in sorted(kept.state.bindings.items())
+        for address, binding in sorted(kept.state.bindings.items())
     }  # fmt: skip
-    answers = {path: json.loads(body) for path, (_, body) in sorted(kept.answers.items())}
-    text = json.dumps({"answers": answers, "bindings": bindings}, indent=1, ensure_ascii=False)
-    for address, one in kept.state.bindings.items():
-        if address.container is not None and bare(one.id) not in ("spc_blank", "usr_ada", "usr_linus"):
-            text = text.replace(one.id, "-".join(str(address).split("/")[1:]))
-    return text + "\n"
+    text = json.dumps({"answers": {path: json.loads(body) for path, (_, body) in sorted(kept.answers.items())}, "bindings": bindings})
+    for address, binding in kept.state.bindings.items():
+        if address.container is not None and bare(binding.id) not in ("spc_blank", "usr_ada", "usr_linus"):
+            text = text.replace(binding.id, "-".join(str(address).split("/")[1:]))
+    return text

@@ -14,29 +14,30 @@ from reconciler.model import Actual, Binding, Declared, Desired, Moved, Observed
 from reconciler.plan.matching.absence import believable, missing
 from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.match import match
+from reconciler.plan.matching.matches import Match, Matches
 
 ACME = Address.parse("acme")
 LINE = Source("reconciler.yaml", 1, 1)
 
 
-def team(number: int, word: str = "t") -> Address:
-    return ACME.child("team", f"{word}{number:02}")
+def team(number: int, prefix: str = "t") -> Address:
+    return ACME.child("team", f"{prefix}{number:02}")
 
 
-def world(there: int, gone: int, *, declared: bool = True, renamed: bool = False, **state: Any) -> tuple[Desired, State, Actual]:
+def world(present: int, gone: int, *, declared: bool = True, renamed: bool = False, **state: Any) -> tuple[Desired, State, Actual]:
     """An organization of teams, some of which are proven gone. `renamed`: these have other names in the YAML now."""
-    teams = [team(number) for number in range(there + gone)]
-    lost = teams[there:]
+    teams = [team(number) for number in range(present + gone)]
+    lost = teams[present:]
     names = {old: team(number, "new") for number, old in enumerate(lost)} if renamed else {}
-    wanted = [ACME, *teams[:there], *([names.get(one, one) for one in lost] if declared else [])]
-    resources = {one: Declared(one, one.kind or "organization", {}, LINE, one.container, "teams", 0) for one in wanted}
+    wanted = [ACME, *teams[:present], *([names.get(address, address) for address in lost] if declared else [])]
+    resources = {address: Declared(address, address.kind or "organization", {}, LINE, address.container, "teams", 0) for address in wanted}
     moved = tuple(Moved(old, new, LINE) for old, new in names.items())
-    bindings = {one: Binding(one, one.kind or "organization", one.key, Origin.CREATED) for one in [ACME, *teams]}
+    bindings = {member: Binding(member, member.kind or "organization", member.key, Origin.CREATED) for member in [ACME, *teams]}
     objects = {
         "organization": {"acme": Observed("organization", "acme", {}, {}, {"id": "acme"})},
-        "team": {one.key: Observed("team", one.key, {}, {"organization": "acme"}, {"id": one.key}) for one in teams[:there]},
+        "team": {item.key: Observed("team", item.key, {}, {"organization": "acme"}, {"id": item.key}) for item in teams[:present]},
     }
-    absent = frozenset(("team", one.key) for one in lost)
+    absent = frozenset(("team", entry.key) for entry in lost)
     return Desired("p", None, resources, {}, frozenset(), moved=moved), State("l", 1, bindings, **state), Actual(objects, absent=absent)
 
 
@@ -49,12 +50,12 @@ def refused(*parts: Any, accept: int | None = None) -> str | None:
     return None
 
 
-@pytest.mark.parametrize(("there", "gone", "believed"), [
+@pytest.mark.parametrize(("present", "gone", "believed"), [
     (9, 0, True), (9, 3, True), (9, 4, False), (35, 4, True), (34, 5, False), (43, 5, False), (44, 5, True), (1, 3, True),
     (0, 1, True), (0, 2, False),
 ])  # fmt: skip
-def test_three_or_a_tenth_is_believed_and_one_where_nothing_else_is_left(there: int, gone: int, believed: bool) -> None:
-    assert (refused(*world(there, gone)) is None) is believed
+def test_three_or_a_tenth_is_believed_and_one_where_nothing_else_is_left(present: int, gone: int, believed: bool) -> None:
+    assert (refused(*world(present, gone)) is None) is believed
 
 
 def test_a_refusal_names_five_and_the_number_to_accept() -> None:
@@ -88,5 +89,5 @@ def test_a_missing_object_is_reported_with_its_binding_and_without_what_was_dele
     desired, state, actual = world(2, 1, renamed=True)
     matches = match(kinds(), desired, state, actual)
     assert missing(matches) == {team(0, "new"): replace(state.bindings[team(2)], address=team(0, "new"))}
-    assert list(missing(replace(matches, gone=matches.gone | {ACME}))) == [ACME]
-    assert missing(replace(matches, gone={ACME.child("team", "never")})) == {}
+    assert list(missing(matches.with_({ACME: Match(gone=True)}))) == [ACME]
+    assert missing(Matches(matches.former, {ACME.child("team", "never"): Match(gone=True)})) == {}

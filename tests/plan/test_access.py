@@ -13,10 +13,10 @@ from reconciler.model import Plan, Severity
 from reconciler.plan.guard import guard
 from reconciler.report.drift import summary
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from tests.harness import ORGANIZATION, Org
 from tests.outside import drifted
 from tests.proofs import spread
+from tests.report.made import plan_text
 from tests.small import applied, small
 
 Tree = dict[str, Any]
@@ -54,8 +54,8 @@ def tree() -> Tree:
 
 
 def site(tree: Tree, key: str) -> Tree:
-    found: Tree = tree["sites"][key]
-    return found
+    result: Tree = tree["sites"][key]
+    return result
 
 
 def section(key: str) -> Tree:
@@ -259,10 +259,10 @@ def foreign(tmp_path: Path) -> Org:
     applied(org, tree())
     secret = org.id("acme/space/salaries")
     for title in ("Shadow", "Closed"):
-        made = org.call("POST", SITE, {"title": title, "visibility": "public"})
-        org.call("POST", f"{SITE}/{made['id']}/site-spaces", {"spaceId": secret})
+        created = org.call("POST", SITE, {"title": title, "visibility": "public"})
+        org.call("POST", f"{SITE}/{created['id']}/site-spaces", {"spaceId": secret})
         if title == "Shadow":
-            org.call("POST", f"{SITE}/{made['id']}/publish")
+            org.call("POST", f"{SITE}/{created['id']}/publish")
     return org
 
 
@@ -296,9 +296,9 @@ def test_what_contains_an_object_is_read_too(tmp_path: Path) -> None:
     """Somebody moved a space into a collection of their own, where members read it; the plan moves it back."""
     org = Org(tmp_path)
     applied(org, tree())
-    made = org.call("POST", f"/orgs/{ORGANIZATION}/collections", {"title": "Theirs"})
-    org.call("PATCH", f"/collections/{made['id']}", {"defaultLevel": "read"})
-    org.call("POST", f"/spaces/{org.id('acme/space/salaries')}/move", {"parent": made["id"]})
+    created = org.call("POST", f"/orgs/{ORGANIZATION}/collections", {"title": "Theirs"})
+    org.call("PATCH", f"/collections/{created['id']}", {"defaultLevel": "read"})
+    org.call("POST", f"/spaces/{org.id('acme/space/salaries')}/move", {"parent": created["id"]})
     plan = planned(org, tree(), must_not({"role": "read"}, "acme/space/salaries"), must_not({"role": "guest"}, "acme/space/salaries"))
     assert plan.violations == ()
     assert [note for note in plan.notes if "access" in note] == [

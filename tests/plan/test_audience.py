@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from tests.certificates import IDP
 from tests.harness import Org
 from tests.proofs import spread
+from tests.report.made import plan_text
 from tests.small import applied, node
 
 Tree = dict[str, Any]
@@ -73,11 +73,11 @@ def site(tree: Tree, name: str = "docs") -> Any:
 
 
 def moved(tree: Tree, name: str, to: str) -> None:
-    for holder in (tree, *(one for one in tree["content"] if "content" in one)):
-        for one in list(holder["content"]):
-            if one.get("space") == name or one.get("collection") == name:
-                holder["content"].remove(one)
-                node(tree, to).setdefault("content", []).append(one)
+    for holder in (tree, *(item for item in tree["content"] if "content" in item)):
+        for entry in list(holder["content"]):
+            if entry.get("space") == name or entry.get("collection") == name:
+                holder["content"].remove(entry)
+                node(tree, to).setdefault("content", []).append(entry)
 
 
 @pytest.fixture(scope="module")
@@ -239,14 +239,14 @@ def test_a_space_that_is_restored_where_everybody_reads_it_is_a_line(tmp_path: A
     applied(org, world())
     org.call("DELETE", f"/spaces/{org.id('acme/space/guide')}")
     plan = org.plan()
-    assert [(str(one.address), one.readers) for one in plan.exposures] == [("acme/space/guide", ("anyone",))]
+    assert [(str(exposure.address), exposure.readers) for exposure in plan.exposures] == [("acme/space/guide", ("anyone",))]
 
 
 def test_a_section_that_somebody_deleted_is_a_line_when_it_comes_back(tmp_path: Any) -> None:
     org = Org(tmp_path)
     applied(org, world())
     org.call("DELETE", f"/orgs/org_acme/sites/{org.id('acme/site/docs')}/sections/{org.id('acme/site/docs/section/guides')}")
-    assert [(str(one.address), one.readers) for one in org.plan().exposures] == [("acme/space/guide", ("anyone",))]
+    assert [(str(exposure.address), exposure.readers) for exposure in org.plan().exposures] == [("acme/space/guide", ("anyone",))]
 
 
 def test_conditions_that_hide_nothing_any_more_open_to_holders_of_a_share_link_too(tmp_path: Any) -> None:

@@ -36,7 +36,7 @@ def site(org: Org) -> str:
 
 def paths(org: Org) -> dict[str, str]:
     """The path of each site space and section, by the last two parts of its address."""
-    listed = {one["id"]: one["path"] for kind in ("site-spaces", "sections") for one in org.items(f"{site(org)}/{kind}")}
+    listed = {entry["id"]: entry["path"] for kind in ("site-spaces", "sections") for entry in org.items(f"{site(org)}/{kind}")}
     store = org.store()
     try:
         bound = {str(at): binding.id for at, binding in store.read().bindings.items()}
@@ -47,12 +47,12 @@ def paths(org: Org) -> dict[str, str]:
 
 def shown(plan: Plan) -> dict[str, str]:
     """The paths that a plan shows although no request sets them."""
-    found = {}
+    result = {}
     for change in plan.changes:
         for delta in change.fields:
             if delta.name == "path" and delta.note is not None and delta.after is not UNSET and str(change.address).startswith(SITE):
-                found[str(change.address).removeprefix(f"{SITE}/")] = delta.after
-    return found
+                result[str(change.address).removeprefix(f"{SITE}/")] = delta.after
+    return result
 
 
 class Refusing(httpx2.AsyncBaseTransport):
@@ -86,7 +86,7 @@ def test_36_variants_in_three_runs_have_the_paths_that_the_plan_shows(org: Org) 
         ]
         org.write(tree(titles[:count], structure))
         expected |= shown(org.plan())
-        assert [one for one in org.apply().results if one.status is not StepStatus.DONE] == []
+        assert [result for result in org.apply().results if result.status is not StepStatus.DONE] == []
         assert described(org.plan()) == []
     real = paths(org)
     assert len(real) == 39
@@ -141,16 +141,16 @@ def test_sites_and_sections_derive_too_and_in_order_across_groups(org: Org) -> N
     org.apply()
     assert {at: path for at, path in paths(org).items() if at in expected} == expected
     assert sorted(path for at, path in paths(org).items() if at.startswith("section")) == ["same", "same-2", "same-3"]
-    names = {one["id"]: one["basename"] for one in org.items(f"/orgs/{ORGANIZATION}/sites")}
+    names = {entry["id"]: entry["basename"] for entry in org.items(f"/orgs/{ORGANIZATION}/sites")}
     assert [names[org.id(f"acme/site/{key}")] for key in ("docs", "more")] == ["docs", "docs-2"]
 
 
 @pytest.mark.parametrize("how", ["adopted", "renamed", "restored", "drifted"])
 def test_a_title_that_changes_in_the_same_run_counts(org: Org, how: str) -> None:
     if how == "adopted":
-        made = org.call("POST", "/spaces/spc_blank/duplicate")
+        created = org.call("POST", "/spaces/spc_blank/duplicate")
         written = tree(["New title"], ["s00"])
-        written["content"][1] = {"space": "s00", "id": made["id"], "title": "New title"}
+        written["content"][1] = {"space": "s00", "id": created["id"], "title": "New title"}
     else:
         applied(org, tree(["Old title"], []))
         written = tree(["New title" if how != "drifted" else "Old title"], ["s00"])

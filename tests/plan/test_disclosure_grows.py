@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from itertools import pairwise
+from math import log
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -10,8 +14,12 @@ from reconciler.address import Address
 from reconciler.kinds import load
 from reconciler.model import Actual, Desired, Observed, Step
 from reconciler.plan.audience.disclosure import disclosure
+from reconciler.plan.audience.readers import Audiences
 from reconciler.resource import UNSET
-from tests.effort import calls
+from tests.effort import calls, operations
+from tests.growth.edits import empty_collections, nothing
+from tests.growth.scenes import Scene, applied, desired
+from tests.harness import kinds
 from tests.proofs import proof
 
 KINDS = load()
@@ -67,12 +75,21 @@ def new_variants(number: int) -> tuple[Actual, dict[Address, str], list[Step]]:
     for i in range(1, number):
         address = Address.parse(f"acme/site/docs/site-space/n{i}")
         body = {"spaceId": f"p{i}"}
-        made = 2 * i - 1
+        created = 2 * i - 1
         path = ("orgs", "o", "sites", "s", "site-spaces")
-        steps.append(Step(made, address, "site-space", "create", "POST", path, body, {"space": f"p{i}"}, create_like=True))
+        steps.append(Step(created, address, "site-space", "create", "POST", path, body, {"space": f"p{i}"}, create_like=True))
         steps.append(
             Step(
-                made + 1, address, "site-space", "update", "PATCH", ("x",), {}, {"condition": "c"}, target=address, needs=frozenset({made})
+                created + 1,
+                address,
+                "site-space",
+                "update",
+                "PATCH",
+                ("x",),
+                {},
+                {"condition": "c"},
+                target=address,
+                needs=frozenset({created}),
             )
         )
     return Actual(objects, complete=actual.complete), ids, steps
@@ -89,9 +106,9 @@ def test_four_times_as_many_take_four_times_the_calls(case: Any) -> None:
 
 def test_a_site_is_published_after_every_condition() -> None:
     actual, ids, steps = conditions_and_publish(20)
-    made = disclosure(KINDS, DESIRED, actual, ids, steps).steps
-    assert made[-1].verb == "publish"
-    assert made[-1].needs == {step.id for step in made[:-1]}
+    created = disclosure(KINDS, DESIRED, actual, ids, steps).steps
+    assert created[-1].verb == "publish"
+    assert created[-1].needs == {step.id for step in created[:-1]}
 
 
 def test_a_variant_with_a_condition_shows_something_public_until_it_has_it() -> None:
@@ -100,3 +117,66 @@ def test_a_variant_with_a_condition_shows_something_public_until_it_has_it() -> 
     sent = [(str(step.address).rpartition("/")[2], step.verb, dict(step.writes)) for step in result.steps if step.address.key == "n1"]
     assert sent == [("n1", "create", {"space": "p0"}), ("n1", "update", {"condition": "c"}), ("n1", "update", {"space": "p1"})]
     assert result.windows == ()
+
+
+# -- contents ----------------------------------------------------------------------------------------------------------------------
+
+
+def chain(folder: Path, many: int) -> Scene:
+    """Collections in each other that are no longer declared; an unmanaged space is in the innermost."""
+    state, actual = applied(empty_collections, many)
+    ids = [binding.id for _, binding in sorted(state.bindings.items()) if binding.kind == "collection"]
+    collections, spaces = dict(actual.objects["collection"]), dict(actual.objects["space"])
+    for outer, inner in pairwise(ids):
+        collections[inner] = replace(collections[inner], values={**collections[inner].values, "parent": outer})
+    blank = spaces["spc_blank"]
+    spaces["spc_notes"] = replace(blank, id="spc_notes", values={**blank.values, "title": "Notes", "parent": ids[-1]})
+    return Scene(
+        desired(folder / str(many), nothing(many)),
+        state,
+        replace(actual, objects={**actual.objects, "collection": collections, "space": spaces}),
+    )
+
+
+def test_a_chain_of_four_times_as_many_collections_takes_four_times_the_operations(tmp_path: Path) -> None:
+    few, many = (chain(tmp_path, number) for number in (50, 200))
+    assert len(many.plan().blocked) == 200
+    assert log(operations(many.plan) / operations(few.plan)) / log(4) <= 1.1
+
+
+def test_a_chain_that_is_deeper_than_python_calls_functions_is_blocked(tmp_path: Path) -> None:
+    assert len(chain(tmp_path, 2_000).plan().blocked) == 2_000
+
+
+# -- copies ------------------------------------------------------------------------------------------------------------------------
+
+
+WITHIN = {"organization": "org_a"}
+
+
+class CountedText(str):
+    """An id that counts how often it is compared."""
+
+    __slots__ = ()
+    comparisons: ClassVar[int] = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedText.comparisons += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def comparisons(number: int) -> int:
+    """How many comparisons of ids it takes to say who can read a space with so many copies."""
+    ids = ["spc_blank", *(f"spc_{index}" for index in range(number))]
+    objects = {"space": {id: Observed("space", id, {"visibility": "public"}, WITHIN, {"id": id}) for id in ids}}
+    copies = {("space", "spc_blank"): [("space", CountedText(id)) for id in ids[1:]]}
+    CountedText.comparisons = 0
+    audiences = Audiences(kinds(), objects, complete=(), copies=copies)
+    assert audiences.of(("space", "spc_blank"))
+    return CountedText.comparisons
+
+
+def test_four_times_as_many_copies_of_a_space_take_four_times_the_comparisons() -> None:
+    assert comparisons(400) <= 5 * comparisons(100)

@@ -29,8 +29,8 @@ def test_every_field_that_can_drift_has_a_case() -> None:
 
 def test_what_nobody_touched_has_not_drifted(full: Org) -> None:
     full.requests.clear()
-    found = drifted(full)
-    assert (found.resources, found.unknown, found.unread) == ((), (), ())
+    drift = drifted(full)
+    assert (drift.resources, drift.unknown, drift.unread) == ((), (), ())
     assert {method for method, _ in full.requests} == {"GET"}
 
 
@@ -38,7 +38,7 @@ def test_edited_fields_are_the_only_drift_and_apply_sets_back_those_that_it_can(
     cases = [case for case in CASES if case.shown is None]
     for case in cases:
         edit(full, case)
-    changed = {(str(one.address), delta.name): delta for one in drifted(full).resources for delta in one.fields}
+    changed = {(str(resource.address), delta.name): delta for resource in drifted(full).resources for delta in resource.fields}
     assert changed.keys() == {(case.address, case.field) for case in cases}
     for case in cases:
         delta = changed[case.address, case.field]
@@ -55,10 +55,10 @@ def test_edited_fields_are_the_only_drift_and_apply_sets_back_those_that_it_can(
 @pytest.mark.parametrize("case", [case for case in CASES if case.shown is None], ids=str)
 def test_an_edited_field_is_the_only_drift_and_apply_sets_it_back(full: Org, case: Case) -> None:
     edit(full, case)
-    found = drifted(full)
-    status = "moved" if found.resources and found.resources[0].fields[0].container else "changed"
-    assert said(found) == [f"{case.address}: {status} {case.field}"]
-    (delta,) = found.resources[0].fields
+    drift = drifted(full)
+    status = "moved" if drift.resources and drift.resources[0].fields[0].container else "changed"
+    assert said(drift) == [f"{case.address}: {status} {case.field}"]
+    (delta,) = drift.resources[0].fields
     assert delta.cause is Cause.DRIFT
     assert delta.before != delta.last
     if not kinds()[case.kind].fields[case.field].lossy:
@@ -73,10 +73,10 @@ def test_an_edited_field_is_the_only_drift_and_apply_sets_it_back(full: Org, cas
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.shown is not None], ids=str)
 def test_a_field_that_no_request_changes_is_shown_as_one_that_cannot_be_set(full: Org, case: Case) -> None:
-    found = drifted(full, case=case)
-    assert [str(one.address) for one in found.resources] == [case.address]
-    (delta,) = found.resources[0].fields
-    assert (delta.name, delta.cause, found.resources[0].cannot_be_set) == (case.field, Cause.DRIFT, True)
+    drift = drifted(full, case=case)
+    assert [str(resource.address) for resource in drift.resources] == [case.address]
+    (delta,) = drift.resources[0].fields
+    assert (delta.name, delta.cause, drift.resources[0].cannot_be_set) == (case.field, Cause.DRIFT, True)
     assert delta.note is not None
     assert "cannot be changed on an existing" in delta.note
 
@@ -139,12 +139,12 @@ def test_a_deleted_space_says_how_long_it_can_be_restored(acme: Org) -> None:
 
 def test_what_was_deleted_with_all_it_held_is_deleted(acme: Org) -> None:
     acme.call("DELETE", f"/orgs/org_acme/sites/{acme.id('acme/site/flat')}")
-    found = drifted(acme)
-    assert {str(one.address) for one in found.resources} == {
+    drift = drifted(acme)
+    assert {str(item.address) for item in drift.resources} == {
         "acme/site/flat", "acme/site/flat/site-space/one", "acme/site/flat/site-space/two",
     }  # fmt: skip
-    assert {one.status for one in found.resources} == {DriftWord.DELETED}
-    assert {one.left for one in found.resources} == {None}
+    assert {entry.status for entry in drift.resources} == {DriftWord.DELETED}
+    assert {resource.left for resource in drift.resources} == {None}
 
 
 def test_what_the_service_does_not_show_never_drifts_and_the_yaml_still_says_what_it_was_made_with(acme: Org) -> None:
@@ -160,19 +160,19 @@ def test_what_the_service_does_not_show_never_drifts_and_the_yaml_still_says_wha
 
 def test_what_cannot_be_read_is_said_and_not_called_drift(acme: Org) -> None:
     acme.call("PATCH", f"/orgs/org_acme/teams/{acme.id('acme/team/writers')}", {"title": "Authors"})
-    found = drifted(acme, failing=("teams",))
-    assert said(found) == []
-    assert [one.kind for one in found.unknown] == ["team"]
-    assert [str(unread.address) for unread in found.unread] == ["acme/team/writers"]
+    drift = drifted(acme, failing=("teams",))
+    assert said(drift) == []
+    assert [failure.kind for failure in drift.unknown] == ["team"]
+    assert [str(unread.address) for unread in drift.unread] == ["acme/team/writers"]
 
 
 def test_coverage_reads_what_no_declared_object_needs(acme: Org) -> None:
     acme.call("POST", "/orgs/org_acme/collections", {"title": "Wild"})
     site = acme.call("POST", "/orgs/org_acme/sites", {"title": "Blog", "spaces": [acme.id("acme/space/one")]})
     narrow, whole = drifted(acme), drifted(acme, whole=True)
-    assert {one.kind for one in narrow.unmanaged} == {"collection", "site"}
-    assert {one.kind for one in whole.unmanaged} == {"collection", "site", "site-space"}
-    assert site["id"] in {one.id for one in narrow.unmanaged}
+    assert {item.kind for item in narrow.unmanaged} == {"collection", "site"}
+    assert {entry.kind for entry in whole.unmanaged} == {"collection", "site", "site-space"}
+    assert site["id"] in {unmanaged.id for unmanaged in narrow.unmanaged}
     share = whole.coverage["site"]
     assert (share.managed, share.seen, share.ratio) == (2, 3, 0.66)
     assert (whole.coverage["space"].managed, whole.coverage["space"].seen) == (7, 7)

@@ -20,16 +20,18 @@ SITE = "acme/site/docs"
 
 def tree(*sections: dict[str, Any], **site: Any) -> dict[str, Any]:
     content = [{"space": "blank", "id": "spc_blank", "title": "Blank"}, {"space": "guides", "title": "Guides"}]
-    rows = [{"spaces": [{"key": f"in-{one['section']}", "space": "guides"}], **one} for one in sections]
+    rows = [{"spaces": [{"key": f"in-{entry['section']}", "space": "guides"}], **entry} for entry in sections]
     return {"content": content, "sites": {"docs": {"title": "Docs", "structure": rows, **site}}}
 
 
-def section(key: str, title: str, **words: Any) -> dict[str, Any]:
-    return {"section": key, "title": title, **words}
+def section(key: str, title: str, **fields: Any) -> dict[str, Any]:
+    return {"section": key, "title": title, **fields}
 
 
 def blocked(org: Org) -> dict[str, tuple[str, str]]:
-    return {str(one.address).removeprefix(f"{SITE}/"): (one.reason, one.remedy) for one in org.plan().blocked if one.cause is None}
+    return {
+        str(entry.address).removeprefix(f"{SITE}/"): (entry.reason, entry.remedy) for entry in org.plan().blocked if entry.cause is None
+    }
 
 
 def test_a_value_that_comes_out_as_expected_changes_nothing(org: Org) -> None:
@@ -55,9 +57,9 @@ def test_a_path_that_a_sibling_takes_first_blocks_the_section_and_what_is_in_it(
 
 def test_a_variant_that_its_section_creates_blocks_the_section_too(org: Org) -> None:
     org.write(tree(section("a", "Guides", spaces=[{"space": "guides", "expect": {"path": "manual"}}])))
-    made = org.plan()
-    assert {str(one.address) for one in made.blocked} >= {f"{SITE}/section/a", f"{SITE}/site-space/guides"}
-    assert not [step for step in made.steps if str(step.address).startswith(f"{SITE}/section")]
+    plan = org.plan()
+    assert {str(entry.address) for entry in plan.blocked} >= {f"{SITE}/section/a", f"{SITE}/site-space/guides"}
+    assert not [step for step in plan.steps if str(step.address).startswith(f"{SITE}/section")]
 
 
 def test_what_exists_with_another_value_is_blocked_until_the_yaml_says_which_is_meant(org: Org) -> None:
@@ -77,18 +79,20 @@ def test_drift_finds_a_value_that_is_not_as_expected_whoever_changed_it(org: Org
     public = {"visibility": "public", "published": True, "basename": "docs"}
     applied(org, tree(section("a", "Guides"), **public))
     sections = f"/orgs/{ORGANIZATION}/sites/{org.id(SITE)}/sections"
-    (made,) = org.items(sections)
-    asserted = {"path": "guides", "url": made["urls"]["published"]}
+    (created,) = org.items(sections)
+    asserted = {"path": "guides", "url": created["urls"]["published"]}
     org.write(tree(section("a", "Guides", expect=asserted), **public))
     assert drifted(org).violations == ()
-    org.call("PATCH", f"{sections}/{made['id']}", {"path": "manuals"})
-    found = drifted(org)
-    assert found.resources == (), "nobody manages the path"
-    assert [(one.name, one.message, one.source.line > 1 if one.source else None) for one in found.violations] == [
+    org.call("PATCH", f"{sections}/{created['id']}", {"path": "manuals"})
+    drift = drifted(org)
+    assert drift.resources == (), "nobody manages the path"
+    assert [
+        (violation.name, violation.message, violation.source.line > 1 if violation.source else None) for violation in drift.violations
+    ] == [
         ("expect path", "it is manuals, not guides", True),
         ("expect url", f"it is {asserted['url'].replace('/guides', '/manuals')}, not {asserted['url']}", True),
     ]
-    assert summary(found).startswith("No drift; 2 assertions not met")
+    assert summary(drift).startswith("No drift; 2 assertions not met")
 
 
 def test_a_published_url_is_compared_as_it_will_be(org: Org) -> None:
@@ -109,7 +113,7 @@ def test_a_published_url_is_compared_as_it_will_be(org: Org) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "problem"),
+    ("fields", "problem"),
     [
         ({"path": "guides", "expect": {"path": "guides"}}, "expect.path is not allowed here: path is written, so nothing derives it"),
         ({"expect": {"title": "Guides"}}, 'expect knows no "title"; one of path, url'),
@@ -119,8 +123,8 @@ def test_a_published_url_is_compared_as_it_will_be(org: Org) -> None:
         ({"expect": {"url": ["a"]}}, "url must be text, not a list"),
     ],
 )
-def test_a_wrong_assertion_is_an_error_at_its_line(org: Org, words: dict[str, Any], problem: str) -> None:
-    org.write(tree(section("a", "Guides", **words)))
+def test_a_wrong_assertion_is_an_error_at_its_line(org: Org, fields: dict[str, Any], problem: str) -> None:
+    org.write(tree(section("a", "Guides", **fields)))
     with pytest.raises(ConfigError) as error:
         org.load()
     assert problem in str(error.value)

@@ -32,9 +32,9 @@ def closed() -> Tree:
 
 @pytest.fixture
 def org(tmp_path: Path) -> Org:
-    made = Org(tmp_path)
-    applied(made, closed())
-    return made
+    created = Org(tmp_path)
+    applied(created, closed())
+    return created
 
 
 def accepted(org: Org, edit: Callable[[Tree], Any]) -> Plan:

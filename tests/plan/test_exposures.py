@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from tests.certificates import IDP, OTHER, pem
 from tests.harness import Org
 from tests.proofs import spread
+from tests.report.made import plan_text
 from tests.small import applied, node, small
 from tests.undo.undoing import runs, undo
 
@@ -42,8 +42,8 @@ def closed() -> Tree:
 
 
 def of(tree: Tree, *path: str) -> Any:
-    for word in path:
-        tree = tree[word]
+    for key in path:
+        tree = tree[key]
     return tree
 
 
@@ -113,7 +113,7 @@ def test_each_change_that_opens_something_is_a_line_of_its_own(shut: Org, edit: 
     edit(tree)
     shut.write(tree)
     plan = shut.plan()
-    told = [f"{one.address} {one.field} {one.before} -> {one.after}" for one in plan.exposures]
+    told = [f"{exposure.address} {exposure.field} {exposure.before} -> {exposure.after}" for exposure in plan.exposures]
     assert len(told) == 1
     assert told[0].startswith(line)
     assert plan.exposures[0].source is not None
@@ -148,7 +148,9 @@ def test_what_somebody_closed_outside_is_opened_again_only_with_a_line(tmp_path:
     org = Org(tmp_path)
     applied(org, small())
     org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "visitor-auth"})
-    assert [f"{one.field} {one.before} -> {one.after}" for one in org.plan().exposures] == ["visibility visitor-auth -> public"]
+    assert [f"{exposure.field} {exposure.before} -> {exposure.after}" for exposure in org.plan().exposures] == [
+        "visibility visitor-auth -> public"
+    ]
 
 
 def test_a_protection_that_is_no_longer_managed_has_a_line(tmp_path: Any) -> None:
@@ -157,16 +159,16 @@ def test_a_protection_that_is_no_longer_managed_has_a_line(tmp_path: Any) -> Non
     tree = small()
     tree["sites"]["docs"]["protect"] = False
     org.write(tree, protect=["site"])
-    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == [f"{DOCS} protect"]
+    assert [f"{entry.address} {entry.field}" for entry in org.plan().exposures] == [f"{DOCS} protect"]
     org.write(small(), protect=[])
-    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == ["protect site"]
+    assert [f"{exposure.address} {exposure.field}" for exposure in org.plan().exposures] == ["protect site"]
 
 
 def test_what_a_first_apply_makes_exposes_nothing_that_was_there_but_who_can_join(tmp_path: Any) -> None:
     org = Org(tmp_path)
     org.write(small())
     plan = org.plan()
-    assert [f"{one.address} {one.field}" for one in plan.exposures] == ["acme/saml/okta "]
+    assert [f"{exposure.address} {exposure.field}" for exposure in plan.exposures] == ["acme/saml/okta "]
     assert plan.broken == ()
 
 
@@ -254,7 +256,7 @@ def test_each_published_url_that_breaks_has_its_own_line(living: Org, edit: Edit
     living.write(tree)
     plan = living.plan()
     address, before, _, after = line.split(" ", 3) if "a secret" not in line else (line.split()[0], "a secret", "->", "nowhere")
-    told = [one for one in plan.broken if str(one.address) == address]
+    told = [url for url in plan.broken if str(url.address) == address]
     assert len(told) == len(plan.broken) == 1
     assert (told[0].before or "a secret").endswith(before.removeprefix("…"))
     assert (told[0].after or "nowhere").endswith(after.removeprefix("…"))
@@ -316,7 +318,7 @@ def test_the_addresses_without_a_line_are_the_same_afterwards(tmp_path: Any) -> 
 def published(org: Org) -> dict[str, str]:
     """By id, where the service says that the sections and site spaces of a site are read."""
     of = f"/orgs/org_acme/sites/{org.id(DOCS)}"
-    return {one["id"]: one["urls"]["published"] for part in ("sections", "site-spaces") for one in org.items(f"{of}/{part}")}
+    return {entry["id"]: entry["urls"]["published"] for part in ("sections", "site-spaces") for entry in org.items(f"{of}/{part}")}
 
 
 def test_a_site_cannot_be_unpublished_so_that_no_address_breaks(living: Org) -> None:
@@ -333,7 +335,7 @@ def test_a_variant_recreated_elsewhere_loses_its_url(living: Org) -> None:
     node(tree, "more")["spaces"].append(node(tree, "guides")["spaces"].pop(0))
     living.write(tree)
     plan = living.plan(allow_replace=("**",))
-    assert [(str(one.address), one.after, one.reason) for one in plan.broken] == [
+    assert [(str(url.address), url.after, url.reason) for url in plan.broken] == [
         (f"{DOCS}/site-space/one", None, "it is recreated; the service chooses the URL")
     ]
 
@@ -361,11 +363,11 @@ def test_a_new_url_is_the_one_that_the_service_shows_afterwards(tmp_path: Any, p
     applied(org, small())
     tree = small()
     for name, path in paths:
-        found = node(tree, "guides")["spaces"][0] if name == "one" else node(tree, name)
-        found["path"] = path
+        node_of_it = node(tree, "guides")["spaces"][0] if name == "one" else node(tree, name)
+        node_of_it["path"] = path
     org.write(tree)
     plan = org.plan()
-    told = {str(one.address): (one.before, one.after) for one in plan.broken}
+    told = {str(entry.address): (entry.before, entry.after) for entry in plan.broken}
     ids = {address: org.id(address) for address in told}
     before = published(org)
     assert {before[id] for id in ids.values()} == {url for url, _ in told.values()}

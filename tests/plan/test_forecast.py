@@ -10,7 +10,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.model import Allowance, Desired, Forecast, Plan, PlanCost, ServiceSpeed, Step
 from reconciler.plan.forecast import OWN_WORK, forecast, longest_path
-from reconciler.report.warnings import forecast_text
+from reconciler.report.plan import forecast_text
 from tests.cli.conftest import Cli, applied_project, cli, initialised  # noqa: F401  a fixture
 from tests.harness import kinds
 
@@ -91,9 +91,9 @@ def test_the_plan_tells_it_as_narration_and_as_data(cli: Cli) -> None:  # noqa: 
     told = cli("plan", "p")
     assert " writes and about " in told.stderr
     assert "Apply needs" not in told.stdout
-    said = cli.json("plan", "p")["forecast"]
-    assert said["writes"] == cli.json("plan", "p")["summary"]["requests"] > 0
-    assert said["reads"] > 0
+    shown = cli.json("plan", "p")["forecast"]
+    assert shown["writes"] == cli.json("plan", "p")["summary"]["requests"] > 0
+    assert shown["reads"] > 0
     assert cli("apply", "p", "--yes").exit_code == 0
     assert cli.json("plan", "p")["forecast"] == {"writes": 0, "reads": 0, "seconds": 0.0, "held": 0.0}
 
@@ -115,10 +115,10 @@ def test_the_forecast_has_the_requests_that_an_apply_sends(cli: Cli, case: str) 
         cli.edit("p/reconciler.yaml", GUIDES, GUIDES + SPACES)
         assert cli("apply", "p", "--yes").exit_code == 0
         cli.edit("p/reconciler.yaml", SPACES, REVERSED)
-    said = cli.json("plan", "p")["forecast"]
+    shown = cli.json("plan", "p")["forecast"]
     applied = cli("apply", "p", "--yes", "-v", "--log-format", "json")
     assert applied.exit_code == 0
     events = [json.loads(line) for line in applied.stderr.splitlines()]
     sent = Counter(event["method"] == "GET" for event in events if event["event"] == "sending")
-    assert said["writes"] == sent[False]
-    assert sent[True] / 2 <= said["reads"] <= 2 * sent[True]
+    assert shown["writes"] == sent[False]
+    assert sent[True] / 2 <= shown["reads"] <= 2 * sent[True]

@@ -30,5 +30,5 @@ def test_a_new_site_space_is_deleted_with_its_section(recent: set[Address], gone
     }
     whole = frozenset({("site", "id-acme"), ("section", "id-docs"), ("site-space", "id-docs")})
     state = State("lineage", 1, bindings, recent=dict.fromkeys(recent, NOW + timedelta(seconds=60)))
-    found = match(kinds(), Desired("p", None, declared, {}, frozenset()), state, Actual(objects, complete=whole, date=NOW))
-    assert found.gone == gone
+    matches = match(kinds(), Desired("p", None, declared, {}, frozenset()), state, Actual(objects, complete=whole, date=NOW))
+    assert {*matches.where(lambda match: match.gone)} == gone

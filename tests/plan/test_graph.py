@@ -16,18 +16,18 @@ Graph = dict[int, Edges]
 def graphs(draw: st.DrawFn, *, size: int = 12) -> Graph:
     """Random graphs without a cycle, numbered and listed in any order."""
     names = draw(st.permutations(range(draw(st.integers(0, size)))))
-    found = {}
+    result = {}
     for index, name in enumerate(names):
         earlier = st.frozensets(st.sampled_from(names[:index]), max_size=4) if index else st.just(frozenset[int]())
-        found[name] = Edges(needs=draw(earlier), after=draw(earlier))
-    return {name: found[name] for name in draw(st.permutations(names))}
+        result[name] = Edges(needs=draw(earlier), after=draw(earlier))
+    return {name: result[name] for name in draw(st.permutations(names))}
 
 
 def need_transitively(nodes: Graph, failed: int) -> set[int]:
-    found: set[int] = set()
-    while more := {node for node, edges in nodes.items() if edges.needs & (found | {failed})} - found:
-        found |= more
-    return found
+    result: set[int] = set()
+    while more := {node for node, edges in nodes.items() if edges.needs & (result | {failed})} - result:
+        result |= more
+    return result
 
 
 @given(graphs())

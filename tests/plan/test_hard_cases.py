@@ -31,7 +31,7 @@ def test_what_is_blocked_is_not_deleted_along_with_its_section(org: Org) -> None
     org.write(sectioned(("aa", ["one"])))
     plan = org.plan()
     assert plan.steps == ()
-    blocked = {str(one.address): one for one in plan.blocked}
+    blocked = {str(entry.address): entry for entry in plan.blocked}
     assert set(blocked) == {f"{DOCS}/site-space/one", f"{DOCS}/section/bb", f"{DOCS}/site-space/two"}
     assert "still contains site-space" in blocked[f"{DOCS}/section/bb"].reason
     assert "--allow-replace" in blocked[f"{DOCS}/site-space/two"].remedy
@@ -61,7 +61,7 @@ def test_two_former_names_of_one_address_find_the_tracked_one(acme: Org) -> None
 def test_an_organization_under_a_new_key_is_taken_over_and_nothing_is_made_twice(acme: Org) -> None:
     acme.write(small(), key="acme2")
     plan = acme.plan()
-    assert [one for one in described(plan) if "create" in one or "delete" in one] == []
+    assert [entry for entry in described(plan) if "create" in entry or "delete" in entry] == []
     assert plan.steps == ()
 
 
@@ -70,7 +70,10 @@ def test_an_organization_of_another_id_blocks_its_contents(acme: Org) -> None:
     plan = acme.plan()
     assert plan.steps == ()
     way = "write the tracked id, or stop managing that object: reconciler state forget acme"
-    assert {(one.cause, one.remedy) for one in plan.blocked} == {(None, way), (Address.parse("acme"), f"unblock acme first: {way}")}
+    assert {(blocked.cause, blocked.remedy) for blocked in plan.blocked} == {
+        (None, way),
+        (Address.parse("acme"), f"unblock acme first: {way}"),
+    }
 
 
 def test_an_unmanaged_collection_is_pruned_once_it_is_seen_to_be_empty(acme: Org) -> None:
@@ -116,7 +119,7 @@ def test_an_address_that_is_only_mentioned_is_reported_once(acme: Org) -> None:
     tree = small()
     del tree["members"], tree["mergeRules"], tree["teams"]["writers"]["members"]
     acme.write(tree)
-    assert "acme/member/ada@acme.example" in {str(one.address) for one in acme.plan().changes}  # service.member mentions her
+    assert "acme/member/ada@acme.example" in {str(change.address) for change in acme.plan().changes}  # service.member mentions her
     acme.apply()
     plan = acme.plan()
     assert plan.changes == ()
@@ -134,7 +137,7 @@ def test_sites_of_a_permanently_deleted_space_show_the_recreated_one(acme: Org) 
     with acme.store() as store:
         ids = {str(address): binding.id for address, binding in store.read().bindings.items()}
     assert ids["acme/space/three"] != id
-    shown = [one["space"]["id"] for one in acme.call("GET", f"/orgs/{ORGANIZATION}/sites/{ids['acme/site/docs']}/site-spaces")["items"]]
+    shown = [entry["space"]["id"] for entry in acme.call("GET", f"/orgs/{ORGANIZATION}/sites/{ids['acme/site/docs']}/site-spaces")["items"]]
     assert ids["acme/space/three"] in shown
     assert id not in shown
 
@@ -151,7 +154,7 @@ def test_an_id_of_another_site_is_not_adopted_below_this_one(acme: Org) -> None:
         "shareLinks": {"partners": {"name": "Partners", "active": True, "id": theirs}},
     }
     acme.write(tree)
-    blocked = {str(one.address): one.reason for one in acme.plan().blocked}
+    blocked = {str(entry.address): entry.reason for entry in acme.plan().blocked}
     assert "is not in acme/site/second" in blocked["acme/site/second/share-link/partners"]
 
 
@@ -163,7 +166,7 @@ def test_where_no_default_is_declared_the_first_section_is_made_first(org: Org) 
         {"section": "cc", "title": "Third", "spaces": ["three"]},
     ]
     org.write(tree)
-    made = {str(step.address): step for step in org.plan().steps if step.verb == "create" and step.kind == "section"}
-    first, *others = (made[f"{DOCS}/section/{key}"] for key in ("aa", "bb", "cc"))
-    assert all(first.id in {*one.needs, *one.after} for one in others)
+    plan = {str(step.address): step for step in org.plan().steps if step.verb == "create" and step.kind == "section"}
+    first, *others = (plan[f"{DOCS}/section/{key}"] for key in ("aa", "bb", "cc"))
+    assert all(first.id in {*other.needs, *other.after} for other in others)
     applied(org, tree)

@@ -83,15 +83,17 @@ def looked(org: Org, *, failing: tuple[str, ...] = ()) -> OrganizationHealth:
             return await observe(reader, kinds(), desired, state, everything=True)
 
     actual = asyncio.run(look())
-    made = plan(kinds(), desired, state, actual)
+    proposal = plan(kinds(), desired, state, actual)
     sent = len(org.requests)
     now = actual.date or datetime.now(UTC)
-    result = health(HealthInputs(kinds(), desired, state, actual, made, drift(kinds(), desired, state, actual, made, whole=True), now))
+    result = health(
+        HealthInputs(kinds(), desired, state, actual, proposal, drift(kinds(), desired, state, actual, proposal, whole=True), now)
+    )
     assert len(org.requests) == sent
     return result
 
 
-def said(org: Org, sort: Sort) -> dict[str, str]:
+def concerns_of(org: Org, sort: Sort) -> dict[str, str]:
     return {concern.address: concern.sentence for concern in looked(org).concerns if concern.sort is sort}
 
 
@@ -110,12 +112,12 @@ def well(org: Org) -> None:
 
 def test_expiries_are_listed_with_their_day_and_working_objects_are_not_a_concern(org: Org) -> None:
     well(org)
-    found = looked(org)
-    assert {(concern.sort, concern.address, concern.until) for concern in found.concerns} == {
+    health = looked(org)
+    assert {(concern.sort, concern.address, concern.until) for concern in health.concerns} == {
         (Sort.EXPIRY, "acme/saml/okta", (NOW + timedelta(days=100)).date()),
         (Sort.EXPIRY, "acme/site/docs/share-link/fair", date(2031, 5, 6)),
     }  # a link that is switched off ends nothing
-    assert found.unread == ()
+    assert health.unread == ()
 
 
 def test_what_the_service_has_not_made_is_unknown_for_an_hour_and_then_a_concern_and_what_failed_says_why(org: Org) -> None:
@@ -125,22 +127,22 @@ def test_what_the_service_has_not_made_is_unknown_for_an_hour_and_then_a_concern
     assert [sentence.split(": ")[0].split()[-1] for sentence in waits] == ["acme/openapi/pets", "acme/translation/one-fr"]
     advance(org, hours=2)
     assert looked(org).unread == ()
-    assert said(org, Sort.PROCESSING).keys() == {"acme/translation/one-fr"}  # nobody ever ran it
+    assert concerns_of(org, Sort.PROCESSING).keys() == {"acme/translation/one-fr"}  # nobody ever ran it
     tree["openapi"]["pets"]["source"] = {"url": "https://fixtures.example/broken.json"}
     org.write(tree)
     org.apply()
     advance(org, seconds=5)
-    assert said(org, Sort.PROCESSING)["acme/openapi/pets"] == "the service could not process it: PARSE_ERROR"
+    assert concerns_of(org, Sort.PROCESSING)["acme/openapi/pets"] == "the service could not process it: PARSE_ERROR"
 
 
 def test_a_translation_is_behind_after_its_original_changed_until_it_is_run_again(org: Org) -> None:
     well(org)
     advance(org, minutes=5)
     org.call("PATCH", f"/spaces/{org.id('acme/space/one')}", {"title": "Eins"})
-    assert "acme/space/one, changed at" in said(org, Sort.BEHIND)["acme/translation/one-fr"]
+    assert "acme/space/one, changed at" in concerns_of(org, Sort.BEHIND)["acme/translation/one-fr"]
     advance(org, minutes=5)
     translate(org)
-    assert said(org, Sort.BEHIND) == {}
+    assert concerns_of(org, Sort.BEHIND) == {}
 
 
 def test_links_that_a_change_outside_or_the_plan_breaks_are_named(org: Org) -> None:
@@ -150,10 +152,12 @@ def test_links_that_a_change_outside_or_the_plan_breaks_are_named(org: Org) -> N
     org.call("POST", f"/orgs/org_acme/sites/{org.id('acme/site/flat')}/publish")
     for space in ("one", "two"):
         org.call("DELETE", f"/orgs/org_acme/sites/{org.id('acme/site/flat')}/site-spaces/{org.id(f'acme/site/flat/site-space/{space}')}")
-    found = said(org, Sort.LINKS)
-    assert "basename docs -> handbook" in found["acme/site/docs"] or "stops working when the plan is applied" in found["acme/site/docs"]
-    assert found["acme/site/flat"].startswith("readers find nothing at http")
-    assert found["acme/site/flat/site-space/one"] == "it was deleted outside Reconciler, and its published URL with it"
+    concerns = concerns_of(org, Sort.LINKS)
+    assert (
+        "basename docs -> handbook" in concerns["acme/site/docs"] or "stops working when the plan is applied" in concerns["acme/site/docs"]
+    )
+    assert concerns["acme/site/flat"].startswith("readers find nothing at http")
+    assert concerns["acme/site/flat/site-space/one"] == "it was deleted outside Reconciler, and its published URL with it"
 
 
 OPENING = ("space.defaultLevel", "saml.ssoURL", "organization.inviteLinks", "site.published")
@@ -166,26 +170,26 @@ def test_a_change_outside_that_lets_somebody_do_more_is_an_exposure_and_any_othe
     cases = {str(case): case for case in CASES}
     for name in (*CLOSING, *NEITHER):
         edit(org, cases[name])
-    assert said(org, Sort.EXPOSURE) == {}
+    assert concerns_of(org, Sort.EXPOSURE) == {}
     for name in OPENING:
         edit(org, cases[name])
-    found = said(org, Sort.EXPOSURE)
-    assert found.keys() == {cases[name].address for name in OPENING}
+    concerns = concerns_of(org, Sort.EXPOSURE)
+    assert concerns.keys() == {cases[name].address for name in OPENING}
 
 
 def test_what_somebody_shows_or_opens_by_hand_is_an_exposure_of_what_is_managed(org: Org) -> None:
     well(org)
     site, section = org.id("acme/site/docs"), org.id("acme/site/docs/section/guides")
-    assert said(org, Sort.EXPOSURE) == {}
+    assert concerns_of(org, Sort.EXPOSURE) == {}
     org.call("POST", f"/orgs/org_acme/sites/{site}/site-spaces", {"spaceId": org.id("acme/space/six"), "sectionId": section})
     link = org.call("POST", f"/orgs/org_acme/sites/{site}/share-links", {"name": "By hand"})
-    found = said(org, Sort.EXPOSURE)
-    assert found["acme/space/six"].startswith("it can be read by anyone (space six -> site-space docs/")
-    assert found[f"acme/site/docs/share-link/{link['id']}"].endswith("is unmanaged")
+    concerns = concerns_of(org, Sort.EXPOSURE)
+    assert concerns["acme/space/six"].startswith("it can be read by anyone (space six -> site-space docs/")
+    assert concerns[f"acme/site/docs/share-link/{link['id']}"].endswith("is unmanaged")
 
 
 def test_what_cannot_be_read_is_said_and_never_well(org: Org) -> None:
     well(org)
-    found = looked(org, failing=("saml",))
-    assert [sentence for sentence in found.unread if "saml" in sentence]
-    assert "acme/saml/okta" not in {concern.address for concern in found.concerns}
+    health = looked(org, failing=("saml",))
+    assert [sentence for sentence in health.unread if "saml" in sentence]
+    assert "acme/saml/okta" not in {concern.address for concern in health.concerns}

@@ -10,7 +10,7 @@ import pytest
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.report.documents import drift_document, outcome_document
-from reconciler.report.text import summary
+from reconciler.report.plan import summary
 from tests.harness import Org, kinds
 from tests.outside import drifted, everything
 from tests.small import applied, described, node, small
@@ -39,12 +39,12 @@ def test_a_field_is_sent_at_creation_and_never_updated_after(org: Org) -> None:
     renamed(org, "one", "Somebody's")
     node(tree, "one")["emoji"] = "📗"
     org.write(tree)
-    made = org.plan()
-    assert (made.steps, made.differing, described(made)) == ((), {}, [])
-    assert [(str(address), [delta.name for delta in deltas]) for address, deltas in made.ignored.items()] == [
+    plan = org.plan()
+    assert (plan.steps, plan.differing, described(plan)) == ((), {}, [])
+    assert [(str(address), [delta.name for delta in deltas]) for address, deltas in plan.ignored.items()] == [
         ("acme/space/one", ["title", "emoji"])
     ]
-    assert summary(made).endswith("2 differences ignored.")
+    assert summary(plan).endswith("2 differences ignored.")
     org.apply()
     assert order(org)[0] == "Somebody's"
 
@@ -72,7 +72,7 @@ def test_without_the_line_drift_shows_what_changed_meanwhile(org: Org) -> None:
     org.write(tree)
     org.apply()
     org.write(small())
-    (drift,) = [found for found in drifted(org).resources if str(found.address) == "acme/space/one"]
+    (drift,) = [result for result in drifted(org).resources if str(result.address) == "acme/space/one"]
     assert [(delta.name, delta.last, delta.before, delta.after) for delta in drift.fields] == [("title", "One", "Somebody's", "One")]
     org.apply()
     assert "Somebody's" not in order(org)
@@ -98,9 +98,9 @@ def test_order_is_the_order_among_siblings(org: Org) -> None:
     assert order(org) == ["One", "Two", "Four"]
     org.call("POST", f"/spaces/{org.id('acme/space/one')}/move", {"parent": org.id("acme/collection/product")})
     assert order(org) == ["Two", "Four", "One"]
-    made = org.plan()
-    assert (made.steps, made.moved_outside, drifted(org).resources) == ((), {}, ())
-    assert "acme/space/one" in map(str, made.ignored)
+    plan = org.plan()
+    assert (plan.steps, plan.moved_outside, drifted(org).resources) == ((), {}, ())
+    assert "acme/space/one" in map(str, plan.ignored)
     node(tree, "product")["content"].insert(0, {"space": "zero", "title": "Zero"})
     org.write(tree)
     org.apply()
@@ -125,8 +125,8 @@ def test_a_kind_or_a_pattern_ignores_for_many(org: Org, pattern: str) -> None:
     ignored = {"ignoreChanges": {pattern: ["title"]}}
     applied(org, small(), **ignored)
     renamed(org, "one", "Somebody's")
-    made = org.plan()
-    assert (made.steps, made.ignored_count) == ((), 1)
+    plan = org.plan()
+    assert (plan.steps, plan.ignored_count) == ((), 1)
 
 
 def test_to_ignore_a_field_that_can_expose_requires_consent_once(org: Org) -> None:
@@ -134,11 +134,11 @@ def test_to_ignore_a_field_that_can_expose_requires_consent_once(org: Org) -> No
     applied(org, tree)
     node(tree, "one")["ignoreChanges"] = ["defaultLevel", "title"]
     org.write(tree)
-    made = org.plan()
-    assert [(str(exposure.address), exposure.field, exposure.id) for exposure in made.exposures] == [
+    plan = org.plan()
+    assert [(str(exposure.address), exposure.field, exposure.id) for exposure in plan.exposures] == [
         ("acme/space/one", "defaultLevel", "RC-changes-ignored")
     ]
-    assert made.steps == ()
+    assert plan.steps == ()
     org.apply()
     assert org.plan().exposures == ()
     node(tree, "one")["ignoreChanges"] = ["title"]

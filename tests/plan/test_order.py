@@ -61,12 +61,12 @@ def fewest(case: Case, *, borrow: bool) -> int:
                 if not borrow and item in moved | used:
                     continue
                 rest = tuple(other for other in siblings if other != item)
-                found = [] if item in case.narrow else [((*rest, item), used)]
+                result = [] if item in case.narrow else [((*rest, item), used)]
                 for index, anchor in enumerate(rest):
                     if anchor < UNMANAGED and case.beside(item, anchor):
                         now_used = used if borrow else used | {anchor}
-                        found += [((*rest[:at], item, *rest[at:]), now_used) for at in (index, index + 1)]
-                for order, now_used in found:
+                        result += [((*rest[:at], item, *rest[at:]), now_used) for at in (index, index + 1)]
+                for order, now_used in result:
                     after = (order, moved | ({item} & case.must if borrow else {item}), now_used)
                     if after not in seen:
                         seen.add(after)
@@ -137,14 +137,14 @@ def test_where_some_are_narrow_no_sequence_that_moves_each_once_is_shorter(case:
 
 def one_item_out_of_place(size: int) -> list[Case]:
     wanted = tuple(range(size))
-    found = []
+    result = []
     for item, bits in product(wanted, product((False, True), repeat=size)):
         narrow = frozenset(other for other, bit in zip(wanted, bits, strict=True) if bit)
         rest = [other for other in wanted if other != item]
         if narrow != {item}:
-            found.append(Case(tuple(rest), wanted, frozenset({item}), narrow))
-        found += [Case((*rest[:at], item, *rest[at:]), wanted, narrow=narrow) for at in range(size)]
-    return found
+            result.append(Case(tuple(rest), wanted, frozenset({item}), narrow))
+        result += [Case((*rest[:at], item, *rest[at:]), wanted, narrow=narrow) for at in range(size)]
+    return result
 
 
 def test_one_new_or_displaced_item_takes_the_fewest_moves_that_move_each_item_once() -> None:

@@ -40,8 +40,8 @@ def acme(org: Org) -> Org:
     return org
 
 
-def reasons(made: Plan) -> dict[str, str]:
-    return {str(one.address): one.reason for one in made.blocked}
+def reasons(plan: Plan) -> dict[str, str]:
+    return {str(blocked.address): blocked.reason for blocked in plan.blocked}
 
 
 def beta(org: Org) -> Any:
@@ -50,14 +50,14 @@ def beta(org: Org) -> Any:
     return spaces, *(org.items(f"/orgs/{BETA}/{name}") for name in ("collections", "teams", "sites", "members"))
 
 
-def check(org: Org, tree: dict[str, Any], address: str, said: str) -> None:
+def check(org: Org, tree: dict[str, Any], address: str, reason: str) -> None:
     """The plan blocks the address and says why, and applying the rest leaves the other organization as it is."""
     before = beta(org)
     org.write(tree)
-    assert said in reasons(org.plan())[address]
+    assert reason in reasons(org.plan())[address]
     org.apply()
     assert beta(org) == before
-    assert said in reasons(org.plan())[address]
+    assert reason in reasons(org.plan())[address]
 
 
 def test_a_copy_of_another_organizations_space_is_never_made(acme: Org) -> None:
@@ -72,8 +72,8 @@ def test_a_default_that_names_another_organizations_space_blocks_every_new_space
     node(tree, "product")["content"] += [{"space": "new", "title": "New"}, {"space": "newer", "title": "Newer"}]
     acme.write(tree, defaults={"space": {"duplicateOf": {"id": THEIRS}}})
     acme.requests.clear()
-    made = acme.plan()
-    assert {"acme/space/new", "acme/space/newer"} <= set(reasons(made))
+    plan = acme.plan()
+    assert {"acme/space/new", "acme/space/newer"} <= set(reasons(plan))
     assert acme.requests.count(("GET", f"/spaces/{THEIRS}")) == 1
 
 
@@ -147,7 +147,7 @@ def test_where_nothing_is_pending_no_reference_is_looked_at(acme: Org) -> None:
 
 def test_a_tracked_space_that_was_transferred_is_left_alone_and_the_plan_says_where_it_is(acme: Org) -> None:
     with acme.store() as store:
-        two = next(one.id for at, one in store.read().bindings.items() if str(at) == "acme/space/two")
+        two = next(binding.id for at, binding in store.read().bindings.items() if str(at) == "acme/space/two")
     acme.call("POST", f"/spaces/{two}/transfer", {"organization": BETA})
     tree = small()
     node(tree, "two")["title"] = "Changed"
@@ -161,7 +161,7 @@ def test_a_tracked_space_that_was_transferred_is_not_deleted_when_its_line_goes(
     acme.write(tree)
     acme.apply()
     with acme.store() as store:
-        spare = next(one.id for at, one in store.read().bindings.items() if str(at) == "acme/space/spare")
+        spare = next(binding.id for at, binding in store.read().bindings.items() if str(at) == "acme/space/spare")
     acme.call("POST", f"/spaces/{spare}/transfer", {"organization": BETA})
     acme.write(small())
     assert [step for step in acme.plan().steps if step.target == spare] == []
@@ -171,18 +171,18 @@ def test_a_tracked_space_that_was_transferred_is_not_deleted_when_its_line_goes(
 
 def test_what_was_transferred_within_a_project_of_both_is_not_written_under_its_old_address(acme: Org) -> None:
     with acme.store() as store:
-        two = next(one.id for at, one in store.read().bindings.items() if str(at) == "acme/space/two")
+        two = next(binding.id for at, binding in store.read().bindings.items() if str(at) == "acme/space/two")
     acme.call("POST", f"/spaces/{two}/transfer", {"organization": BETA})
     tree = small()
     node(tree, "two")["title"] = "Changed"
     acme.write(tree)
     text = (acme.project / "reconciler.yaml").read_text(encoding="utf-8")
-    there = f"  beta:\n    id: {BETA}\n    content:\n    - {{space: two, id: {two}, title: Two}}\n"
-    (acme.project / "reconciler.yaml").write_text(text + there, encoding="utf-8")
-    made = acme.plan()
-    assert f"{two} belongs to another organization now ({BETA})" in reasons(made)["acme/space/two"]
-    assert "which is tracked as acme/space/two" in reasons(made)["beta/space/two"]  # until it is let go of there
-    assert [step for step in made.steps if step.target == two] == []
+    beta = f"  beta:\n    id: {BETA}\n    content:\n    - {{space: two, id: {two}, title: Two}}\n"
+    (acme.project / "reconciler.yaml").write_text(text + beta, encoding="utf-8")
+    plan = acme.plan()
+    assert f"{two} belongs to another organization now ({BETA})" in reasons(plan)["acme/space/two"]
+    assert "which is tracked as acme/space/two" in reasons(plan)["beta/space/two"]  # until it is let go of there
+    assert [step for step in plan.steps if step.target == two] == []
 
 
 def test_a_copy_that_lands_in_another_organization_is_a_failure_that_says_where_it_is(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ from reconciler.model import Action, Plan, State
 from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.prove import prove
-from tests.apply.test_random import organizations
 from tests.harness import TOKEN, Org
+from tests.organizations import anything
 from tests.proofs import sampled, spread, tries
 from tests.small import applied, small
 from tests.storms import EXAMPLE
@@ -65,8 +65,8 @@ def remembered(org: Org) -> State:
         return store.read()
 
 
-def spelled(made: Plan) -> str:
-    return POSITION.sub("", repr(made))
+def spelled(plan: Plan) -> str:
+    return POSITION.sub("", repr(plan))
 
 
 def memories(state: State, dice: random.Random) -> Iterator[tuple[str, State]]:
@@ -89,15 +89,15 @@ def check(org: Org, orders: Iterator[None], dice: random.Random) -> None:
     for _ in orders:
         for name, state in memories(remembered(org), random.Random(seed)):
             plans.setdefault(name, []).append(planned(org, state))
-    for name, made in plans.items():
-        assert len({spelled(one) for one in made}) == 1, name
-        assert [str(one.address) for one in made[0].changes if set(one.actions) & {Action.CREATE, Action.DELETE}] == [], name
-        assert [(one.verb, str(one.address)) for one in made[0].steps] == [], name
-        assert made[0].blocked == (), name
+    for name, created in plans.items():
+        assert len({spelled(entry) for entry in created}) == 1, name
+        assert [str(change.address) for change in created[0].changes if set(change.actions) & {Action.CREATE, Action.DELETE}] == [], name
+        assert [(step.verb, str(step.address)) for step in created[0].steps] == [], name
+        assert created[0].blocked == (), name
 
 
 def applied_or_raise(org: Org) -> None:
-    assert [(str(one.step.address), one.error) for one in org.apply().results if one.error is not None] == []
+    assert [(str(result.step.address), result.error) for result in org.apply().results if result.error is not None] == []
 
 
 class _Orders:
@@ -150,7 +150,7 @@ def split(organization: dict[str, Any]) -> dict[str, Any]:
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(organizations(), st.integers(0, 1000))
+@given(anything(), st.integers(0, 1000))
 def test_the_plan_of_any_organization_is_the_same_in_every_order(tree: dict[str, Any], seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         org, dice = Org(Path(folder)), random.Random(seed)
@@ -160,9 +160,9 @@ def test_the_plan_of_any_organization_is_the_same_in_every_order(tree: dict[str,
 def test_sites_before_content_and_the_state_lost_create_nothing(org: Org) -> None:
     tree = small()
     applied(org, {"sites": tree.pop("sites"), **tree})
-    made = planned(org, State("another", 0))
-    assert {action for change in made.changes for action in change.actions} == {Action.ADOPT}
-    assert made.steps == ()
+    plan = planned(org, State("another", 0))
+    assert {action for change in plan.changes for action in change.actions} == {Action.ADOPT}
+    assert plan.steps == ()
 
 
 def test_what_the_project_declares_has_one_digest_in_every_order(org: Org) -> None:

@@ -57,40 +57,42 @@ def ids(org: Org) -> dict[str, str]:
         store.close()
 
 
-def rekeyed(tree: dict[str, Any], kind: str, names: Mapping[str, str], *, said: bool = True) -> dict[str, Any]:
-    """The tree with the keys of a kind changed wherever they are written, each object keeping all it has. `said`: with `previously`."""
+def rekeyed(tree: dict[str, Any], kind: str, names: Mapping[str, str], *, with_previously: bool = True) -> dict[str, Any]:
+    """The tree with the keys of a kind changed wherever they are written, each object keeping all it has, and told by `previously`."""
     tree = copy.deepcopy(tree)
     docs = tree["sites"].get("docs", {})
     maps = {"team": tree["teams"], "site": tree["sites"], "share-link": docs.get("shareLinks"), "saml": tree["saml"]}
     if kind in maps:
         entries = {names.get(key, key): (key, value) for key, value in maps[kind].items()}
         maps[kind].clear()
-        maps[kind].update({key: {**value, "previously": [old]} if said and key != old else value for key, (old, value) in entries.items()})
+        maps[kind].update(
+            {key: {**value, "previously": [old]} if with_previously and key != old else value for key, (old, value) in entries.items()}
+        )
     else:
         holder = docs if kind in ("section", "group", "site-space") else tree
-        _rekey_nodes(holder, "space" if kind == "site-space" else kind, names, said, variants=kind == "site-space")
+        _rekey_nodes(holder, "space" if kind == "site-space" else kind, names, with_previously, variants=kind == "site-space")
     _rekey_references(tree, kind, names)
     return tree
 
 
-def _rekey_nodes(at: Any, tag: str, names: Mapping[str, str], said: bool, *, variants: bool) -> None:
+def _rekey_nodes(at: Any, tag: str, names: Mapping[str, str], with_previously: bool, *, variants: bool) -> None:
     for name, value in list(at.items() if isinstance(at, dict) else enumerate(at)):
         if name == "spaces" and variants:
-            at[name] = [_variant(one, names, said) for one in value]
+            at[name] = [_variant(entry, names, with_previously) for entry in value]
         elif isinstance(value, dict | list):
-            _rekey_nodes(value, tag, names, said, variants=variants)
+            _rekey_nodes(value, tag, names, with_previously, variants=variants)
     if isinstance(at, dict) and not variants and at.get(tag) in names and "title" in at:
         old = at[tag]
         at[tag] = names[old]
-        if said and names[old] != old:
+        if with_previously and names[old] != old:
             at["previously"] = [old]
 
 
-def _variant(one: Any, names: Mapping[str, str], said: bool) -> Any:
+def _variant(one: Any, names: Mapping[str, str], with_previously: bool) -> Any:
     one = {"space": one} if isinstance(one, str) else dict(one)
     old = one.get("key", one["space"])
     new = names.get(old, old)
-    return {**one, "key": new, **({"previously": [old]} if said and new != old else {})} if new != old else one
+    return {**one, "key": new, **({"previously": [old]} if with_previously and new != old else {})} if new != old else one
 
 
 def _rekey_references(tree: dict[str, Any], kind: str, names: Mapping[str, str]) -> None:
@@ -106,14 +108,14 @@ def _rekey_references(tree: dict[str, Any], kind: str, names: Mapping[str, str])
 
 
 def _refer(nodes: list[Any], names: Mapping[str, str]) -> None:
-    for index, one in enumerate(nodes):
-        if isinstance(one, str) or "space" in one:
-            one = {"space": one} if isinstance(one, str) else one
-            old = one["space"]
-            nodes[index] = {"key": old, **one, "space": names.get(old, old)}
+    for index, entry in enumerate(nodes):
+        if isinstance(entry, str) or "space" in entry:
+            entry = {"space": entry} if isinstance(entry, str) else entry
+            old = entry["space"]
+            nodes[index] = {"key": old, **entry, "space": names.get(old, old)}
         else:
-            _refer(one.get("spaces", []), names)
-            _refer(one.get("structure", []), names)
+            _refer(entry.get("spaces", []), names)
+            _refer(entry.get("structure", []), names)
 
 
 def exchanged(address: str, prefix: str, names: Mapping[str, str]) -> str:
@@ -126,7 +128,7 @@ def exchanged(address: str, prefix: str, names: Mapping[str, str]) -> str:
 
 
 def written(org: Org) -> list[tuple[str, str]]:
-    return [one for one in org.requests if one[0] != "GET"]
+    return [request for request in org.requests if request[0] != "GET"]
 
 
 @pytest.fixture
@@ -150,9 +152,9 @@ def test_two_keys_are_exchanged_without_a_request_and_only_once(living: Org, kin
     after = {exchanged(address, prefix, names): id for address, id in before.items()}
     assert ids(living) == after
     assert verbs(applied(living, tree)) == []
-    assert verbs(applied(living, rekeyed(pairs(), kind, names, said=False))) == []
+    assert verbs(applied(living, rekeyed(pairs(), kind, names, with_previously=False))) == []
     assert ids(living) == after
-    assert verbs(applied(living, rekeyed(rekeyed(pairs(), kind, names, said=False), kind, names))) == []
+    assert verbs(applied(living, rekeyed(rekeyed(pairs(), kind, names, with_previously=False), kind, names))) == []
     assert ids(living) == before
 
 
@@ -162,7 +164,7 @@ def test_moved_exchanges_two_keys_too(living: Org, kind: str) -> None:
     names = {a: b, b: a}
     before = ids(living)
     lines = [{"from": f"{prefix}/{old}", "to": f"{prefix}/{new}"} for old, new in names.items()]
-    tree = rekeyed(pairs(), kind, names, said=False)
+    tree = rekeyed(pairs(), kind, names, with_previously=False)
     for _ in range(2):
         assert verbs(applied(living, tree, moved=lines)) == []
         assert ids(living) == {exchanged(address, prefix, names): id for address, id in before.items()}
@@ -200,11 +202,11 @@ def test_keys_and_titles_are_exchanged_at_once(living: Org) -> None:
 @pytest.mark.parametrize("kind", spread(["team", "space", "section", "share-link", "site"], 2))
 def test_two_titles_are_exchanged_and_no_key(living: Org, kind: str) -> None:
     prefix, (a, b) = PAIRS[kind]
-    tree, word = pairs(), "name" if kind == "share-link" else "title"
+    tree, name = pairs(), "name" if kind == "share-link" else "title"
     docs = tree["sites"]["docs"]
     maps = {"team": tree["teams"], "site": tree["sites"], "share-link": docs["shareLinks"]}
-    one, other = (maps[kind][key] if kind in maps else node(docs if kind == "section" else tree, key) for key in (a, b))
-    one[word], other[word] = other[word], one[word]
+    first, second = (maps[kind][key] if kind in maps else node(docs if kind == "section" else tree, key) for key in (a, b))
+    first[name], second[name] = second[name], first[name]
     before = ids(living)
     assert set(verbs(applied(living, tree))) == {f"update {prefix}/{a}", f"update {prefix}/{b}"}
     assert ids(living) == before
@@ -219,10 +221,10 @@ def test_two_titles_are_exchanged_and_no_key(living: Org, kind: str) -> None:
 def test_a_key_renamed_and_back_leaves_nothing_over(living: Org, kind: str) -> None:
     prefix, (a, _) = PAIRS[kind]
     before = ids(living)
-    there = {a: "else"}
-    assert verbs(applied(living, rekeyed(pairs(), kind, there))) == []
-    assert ids(living) == {exchanged(address, prefix, there): id for address, id in before.items()}
-    assert verbs(applied(living, rekeyed(rekeyed(pairs(), kind, there, said=False), kind, {"else": a}))) == []
+    renamed = {a: "else"}
+    assert verbs(applied(living, rekeyed(pairs(), kind, renamed))) == []
+    assert ids(living) == {exchanged(address, prefix, renamed): id for address, id in before.items()}
+    assert verbs(applied(living, rekeyed(rekeyed(pairs(), kind, renamed, with_previously=False), kind, {"else": a}))) == []
     assert ids(living) == before
 
 
@@ -292,20 +294,20 @@ def test_a_target_exchanges_its_key_together_with_the_other_one_or_not_at_all(li
 # -- renames that cannot happen ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "word"), spread(list(product(sorted(PAIRS.keys() - {"site-space"}), ("previously", "moved"))), 5))
-def test_a_rename_onto_a_tracked_key_deletes_and_changes_nothing(living: Org, kind: str, word: str) -> None:
+@pytest.mark.parametrize(("kind", "spelling"), spread(list(product(sorted(PAIRS.keys() - {"site-space"}), ("previously", "moved"))), 5))
+def test_a_rename_onto_a_tracked_key_deletes_and_changes_nothing(living: Org, kind: str, spelling: str) -> None:
     prefix, (a, b) = PAIRS[kind]
     tree = pairs()
     docs = tree["sites"]["docs"]
     maps = {"team": tree["teams"], "site": tree["sites"], "share-link": docs["shareLinks"], "saml": tree["saml"]}
     if kind in maps:
-        kept = {**maps[kind].pop(b), **({"previously": [b]} if word == "previously" else {})}
+        kept = {**maps[kind].pop(b), **({"previously": [b]} if spelling == "previously" else {})}
         maps[kind][a] = kept
     else:
         gone, holder = node(docs if kind in ("section", "group") else tree, b), docs["structure"] if kind in ("section", "group") else None
         kept = node(docs if holder is not None else tree, a)
         kept["title"] = gone["title"]
-        if word == "previously":
+        if spelling == "previously":
             kept["previously"] = [b]
         (_holding(docs["structure"], gone) if holder is not None else _holding(tree["content"], gone)).remove(gone)
         kept.get("content", []).extend(gone.get("content", []))
@@ -316,11 +318,11 @@ def test_a_rename_onto_a_tracked_key_deletes_and_changes_nothing(living: Org, ki
             tree["sites"]["flat"]["structure"].pop(1)
     if kind == "site":
         tree["defaultContent"] = {"site": "docs"}
-    moved = [{"from": f"{prefix}/{b}", "to": f"{prefix}/{a}"}] if word == "moved" else []
+    moved = [{"from": f"{prefix}/{b}", "to": f"{prefix}/{a}"}] if spelling == "moved" else []
     living.write(tree, moved=moved)
     before = ids(living)
     plan = living.plan(allow_replace=("**",))
-    blocked = {str(one.address): one for one in plan.blocked}
+    blocked = {str(entry.address): entry for entry in plan.blocked}
     for key in (a, b):
         assert "both are tracked" in blocked[f"{prefix}/{key}"].reason
         assert "first apply without" in blocked[f"{prefix}/{key}"].remedy
@@ -333,10 +335,10 @@ def test_a_rename_onto_a_tracked_key_deletes_and_changes_nothing(living: Org, ki
 
 
 def _holding(nodes: list[Any], one: Any) -> list[Any]:
-    if any(one is each for each in nodes):
+    if any(one is item for item in nodes):
         return nodes
-    found = [_holding(value, one) for each in nodes if isinstance(each, dict) for value in each.values() if isinstance(value, list)]
-    return next((some for some in found if some), [])
+    result = [_holding(value, one) for entry in nodes if isinstance(entry, dict) for value in entry.values() if isinstance(value, list)]
+    return next((some for some in result if some), [])
 
 
 def test_without_the_first_the_second_can_take_its_key(living: Org) -> None:
@@ -358,8 +360,8 @@ def test_two_tracked_objects_cannot_become_one(living: Org) -> None:
     tree["teams"] = {"authors": {"title": "Devs", "previously": ["devs", "writers"]}}
     living.write(tree)
     plan = living.plan()
-    assert {str(one.address) for one in plan.blocked} == {"acme/team/authors", "acme/team/devs", "acme/team/writers"}
-    assert all("only one of them can become acme/team/authors" in one.reason for one in plan.blocked)
+    assert {str(entry.address) for entry in plan.blocked} == {"acme/team/authors", "acme/team/devs", "acme/team/writers"}
+    assert all("only one of them can become acme/team/authors" in blocked.reason for blocked in plan.blocked)
     assert plan.steps == ()
 
 
@@ -370,7 +372,7 @@ def test_an_object_cannot_leave_its_site(living: Org) -> None:
     line = {"from": "acme/site/help/section/contact", "to": "acme/site/docs/section/contact"}
     living.write(tree, moved=[line])
     plan = living.plan()
-    blocked = {str(one.address): one for one in plan.blocked}
+    blocked = {str(entry.address): entry for entry in plan.blocked}
     assert "is in acme/site/help and cannot leave it" in blocked["acme/site/docs/section/contact"].reason
     assert [step.verb for step in plan.steps if str(step.address).endswith("section/contact")] == []
     living.write(tree)

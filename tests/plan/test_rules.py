@@ -10,9 +10,9 @@ import yaml
 
 from reconciler.model import Exposure
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from tests.cli.conftest import Cli
 from tests.harness import Org
+from tests.report.made import plan_text
 from tests.small import applied, small
 
 TIGHT: dict[str, Any] = {
@@ -27,8 +27,8 @@ def tree() -> dict[str, Any]:
     return {**small(), "members": MEMBERS}
 
 
-def told(found: tuple[Exposure, ...]) -> list[str]:
-    return [f"{one.address} {one.field} {one.before} -> {one.after}" for one in found if one.kind == "project"]
+def told(exposures: tuple[Exposure, ...]) -> list[str]:
+    return [f"{entry.address} {entry.field} {entry.before} -> {entry.after}" for entry in exposures if entry.kind == "project"]
 
 
 @pytest.fixture(scope="module")
@@ -76,23 +76,23 @@ LOOSER: list[tuple[str, dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rules", "line", "word"), [row[1:] for row in LOOSER], ids=[row[0] for row in LOOSER])
-def test_each_looser_rule_is_an_exposure_at_its_line(tight: Org, rules: dict[str, Any], line: str, word: str) -> None:
+@pytest.mark.parametrize(("rules", "line", "rule"), [row[1:] for row in LOOSER], ids=[row[0] for row in LOOSER])
+def test_each_looser_rule_is_an_exposure_at_its_line(tight: Org, rules: dict[str, Any], line: str, rule: str) -> None:
     tight.write(tree(), **rules)
     plan = tight.plan()
-    found = [one for one in plan.exposures if one.kind == "project"]
+    exposures = [exposure for exposure in plan.exposures if exposure.kind == "project"]
     assert told(plan.exposures) == [line]
     assert (plan.steps, plan.empty, plan.pending) == ((), False, True)
-    assert found[0].source is not None
-    text = (tight.project / "reconciler.yaml").read_text().splitlines()[found[0].source.line - 1]
-    assert text.strip().startswith(f"{word}:")
+    assert exposures[0].source is not None
+    text = (tight.project / "reconciler.yaml").read_text().splitlines()[exposures[0].source.line - 1]
+    assert text.strip().startswith(f"{rule}:")
     assert "! exposure" in plain(plan_text(plan))
 
 
 def test_a_rule_without_a_line_has_the_first_line(tight: Org) -> None:
     tight.write(tree(), **{name: value for name, value in TIGHT.items() if name != "prune"})
-    (found,) = tight.plan().exposures
-    assert (found.source.file, found.source.line) == ("reconciler.yaml", 1)  # type: ignore[union-attr]
+    (exposures,) = tight.plan().exposures
+    assert (exposures.source.file, exposures.source.line) == ("reconciler.yaml", 1)  # type: ignore[union-attr]
 
 
 TIGHTER = [
@@ -127,7 +127,7 @@ def test_a_run_that_did_not_go_through_remembers_no_rules(tmp_path: Path) -> Non
     loose = with_(prune={"team": "all"})
     org.write({**tree(), "teams": {**tree()["teams"], "more": {"title": "More"}}}, **loose)
     org.call("PATCH", "/orgs/org_acme/members/usr_ada", {"role": "read"})  # who may not make teams
-    assert any(one.error for one in org.apply().results)
+    assert any(result.error for result in org.apply().results)
     assert told(org.plan().exposures) == ["prune team none -> all"]
 
 

@@ -56,10 +56,10 @@ def believed(org: Org) -> None:
 def shown(org: Org) -> list[tuple[str | None, list[str]]]:
     """Where the site spaces are: by section, in order, the titles of what they show."""
     base = f"/orgs/{ORGANIZATION}/sites/{org.items(f'/orgs/{ORGANIZATION}/sites')[0]['id']}"
-    titles = {one["id"]: one["title"] for one in org.items(f"{base}/sections")}
+    titles = {item["id"]: item["title"] for item in org.items(f"{base}/sections")}
     places: dict[str | None, list[str]] = {}
-    for one in org.items(f"{base}/site-spaces"):
-        places.setdefault(titles.get(one.get("section")), []).append(one["space"]["title"][-1])
+    for entry in org.items(f"{base}/site-spaces"):
+        places.setdefault(titles.get(entry.get("section")), []).append(entry["space"]["title"][-1])
     return [*places.items()]
 
 
@@ -70,7 +70,7 @@ def through(org: Org, structure: list[Any]) -> list[str]:
     for _ in range(2):
         believed(org)
         outcome = org.apply()
-        assert [one.error for one in outcome.results if one.error] == []
+        assert [result.error for result in outcome.results if result.error] == []
         assert outcome.leftover == ()
         sent += verbs(outcome)
         believed(org)
@@ -90,15 +90,15 @@ def test_sections_that_all_leave_count_what_is_deleted_with_them_and_the_second_
     through(org, SECTIONS)
     org.write(tree([*LETTERS]))
     plan = org.plan(allow_replace=("**",))
-    along = {f"section/{one}" for one in "xyz"} | {f"site-space/{one}" for one in "cdef"}
+    along = {f"section/{key}" for key in "xyz"} | {f"site-space/{key}" for key in "cdef"}
     assert announced(plan) == along
     assert {address.key for address in plan.deferred} == set(LETTERS)
     desired = org.load().desired
     with pytest.raises(Refused, match="deletes 7 objects"):
         guard(plan, desired.__class__(**{**vars(desired), "guards": Guards(0.0, 6)}), Options())
     sent = through(org, [*LETTERS])
-    assert [one for one in sent if one.startswith("delete")] == [f"delete {SITE}/section/{one}" for one in "yzx"]
-    assert [one for one in sent if one.startswith("create")] == [f"create {SITE}/site-space/{one}" for one in "cdef"]
+    assert [key for key in sent if key.startswith("delete")] == [f"delete {SITE}/section/{member}" for member in "yzx"]
+    assert [item for item in sent if item.startswith("create")] == [f"create {SITE}/site-space/{entry}" for entry in "cdef"]
     assert shown(org) == [(None, [*LETTERS])]
 
 
@@ -126,7 +126,7 @@ def test_without_leave_to_replace_no_section_leaves_and_the_way_past_it_is_said(
     org.write(tree([*LETTERS]))
     plan = org.plan()
     assert plan.steps == ()
-    remedies = {str(one.address): one.remedy for one in plan.blocked}
+    remedies = {str(blocked.address): blocked.remedy for blocked in plan.blocked}
     assert "--allow-replace acme/site/docs/site-space/c" in remedies[f"{SITE}/section/y"]
     assert "--allow-replace acme/site/docs/site-space/c" in remedies[f"{SITE}/section/x"]
 
@@ -136,7 +136,7 @@ def test_nothing_is_created_outside_sections_that_stay(org: Org) -> None:
     site = org.items(f"/orgs/{ORGANIZATION}/sites")[0]["id"]
     org.call("POST", f"/orgs/{ORGANIZATION}/sites/{site}/sections", {"title": "Theirs", "spaceId": "spc_blank"})
     org.write(tree(["a", "b", "c"]))
-    blocked = {str(one.address): one.reason for one in org.plan(allow_replace=("**",)).blocked}
+    blocked = {str(entry.address): entry.reason for entry in org.plan(allow_replace=("**",)).blocked}
     assert "still has the sections 'First', 'Theirs'" in blocked[f"{SITE}/site-space/c"]
 
 
@@ -166,13 +166,13 @@ def test_the_first_section_takes_in_the_existing_spaces_and_only_the_rest_is_rep
     kept = org.id(f"{SITE}/site-space/b")
     org.write(tree(SECTIONS))
     plan = org.plan(allow_replace=("**",))
-    assert announced(plan) == {f"site-space/{one}" for one in "acdef"}
+    assert announced(plan) == {f"site-space/{member}" for member in "acdef"}
     sent = through(org, SECTIONS)
-    assert sum(one.startswith("delete") for one in sent) == 5
+    assert sum(item.startswith("delete") for item in sent) == 5
     assert shown(org) == SECTIONED
     assert org.id(f"{SITE}/site-space/b") == kept
     site = org.items(f"/orgs/{ORGANIZATION}/sites")[0]["id"]
-    paths = {one["space"]["title"][-1]: one["path"] for one in org.items(f"/orgs/{ORGANIZATION}/sites/{site}/site-spaces")}
+    paths = {entry["space"]["title"][-1]: entry["path"] for entry in org.items(f"/orgs/{ORGANIZATION}/sites/{site}/site-spaces")}
     assert paths == {letter: f"space-{letter}" for letter in LETTERS}
 
 

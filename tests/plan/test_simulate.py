@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from reconciler.address import Address
-from reconciler.errors import DeclarationError
+from reconciler.client import Reader
+from reconciler.errors import DeclarationError, ReconcilerError
 from reconciler.kinds import load
-from reconciler.model import Actual, Observed, Step
-from reconciler.plan.siblings.sequence import Siblings
+from reconciler.kinds import load as kinds
+from reconciler.model import Actual, Desired, Observed, Plan, State, Step
+from reconciler.observe import observe
+from reconciler.plan import plan
+from reconciler.plan.prove import prove
+from reconciler.plan.siblings.positions import Siblings
 from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import PATCH, POST, UNSET, Keyed, Listing, Resource, Verbs, field
 from tests.effort import timed
+from tests.harness import Org
+from tests.small import node, small
 
 KINDS = load()
 ORG = {"organization": "org_1"}
@@ -35,9 +44,9 @@ def actual(*objects: Observed) -> Actual:
     return Actual(every)
 
 
-def step(verb: str, address: str, target: str | None = None, *, body: Any = None, **words: Any) -> Step:
+def step(verb: str, address: str, target: str | None = None, *, body: Any = None, **others: Any) -> Step:
     at = Address.parse(address)
-    return Step(0, at, KINDS.of(at).name, verb, "POST", (), body, words.pop("writes", {}), target, **words)
+    return Step(0, at, KINDS.of(at).name, verb, "POST", (), body, others.pop("writes", {}), target, **others)
 
 
 def order(world: Simulation, kind: str) -> list[str]:
@@ -73,20 +82,20 @@ def variant(id: str, section: str | None, rank: int = 0, chosen: bool = False) -
 )
 def test_what_a_create_says_nothing_of_is_as_the_service_sets_it(address: str, writes: dict[str, Any], values: dict[str, Any]) -> None:
     world = simulate(KINDS, actual(), IDS, [step("create", address, writes=writes)])
-    made = world.find(KINDS.of(Address.parse(address)).name, world.ids[Address.parse(address)])
-    assert made is not None
-    assert {name: made.values[name] for name in values} == values
+    created = world.find(KINDS.of(Address.parse(address)).name, world.ids[Address.parse(address)])
+    assert created is not None
+    assert {name: created.values[name] for name in values} == values
 
 
 def test_a_copy_is_like_its_source_but_for_its_name() -> None:
     source = seen("space", "spc_1", ORG, title="Blank", parent="col_1", defaultLevel="edit", editMode="locked")
     copy = step("create", "acme/space/copy", source="spc_1", writes={})
     world = simulate(KINDS, actual(source), IDS, [copy])
-    made = world.find("space", world.ids[copy.address])
-    assert made is not None
-    assert made.values["title"] is UNSET
-    assert (made.values["defaultLevel"], made.values["editMode"], made.values["parent"]) == ("edit", "locked", "col_1")
-    assert [observed.id for observed in world.inside("space", "collection", "col_1")] == ["spc_1", made.id]
+    created = world.find("space", world.ids[copy.address])
+    assert created is not None
+    assert created.values["title"] is UNSET
+    assert (created.values["defaultLevel"], created.values["editMode"], created.values["parent"]) == ("edit", "locked", "col_1")
+    assert [observed.id for observed in world.inside("space", "collection", "col_1")] == ["spc_1", created.id]
 
 
 def test_a_create_brings_its_first_child_and_the_service_chooses_both() -> None:
@@ -220,3 +229,50 @@ def test_an_initial_value_belongs_to_a_field_that_a_create_may_leave_out() -> No
             reads = (Listing("/wrongs"),)
             api = Verbs(create=POST("/wrongs"), update=PATCH("/wrongs/{id}"))
             name: str = field("The name.", key=True, required=True, initial="x")
+
+
+# -- a plan is proved before it is sent --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def changed(org: Org) -> tuple[Desired, State, Actual, Plan]:
+    """A plan of one title and one move, with what it was made from."""
+    org.write(small())
+    org.apply()
+    tree = small()
+    node(tree, "one")["title"] = "Uno"
+    node(tree, "product")["content"].insert(0, node(tree, "product")["content"].pop())
+    org.write(tree)
+    desired, store = org.load().desired, org.store()
+
+    async def read(state: State) -> Actual:
+        async with org.client(Reader) as reader:
+            return await observe(reader, kinds(), desired, state)
+
+    try:
+        state = store.read()
+    finally:
+        store.close()
+    actual = asyncio.run(read(state))
+    return desired, state, actual, plan(kinds(), desired, state, actual)
+
+
+def test_a_right_plan_passes_as_it_came(changed: tuple[Desired, State, Actual, Plan]) -> None:
+    desired, state, actual, created = changed
+    assert len(created.steps) == 2
+    assert prove(kinds(), desired, state, actual, created) is created
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_plan_that_lacks_a_step_is_a_defect_and_names_it(changed: tuple[Desired, State, Actual, Plan], missing: int) -> None:
+    desired, state, actual, created = changed
+    lacking = replace(created, steps=tuple(step for index, step in enumerate(created.steps) if index != missing))
+    with pytest.raises(ReconcilerError, match=str(created.steps[missing].address)):
+        prove(kinds(), desired, state, actual, lacking)
+
+
+def test_a_plan_that_sends_the_wrong_value_is_a_defect(changed: tuple[Desired, State, Actual, Plan]) -> None:
+    desired, state, actual, created = changed
+    wrong = tuple(replace(step, writes={"title": "Due"}) if step.verb == "update" else step for step in created.steps)
+    with pytest.raises(ReconcilerError, match="title"):
+        prove(kinds(), desired, state, actual, replace(created, steps=wrong))

@@ -17,7 +17,7 @@ ADA, LINUS = "ada@acme.example", "linus@acme.example"
 @pytest.fixture
 def both(tmp_path: Path) -> Org:
     """Ada administrates both; Linus reads in acme, and may do everything in beta."""
-    beta = [{**one, "organization": BETA, "role": "admin"} for one in SEED["members"]]
+    beta = [{**member, "organization": BETA, "role": "admin"} for member in SEED["members"]]
     organizations = [*SEED["organizations"], {"id": BETA, "title": "Beta"}]
     return Org(tmp_path, seed={**SEED, "organizations": organizations, "members": [*SEED["members"], *beta]})
 
@@ -28,12 +28,12 @@ def declare(org: Org, acme: dict[str, Any], beta: dict[str, Any], **top: Any) ->
 
 
 def roles(org: Org, organization: str) -> dict[str, str]:
-    return {one["user"]["email"]: one["role"] for one in org.items(f"/orgs/{organization}/members")}
+    return {entry["user"]["email"]: entry["role"] for entry in org.items(f"/orgs/{organization}/members")}
 
 
 def test_each_organization_gives_its_own_role_to_the_same_person(both: Org) -> None:
     declare(both, {"members": {LINUS: "edit"}}, {"members": {LINUS: "review"}})
-    assert sorted(str(one.step.address) for one in both.apply().results) == [f"acme/member/{LINUS}", f"beta/member/{LINUS}"]
+    assert sorted(str(result.step.address) for result in both.apply().results) == [f"acme/member/{LINUS}", f"beta/member/{LINUS}"]
     assert roles(both, ORGANIZATION) == {ADA: "admin", LINUS: "edit"}
     assert roles(both, BETA) == {ADA: "admin", LINUS: "review"}
     assert both.plan().empty
@@ -52,7 +52,7 @@ def test_who_left_one_organization_is_not_found_in_the_other(both: Org) -> None:
     both.call("DELETE", f"/orgs/{BETA}/members/usr_linus")
     plan = both.plan()
     assert plan.steps == ()
-    assert [str(one.address) for one in plan.blocked] == [f"beta/member/{LINUS}"]
+    assert [str(blocked.address) for blocked in plan.blocked] == [f"beta/member/{LINUS}"]
 
 
 def test_prune_takes_a_person_out_of_one_organization_alone(both: Org) -> None:
@@ -66,19 +66,19 @@ def test_prune_takes_a_person_out_of_one_organization_alone(both: Org) -> None:
 def test_reviewers_are_sent_as_the_service_knows_them(both: Org) -> None:
     declare(both, {"mergeRules": {"reviewers": [LINUS]}}, {"mergeRules": {"reviewers": [ADA]}})
     both.apply()
-    rules = [both.call("GET", f"/orgs/{one}")["mergeRules"]["rules"][0]["users"] for one in (ORGANIZATION, BETA)]
+    rules = [both.call("GET", f"/orgs/{entry}")["mergeRules"]["rules"][0]["users"] for entry in (ORGANIZATION, BETA)]
     assert rules == [["usr_linus"], ["usr_ada"]]
     assert both.plan().empty
 
 
 def test_an_id_of_a_member_is_written_as_the_service_knows_it(both: Org) -> None:
     declare(both, {"members": {LINUS: {"role": "edit", "id": "usr_linus"}}}, {"members": {LINUS: {"role": "admin", "id": "usr_linus"}}})
-    assert [str(one.step.address) for one in both.apply().results] == [f"acme/member/{LINUS}"]
+    assert [str(result.step.address) for result in both.apply().results] == [f"acme/member/{LINUS}"]
     assert both.plan().empty
 
 
 def test_an_admin_elsewhere_does_not_count_for_the_last_one_of_an_organization(both: Org) -> None:
     declare(both, {"members": {ADA: "read"}}, {"members": {ADA: "admin", LINUS: "read"}})
     plan = both.plan()
-    assert [(str(one.address), "in acme;" in one.reason) for one in plan.blocked] == [(f"acme/member/{ADA}", True)]
+    assert [(str(blocked.address), "in acme;" in blocked.reason) for blocked in plan.blocked] == [(f"acme/member/{ADA}", True)]
     assert [str(step.address) for step in plan.steps] == [f"beta/member/{LINUS}"]

@@ -165,9 +165,9 @@ def test_whoever_is_promoted_outside_the_selection_does_not_count(tmp_path: Path
 def test_single_sign_on_is_enforced_once_the_provider_exists_and_holds_up_nothing_else(tmp_path: Path) -> None:
     org = troubled(tmp_path)
     org.write({"title": "Acme Inc", "sso": True, "saml": {"okta": OKTA}}, service={})
-    found = needs(org.plan())
-    assert found["acme sso"] == {"acme/saml/okta label+entityID+ssoURL+certificate"}
-    assert found["acme title"] == set()
+    required = needs(org.plan())
+    assert required["acme sso"] == {"acme/saml/okta label+entityID+ssoURL+certificate"}
+    assert required["acme title"] == set()
     for fault in FAULTS.values():
         org.faults = {"POST /orgs/org_acme/saml": fault}
         org.apply()
@@ -258,18 +258,18 @@ def meanwhile(org: Troubled, method: str, path: str, body: Any = None) -> None:
     """Let somebody else send a request after the plan, before the first request of the run."""
     inner = org.transport
 
-    class Meddling(Faulty):
+    class Interfering(Faulty):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            if org.made is not None and not meddled:
-                meddled.append(True)
+            if org.made is not None and not sent:
+                sent.append(True)
                 async with httpx2.AsyncClient(transport=httpx2.ASGITransport(org.app), base_url="http://127.0.0.1:1") as other:
                     answer = await other.request(method, f"/v1{path}", json=body, headers={"Authorization": f"Bearer {TOKEN}"})
                     assert answer.status_code < 300
             return await self.inner.handle_async_request(request)
 
-    meddled: list[bool] = []
+    sent: list[bool] = []
     org.made, org.fresh = None, -1.0
-    org.transport = lambda: Meddling(inner(), org)  # type: ignore[method-assign]
+    org.transport = lambda: Interfering(inner(), org)  # type: ignore[method-assign]
 
 
 def test_nobody_is_demoted_once_the_admin_who_remains_was_demoted_by_somebody_else(tmp_path: Path) -> None:

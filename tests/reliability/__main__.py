@@ -44,7 +44,7 @@ def main(words: Sequence[str] | None = None) -> int:
         results.append(result)
         record.add(result, given.runs)
     print(table(merged(map(result_of, record.document()["jobs"]))), end="")
-    bad = [one for result in results for one in result.violations]
+    bad = [violation for result in results for violation in result.violations]
     for one in bad[: given.shown]:
         print(f"\n{one.what}\n  again: python -m tests.reliability --seed '{one.seed}' --case '{one.case}'")
     return 1 if bad else 0

@@ -63,7 +63,9 @@ def prepared(name: str, database: Database) -> Base:
 def _lines(plan: Plan | None) -> dict[str, str]:
     """What a plan says of each address: what is done, to which fields, and why."""
     changes = plan.changes if plan is not None else ()
-    return {str(one.address): f"{' '.join(one.actions)} {[(field.name, field.cause) for field in one.fields]}" for one in changes}
+    return {
+        str(change.address): f"{' '.join(change.actions)} {[(field.name, field.cause) for field in change.fields]}" for change in changes
+    }
 
 
 def _bindings(world: World) -> dict[str, str]:

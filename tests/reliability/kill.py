@@ -50,9 +50,9 @@ class Camera:
             if key in self._keys:
                 continue
             self._keys.add(key)
-            ghosts = tuple((request, fate, seconds) for _, request, fate, seconds in one)
-            told = f"{case}, under way: {ghosts[0][1]} ({len(ghosts)})" if ghosts else case
-            self.images.append(Image(told, self._service(), self._journal(), ghosts, world.time.seconds))
+            pending = tuple((request, fate, seconds) for _, request, fate, seconds in one)
+            told = f"{case}, under way: {pending[0][1]} ({len(pending)})" if pending else case
+            self.images.append(Image(told, self._service(), self._journal(), pending, world.time.seconds))
 
     @property
     def _changes(self) -> int:
@@ -143,7 +143,7 @@ def one(base: Base, image: Image, label: str, result: Result, camera: Camera | N
     """From one image: one more run, then nothing is left to do, and all is as if nothing had happened."""
     world = base.world
     result.runs += 1
-    for fate in {fate for _, fate, _ in image.ghosts}:
+    for fate in {fate for _, fate, _ in image.pending}:
         result.counted[f"request under way {fate}"] += 1
     world.put(image)
     world.watch = camera

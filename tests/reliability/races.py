@@ -107,12 +107,12 @@ class Race:
         world = self.world
         try:
             if self.stopped:
-                ghosts = [
+                pending = [
                     (request, self.chance.choice(("lost", "done", "late")), self.chance.uniform(0.0, TIMEOUT + SETTLE - 10.0))
                     for request in world.under_way.values()
                 ]
                 world.taken |= set(world.under_way)
-                other.time.run(other.arrive(ghosts))
+                other.time.run(other.arrive(pending))
                 assert world.database is not None
                 world.database.expire()
             self.second = other.apply()

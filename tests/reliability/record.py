@@ -26,7 +26,7 @@ class Record:
         self.out = out
         self.jobs: dict[str, dict[str, Any]] = {}
         if out is not None and out.exists():
-            self.jobs = {one["seed"]: one for one in json.loads(out.read_text(encoding="utf-8"))["jobs"]}
+            self.jobs = {job["seed"]: job for job in json.loads(out.read_text(encoding="utf-8"))["jobs"]}
 
     def has(self, seed: str, length: str) -> bool:
         """Whether this job was run in this length, and all was well."""
@@ -44,7 +44,7 @@ class Record:
             "runs": result.runs,
             "seconds": round(result.seconds, 1),
             "counted": dict(sorted(result.counted.items())),
-            "violations": [{"case": one.case, "what": one.what} for one in result.violations],
+            "violations": [{"case": violation.case, "what": violation.what} for violation in result.violations],
         }
         if self.out is not None:
             self.out.write_text(written(self.document()), encoding="utf-8")
@@ -55,7 +55,7 @@ class Record:
         return {
             "format": FORMAT,
             "python": platform.python_version(),
-            "violations": sum(len(one["violations"]) for one in jobs),
+            "violations": sum(len(job["violations"]) for job in jobs),
             "experiments": [summary(one) for one in merged(map(result_of, jobs))],
             "jobs": jobs,
         }
@@ -84,7 +84,7 @@ def result_of(job: dict[str, Any]) -> Result:
     """A job of the file."""
     found = Result(job["experiment"], job["database"], job["seed"], runs=job["runs"], seconds=job["seconds"])
     found.counted.update(job["counted"])
-    found.violations += [Violation(job["seed"], one["case"], one["what"]) for one in job["violations"]]
+    found.violations += [Violation(job["seed"], violation["case"], violation["what"]) for violation in job["violations"]]
     return found
 
 
@@ -99,9 +99,9 @@ def merged(results: Iterable[Result]) -> list[Result]:
 def table(results: Sequence[Result]) -> str:
     """The same for docs/proof.md."""
     lines = ["| experiment | database | runs | what was counted | violations |", "|---|---|---:|---|---:|"]
-    for one in results:
-        counted = ", ".join(f"{number:,} {name}" for name, number in sorted(one.counted.items()))
-        lines.append(f"| {one.experiment} | {one.database} | {one.runs:,} | {counted} | {len(one.violations)} |")
+    for result in results:
+        counted = ", ".join(f"{number:,} {name}" for name, number in sorted(result.counted.items()))
+        lines.append(f"| {result.experiment} | {result.database} | {result.runs:,} | {counted} | {len(result.violations)} |")
     return "\n".join(lines) + "\n"
 
 

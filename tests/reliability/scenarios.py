@@ -5,20 +5,18 @@ Every service holds things of others too, which no run may touch.
 
 from __future__ import annotations
 
+import random
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import seed as seeded
-
 from reconciler.cli.sandboxes.embedded import seed_document
 from reconciler.config import load
 from reconciler.kinds import load as kinds
-from tests.apply.test_random import organizations
 from tests.harness import ORGANIZATION, SEED, Org
+from tests.organizations import Drawing
 from tests.small import node, small
 from tests.transfers import steps
 
@@ -71,19 +69,8 @@ def _tree(tree: Mapping[str, Any] | str) -> Write:
 
 
 def _random(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    drawn: list[tuple[dict[str, Any], dict[str, Any]]] = []
-
-    @seeded(number)
-    @settings(
-        max_examples=6, database=None, deadline=None, phases=[Phase.generate], derandomize=False,
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
-    @given(organizations(), organizations())
-    def draw(first: dict[str, Any], second: dict[str, Any]) -> None:
-        drawn.append((first, second))
-
-    draw()
-    return drawn[-1]
+    chance = random.Random(number)
+    return Drawing(chance).organization(), Drawing(chance).organization()
 
 
 # -- the small organization ----------------------------------------------------------------------------------------------------------

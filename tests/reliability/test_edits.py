@@ -17,7 +17,7 @@ from tests.reliability.world import World
 
 def whats(name: str, **given: Any) -> str:
     with database("sqlite", None, "unused") as found:
-        return "\n".join(one.what for one in edits.run(name, found, **given).violations)
+        return "\n".join(violation.what for violation in edits.run(name, found, **given).violations)
 
 
 @proof
@@ -47,4 +47,6 @@ def test_a_run_that_tells_nobody_is_seen(monkeypatch: pytest.MonkeyPatch) -> Non
         base = edits.prepared("tiny-changed", found)
         monkeypatch.setattr(edits, "prepared", lambda *given: base)
         monkeypatch.setattr(World, "plan", lambda self, **given: Nothing())
-        assert "is in no report" in "\n".join(one.what for one in edits.run("tiny-changed", found, runs=10, first=True).violations)
+        assert "is in no report" in "\n".join(
+            violation.what for violation in edits.run("tiny-changed", found, runs=10, first=True).violations
+        )

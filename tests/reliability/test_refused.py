@@ -45,7 +45,7 @@ def refusing(after: int, *, retry_after: bool) -> Iterator[tuple[World, float]]:
         world.watch = None
         book.set_rules(world.service, [])
         world.time.pass_(60.0)
-        assert all(one.status is StepStatus.DONE for one in world.apply().results)
+        assert all(result.status is StepStatus.DONE for result in world.apply().results)
         world.later()
         assert difference(expected, world.seen()) == []
         assert world.plan().empty
@@ -68,7 +68,7 @@ def test_refused_in_the_middle_it_gives_up_and_nothing_is_done_twice(after: int,
         outcome = world.apply()
         assert world.time.seconds - began <= GIVES_UP
         assert len(world.requests) < 100
-        failed = [str(one.error) for one in outcome.results if one.status is StepStatus.FAILED]
+        failed = [str(result.error) for result in outcome.results if result.status is StepStatus.FAILED]
         assert failed
         assert all("429" in error for error in failed)
         assert outcome.count(StepStatus.DONE) >= after

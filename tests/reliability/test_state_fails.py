@@ -91,7 +91,7 @@ def failing(what: str, trouble: Trouble) -> Iterator[Trouble]:
 
 def titles(org: Org) -> list[str]:
     base = f"/orgs/{ORGANIZATION}"
-    spaces = [one["space"]["title"] for one in org.items(f"{base}/members/usr_ada/spaces")]
+    spaces = [item["space"]["title"] for item in org.items(f"{base}/members/usr_ada/spaces")]
     return sorted([*(one["title"] for one in org.items(f"{base}/teams")), *spaces])
 
 
@@ -169,7 +169,7 @@ def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: 
     doubt = Muted(tmp_path / "doubt", seed={})
     doubt.write({**LATER, "content": [*LATER["content"], {"space": "two", "title": "Two"}]})
     doubt.mute = True
-    assert [one.status for one in doubt.apply().results].count(StepStatus.IN_DOUBT) == 2
+    assert [result.status for result in doubt.apply().results].count(StepStatus.IN_DOUBT) == 2
     with failing("statement", Trouble(0, False)) as calm:
         copied(doubt.root, tmp_path / "calm").apply()
     for nth in range(1, calm.count + 1, stride(37)):
@@ -203,7 +203,7 @@ def test_what_could_not_be_stored_is_kept_and_taken_in_without_reading_it_again(
     assert str(file) in error.message
     assert "imports the file" in (error.hint or "")
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
-    sent = [one for one in org.requests if one[0] != "GET"]
+    sent = [request for request in org.requests if request[0] != "GET"]
     assert len(sent) == len(json.loads(file.read_text())["endings"])
     org.apply()
     assert kept(org) == []

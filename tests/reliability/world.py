@@ -41,12 +41,12 @@ WRITING = ("INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP")
 
 @dataclass(frozen=True)
 class Image:
-    """A moment of a run. `ghosts`: requests under way, each with what becomes of it and, if it is late, after how many seconds."""
+    """A moment of a run. `pending`: requests under way, each with what becomes of it and, if it is late, after how many seconds."""
 
     case: str
     sandbox: bytes
     state: Any
-    ghosts: tuple[tuple[httpx2.Request, str, float], ...] = ()
+    pending: tuple[tuple[httpx2.Request, str, float], ...] = ()
     seconds: float = 0.0  # by the virtual clock
 
 
@@ -136,13 +136,13 @@ class World(Org):
         self.under_way.clear()
         self.twice.clear()
         self.time.seconds = image.seconds
-        if image.ghosts:
-            self.time.run(self.arrive(image.ghosts))
+        if image.pending:
+            self.time.run(self.arrive(image.pending))
 
-    async def arrive(self, ghosts: Iterable[tuple[httpx2.Request, str, float]]) -> None:
+    async def arrive(self, pending: Iterable[tuple[httpx2.Request, str, float]]) -> None:
         """Requests that nobody waits for any more reach the service, or not."""
         transport = httpx2.ASGITransport(self.app)
-        for request, fate, seconds in ghosts:
+        for request, fate, seconds in pending:
             if fate == "lost":
                 continue
             headers = dict(request.headers)
@@ -186,7 +186,9 @@ class World(Org):
         wrong += [f"sent twice: {path}" for path in self.twice]
         if plan.empty and not left and not wrong:
             return None
-        failed = [f"{one.step.verb} {one.step.address}: {one.error}" for one in outcome.results if one.error] if outcome else []
+        failed = (
+            [f"{result.step.verb} {result.step.address}: {result.error}" for result in outcome.results if result.error] if outcome else []
+        )
         parts = ("not empty: " + shortened(left) if left else "", shortened(wrong, 4), "errors: " + shortened(failed) if failed else "")
         return " | ".join(part for part in parts if part)
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, tzinfo
 from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Action, Cause, Change, Delta, Outcome, Plan, Position, Source, Step, StepResult, StepStatus, Unmanaged
+from reconciler.plan.drift import Drift
+from reconciler.report.drift import drift_sheet
+from reconciler.report.layout import Span
+from reconciler.report.outcome import outcome_sheet
+from reconciler.report.plan import plan_sheet
+from reconciler.report.text import WIDTH, sheet_text
 
 SITE = Address.parse("acme/site/docs")
 
@@ -71,3 +78,18 @@ def the_example() -> Plan:
         ),
         unmanaged=tuple(Unmanaged("space", f"spc_{number}", f"Space {number}") for number in range(14)),
     )
+
+
+def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False, zone: tzinfo | None = UTC) -> tuple[Span, ...]:
+    """A plan as a screen shows it."""
+    return sheet_text(plan_sheet(plan, full=full, zone=zone), width=width)
+
+
+def outcome_text(outcome: Outcome) -> tuple[Span, ...]:
+    """An outcome as a screen shows it."""
+    return sheet_text(outcome_sheet(outcome, withheld=False))
+
+
+def drift_text(drift: Drift) -> tuple[Span, ...]:
+    """Drift as a screen shows it."""
+    return sheet_text(drift_sheet(drift))

@@ -1,18 +1,18 @@
-"""A plan as people read it."""
+"""A plan and what an apply did, as people read them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from reconciler.model import Action, Blocked, Cause, Change, Plan, Position, Source, Unknown
+from reconciler.model import Action, Blocked, Cause, Change, Edited, Plan, Position, Source, StepStatus, Unknown
 from reconciler.report.layout import Style, cells, plain
-from reconciler.report.text import FOLD, plan_text, summary
+from reconciler.report.outcome import summary as outcome_summary
+from reconciler.report.plan import FOLD, summary
 from reconciler.resource import UNSET
-from tests.report.made import SITE, at, change, delta, plan, step, the_example
+from tests.report.made import SITE, at, change, delta, outcome, outcome_text, plan, plan_text, result, step, the_example
 
 
 def text(made: Plan, **words: object) -> str:
@@ -312,9 +312,85 @@ def test_styles_follow_the_actions() -> None:
         assert style in styles
 
 
-def test_the_same_plan_gives_the_same_text() -> None:
-    assert all(first == second for first, second in pairwise([text(the_example()) for _ in range(3)]))
-
-
 def test_requests_count_writes() -> None:
     assert summary(plan(change("acme/team/x", Action.CREATE), steps=(step(1, "acme/team/x"),))) == "Plan: 1 to create. 1 request."
+
+
+DONE = result(1, "acme/team/a", StepStatus.DONE)
+
+
+def test_a_run_that_went_well_is_one_line() -> None:
+    assert plain(outcome_text(outcome(*[DONE] * 23))) == "Applied 23 requests. The plan is now empty.\n"
+
+
+def test_every_step_that_did_not_end_well_is_named_with_its_reason() -> None:
+    made = outcome(
+        DONE,
+        result(2, "acme/site/docs", StepStatus.FAILED, "POST /orgs/org_acme/sites: 400 title is too short", verb="create"),
+        result(3, "acme/site/docs/section/a", StepStatus.SKIPPED, "requires step 2 (acme/site/docs)", verb="create"),
+        result(4, "acme/team/b", StepStatus.IN_DOUBT, "the connection broke", verb="create"),
+        notes=("acme: the service keeps logo as 'x'",),
+    )
+    assert plain(outcome_text(made)) == (
+        """\
+acme/site/docs
+  ! failed      create: POST /orgs/org_acme/sites: 400 title is too short
+acme/site/docs/section/a
+  . skipped     create: requires step 2 (acme/site/docs)
+acme/team/b
+  ? in doubt    create: the connection broke
+acme: the service keeps logo as 'x'
+
+Applied 1 of 4 requests: 1 failed, 1 in doubt, 1 skipped. The next apply resolves the requests in
+doubt. Run it again to continue.
+"""
+    )
+
+
+def test_what_is_left_is_never_called_empty() -> None:
+    blocked = Plan("p", None, blocked=(Blocked(at("acme/site/docs"), "r", "m", id="RC-waits"),))
+    assert outcome_summary(outcome(DONE, plan=blocked)) == "Applied 1 request. Left: 1 blocked."
+    deferred = Plan("p", None, deferred={at("acme/site/docs"): "r"})
+    assert outcome_summary(outcome(DONE, plan=deferred)) == "Applied 1 request. 1 resource left for a second run: apply again."
+    assert outcome_summary(outcome(DONE, leftover=(at("acme"),))) == "Applied 1 request. 1 resource not as declared yet: plan again."
+
+
+def test_an_interrupted_run_says_so_first() -> None:
+    made = outcome(DONE, result(2, "acme/team/b", StepStatus.SKIPPED, "interrupted"), stopped="interrupted")
+    assert outcome_summary(made) == "Interrupted. Applied 1 of 2 requests: 1 skipped. Run it again to continue."
+
+
+def test_changes_of_the_state_alone_take_no_request() -> None:
+    assert (
+        outcome_summary(outcome(plan=plan(change("acme/team/x", Action.ADOPT)))) == "Applied without any requests. The plan is now empty."
+    )
+    assert outcome_summary(outcome()) == "Nothing to apply. The plan is now empty."
+
+
+def test_foreign_changes_are_reported_by_address_and_field_and_not_as_a_failure() -> None:
+    made = outcome(
+        DONE,
+        result(2, "acme/team/b", StepStatus.STALE, "title was 'B' and is now 'C'"),
+        edited=(
+            Edited(at("acme/space/one"), "title", "One", "Uno"),
+            Edited(at("acme/space/one"), "secret", "a", "b", sensitive=True),
+            Edited(at("acme/space/two"), None, says="was deleted; it can be restored"),
+        ),
+        unverified=(at("acme/team/a"),),
+    )
+    assert plain(outcome_text(made)) == (
+        """\
+acme/team/b
+  ≠ stale       update: title was 'B' and is now 'C'
+acme/space/one                           changed by somebody else during the run
+  ~ title       One -> Uno
+  ~ secret      (sensitive)
+acme/space/two                           changed by somebody else during the run
+  ~ differs     was deleted; it can be restored
+acme/team/a
+  ? not checked  it was written and could not be read again
+
+Applied 1 of 2 requests: 1 stale. Somebody else changed 2 resources during the run: plan again. Run
+it again to continue.
+"""
+    )

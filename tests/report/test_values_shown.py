@@ -11,19 +11,16 @@ from typing import Any
 
 import pytest
 
-from reconciler.address import Address
-from reconciler.model import Action, Cause, Delta, Exposure
+from reconciler.model import Action, Cause, Delta
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.report.drift import drift_text
-from reconciler.report.entries import plan_sheet
 from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.markdown import markdown
-from reconciler.report.text import plan_text
+from reconciler.report.plan import plan_sheet
 from reconciler.report.values import difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.text.certificate import certificate
-from tests.report.made import at, change, delta, plan
+from tests.report.made import at, change, delta, drift_text, plan, plan_text
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 
@@ -122,14 +119,6 @@ def test_a_structured_value_differs_by_path() -> None:
         ("mergeRules.strict", "true (added)"),
     ]
     assert difference_lines("mergeRules", AFTER, BEFORE)[1] == ("mergeRules.strict", "true (removed)")
-
-
-def test_an_exposure_names_what_differs_inside_a_structured_value() -> None:
-    exposed = Exposure(Address.parse("acme"), "organization", "mergeRules", BEFORE, AFTER, "fewer reviews", id="RC-more-readers")
-    said = "mergeRules.rules.0.users.0 usr_ada -> usr_bob; mergeRules.strict true (added): fewer reviews"
-    made = plan(exposures=(exposed,))
-    assert said in plain(plan_text(made, width=1_000))
-    assert said in markdown(plan_sheet(made))
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 from reconciler.model import Severity, Source, Violation
 from reconciler.report.annotations.github import github
 from reconciler.report.documents import plan_document
-from reconciler.report.entries import plan_sheet
 from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.markdown import markdown
-from reconciler.report.text import plan_text
+from reconciler.report.plan import plan_sheet
 from tests.documents import valid
-from tests.report.made import at, plan
+from tests.report.made import at, plan, plan_text
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 OPEN = Violation(

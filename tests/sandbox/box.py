@@ -101,7 +101,7 @@ class Box:
         return found
 
     def ids(self, path: str, **query: Any) -> list[str]:
-        return [one["id"] for one in self.items(path, **query)]
+        return [item["id"] for item in self.items(path, **query)]
 
     def post(self, path: str, body: Json = None, *, status: int = 201, token: str = ADA) -> Json:
         return self._json(self.send("POST", path, body, token=token), status)

@@ -59,7 +59,7 @@ HELD: dict[str, dict[str, Any]] = {
 
 
 def library(root: Path) -> Box:
-    spaces = [one | HELD.get(one["id"], {}) for one in SEED["spaces"]]
+    spaces = [space | HELD.get(space["id"], {}) for space in SEED["spaces"]]
     openapi = [{"organization": "org_a", "id": "spec_a", "slug": "pets"}, {"organization": "org_b", "id": "spec_b", "slug": "bolts"}]
     box = Box(root, SEED | {"spaces": spaces, "openapi": openapi})
     box.post(f"{SPACE}/change-requests")

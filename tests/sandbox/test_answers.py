@@ -110,7 +110,7 @@ def test_the_logo_is_written_as_an_address_and_read_below_urls(box: Box) -> None
 def test_a_team_is_made_with_its_members_and_shows_how_many(box: Box) -> None:
     made = box.put("/orgs/org_a/teams", {"title": "Team", "members": ["usr_ada", "usr_rita", "usr_ada"]}, status=201)
     assert made["members"] == 2
-    assert [one["team"]["id"] for one in box.items("/orgs/org_a/members/usr_rita/teams")] == [made["id"]]
+    assert [item["team"]["id"] for item in box.items("/orgs/org_a/members/usr_rita/teams")] == [made["id"]]
     assert box.get("/orgs/org_a/members/usr_rita")["teams"] == 1
     box.delete("/orgs/org_a/members/usr_rita")
     assert box.get(f"/orgs/org_a/teams/{made['id']}")["members"] == 1
@@ -124,7 +124,7 @@ def test_members_are_filtered_by_role_and_text(box: Box) -> None:
 
 def test_organizations_are_those_of_the_caller(box: Box) -> None:
     for token, mine in (("token-ada", ["org_a"]), (BOB, ["org_b"]), (ZOE, ["org_a", "org_b"])):
-        assert [one["id"] for one in box.send("GET", "/orgs", token=token).json()["items"]] == mine
+        assert [item["id"] for item in box.send("GET", "/orgs", token=token).json()["items"]] == mine
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_pages_follow_one_another_without_gaps_and_the_last_has_no_next(box: Box
     for size in (3, 3, 1):
         page = box.get("/orgs/org_a/collections", limit=3, **({"page": token} if token else {}))
         assert (len(page["items"]), page["count"]) == (size, 7)
-        seen += [one["id"] for one in page["items"]]
+        seen += [item["id"] for item in page["items"]]
         token = page.get("next", {}).get("page")
     assert token is None
     assert seen == ids

@@ -250,7 +250,7 @@ def page(id: str, *below: Any, **fields: Any) -> Any:
 
 
 def shape(pages: list[Any]) -> Any:
-    return [(one["id"], shape(one["pages"])) if one["pages"] else one["id"] for one in pages]
+    return [(page["id"], shape(page["pages"])) if page["pages"] else page["id"] for page in pages]
 
 
 BASE = [page("a", page("b"), page("c")), page("d")]

@@ -21,7 +21,7 @@ def test_comments_are_newest_first_unless_asked_otherwise_and_come_in_pages(box:
     assert box.ids(at) == box.ids(at, order="desc") == posted[::-1]
     assert box.ids(at, order="asc") == posted
     first = box.get(at, order="asc", limit=2)
-    assert (first["count"], [one["id"] for one in first["items"]]) == (3, posted[:2])
+    assert (first["count"], [item["id"] for item in first["items"]]) == (3, posted[:2])
     assert box.ids(at, order="asc", limit=2, page=first["next"]["page"]) == posted[2:]
 
 
@@ -106,7 +106,7 @@ def test_commenters_are_the_members_who_wrote_a_comment_or_a_reply_each_once(box
     found = box.get(f"{base}/commenters", limit=2)
     assert (found["count"], [one["id"] for one in found["items"]]) == (3, ["usr_cara", "usr_eva"])
     assert box.ids(f"{base}/commenters", limit=2, page=found["next"]["page"]) == ["usr_ada"]
-    assert {one["object"] for one in found["items"]} == {"member"}
+    assert {item["object"] for item in found["items"]} == {"member"}
     assert box.items("/spaces/spc_two/commenters") == []
 
 

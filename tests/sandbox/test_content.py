@@ -106,7 +106,7 @@ def test_a_transfer_takes_a_collection_with_all_it_holds(box: Box) -> None:
 def test_a_space_that_is_transferred_leaves_the_sites_of_its_organization(box: Box) -> None:
     site = box.site("spc_one", "spc_two")
     box.post("/spaces/spc_one/transfer", {"organization": "org_b"}, status=200, token=ZOE)
-    assert [(one["space"]["id"], one["default"]) for one in box.items(f"{site}/site-spaces")] == [("spc_two", True)]
+    assert [(item["space"]["id"], item["default"]) for item in box.items(f"{site}/site-spaces")] == [("spc_two", True)]
 
 
 def test_a_space_that_is_transferred_out_of_a_collection_is_private(box: Box) -> None:

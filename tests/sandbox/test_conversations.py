@@ -99,7 +99,7 @@ def test_a_known_id_replaces_what_was_there_where_it_stands(noon: Box) -> None:
     assert one["metadata"] == {"createdAt": NOON}
     assert "source" not in one["conversation"]["urls"]
     assert noon.items(ISSUES, conversation="con_1")[0]["issue"]["id"] == issue
-    assert sorted(one["label"] for one in noon.items(CLUSTERS)) == ["No invoice", "No login"]
+    assert sorted(item["label"] for item in noon.items(CLUSTERS)) == ["No invoice", "No login"]
     ingest(noon, [told("con_3", "First"), told("con_3", "Second")])
     assert noon.get(f"{CONVERSATIONS}/con_3")["conversation"]["subject"] == "Second"
 
@@ -124,7 +124,7 @@ def test_the_same_id_in_another_organization_is_another_conversation(box: Box) -
 def test_ids_are_what_the_source_calls_them(box: Box) -> None:
     for id in ("a b", "ü?#%", "x:y", "1"):
         ingest(box, told(id))
-        location = next(one["urls"]["location"] for one in box.items(CONVERSATIONS) if one["id"] == id)
+        location = next(item["urls"]["location"] for item in box.items(CONVERSATIONS) if item["id"] == id)
         assert box.get(location.removeprefix(f"{BASE}/v1"))["conversation"]["id"] == id
 
 
@@ -183,7 +183,7 @@ def test_the_source_is_said_else_the_host_of_the_address(box: Box) -> None:
     ingest(box, told("host", url="https://help.example/1"))
     ingest(box, [told("none"), told("odd", url="http://[")])
     ingest(box, [told("mail", attributes={"source": "email"}), told("whole", attributes={"source": "integration:slack:inst_1"})])
-    found = {one["id"]: one["source"] for one in box.items(CONVERSATIONS)}
+    found = {item["id"]: item["source"] for item in box.items(CONVERSATIONS)}
     api, zendesk = "integration:api:org_a", "integration:zendesk:org_a"
     assert {"said": zendesk, "host": "integration:help.example:org_a", "none": api, "odd": api}.items() <= found.items()
     assert (found["mail"], found["whole"]) == ("email", "integration:slack:inst_1")
@@ -217,10 +217,10 @@ def test_an_issue_has_the_documented_fields_and_its_conversation(noon: Box) -> N
 
 def test_issues_are_found_by_their_cluster_and_their_conversation(box: Box) -> None:
     ingest(box, [told("con_1", "No login"), told("con_2", "No invoice"), told("con_3", "no login!")])
-    clusters = {one["label"]: one["id"] for one in box.items(CLUSTERS)}
+    clusters = {item["label"]: item["id"] for item in box.items(CLUSTERS)}
 
     def found(**query: str) -> list[str]:
-        return [one["issue"]["conversation"] for one in box.items(ISSUES, **query)]
+        return [item["issue"]["conversation"] for item in box.items(ISSUES, **query)]
 
     assert found() == ["con_3", "con_2", "con_1"]
     assert found(cluster=clusters["No login"]) == ["con_3", "con_1"]
@@ -250,7 +250,7 @@ def test_a_cluster_has_the_documented_fields(noon: Box) -> None:
 @pytest.mark.parametrize("subject", ["no LOGIN", "Re: No login", "FWD: re: No login", "No login?!", "no-login", " No  login "])
 def test_subjects_are_one_cluster_whatever_their_case_and_marks(box: Box, subject: str) -> None:
     ingest(box, [told("con_1", "No login"), told("con_2", subject), told("con_3", "No logins")])
-    assert sorted(one["stats"]["issues"] for one in box.items(CLUSTERS)) == [1, 2]
+    assert sorted(item["stats"]["issues"] for item in box.items(CLUSTERS)) == [1, 2]
 
 
 def test_without_a_subject_the_first_line_that_was_said_stands_for_it(box: Box) -> None:
@@ -284,7 +284,7 @@ def test_clusters_come_in_the_order_that_was_asked_for(noon: Box) -> None:
     ingest(noon, told("con_3", "Gamma", createdAt=before(days=2)))
 
     def labels(**query: str) -> list[str]:
-        return [one["label"] for one in noon.items(CLUSTERS, **query)]
+        return [item["label"] for item in noon.items(CLUSTERS, **query)]
 
     assert labels() == labels(order="desc") == labels(orderBy="updatedAt") == ["Gamma", "alpha", "Beta"]
     assert labels(order="asc") == ["Beta", "alpha", "Gamma"]

@@ -47,7 +47,7 @@ def faults(box: Box, *rules: dict[str, Any]) -> None:
 
 def log(box: Box) -> list[tuple[int, str, str, str, str]]:
     items = box.send("GET", "/_sandbox/faults/log", token=CONTROL).json()["items"]
-    return [(one["number"], one["rule"], one["fault"], one["method"], one["path"]) for one in items]
+    return [(item["number"], item["rule"], item["fault"], item["method"], item["path"]) for item in items]
 
 
 def kinds(box: Box) -> list[str]:
@@ -59,7 +59,7 @@ def team(box: Box, title: str = "Writers", **more: Any) -> httpx2.Response:
 
 
 def titles(box: Box) -> list[str]:
-    return [one["title"] for one in box.items(TEAMS)]
+    return [item["title"] for item in box.items(TEAMS)]
 
 
 # -- each kind alone ----------------------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_a_rate_limit_reports_what_is_left_and_ends_with_its_window(box: Box, re
     faults(box, {"fault": "rate-limit", "limit": 2, "window": 60, "operation": "GET *", "retryAfter": retry_after})
     answers = [box.send("GET", "/orgs") for _ in range(3)]
     reset = "1924992060"
-    assert [one.status_code for one in answers] == [200, 200, 429]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert [one.headers["X-RateLimit-Remaining"] for one in answers] == ["1", "0", "0"]
     assert {(one.headers["X-RateLimit-Limit"], one.headers["X-RateLimit-Reset"]) for one in answers} == {("2", reset)}
     assert answers[2].headers.get("Retry-After") == ("40" if retry_after else None)

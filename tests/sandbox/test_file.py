@@ -55,7 +55,7 @@ def test_a_process_that_is_killed_loses_nothing_it_answered(tmp_path: Path) -> N
     with serving(db) as base, httpx2.Client(base_url=f"{base}/v1", headers={"Authorization": f"Bearer {ADA}"}) as client:
         made = [client.post("/orgs/org_a/collections", json={"title": str(n)}).json()["id"] for n in range(20)]
     with serving(db) as base, httpx2.Client(base_url=f"{base}/v1", headers={"Authorization": f"Bearer {ADA}"}) as client:
-        assert [one["id"] for one in client.get("/orgs/org_a/collections").json()["items"]][2:] == made
+        assert [item["id"] for item in client.get("/orgs/org_a/collections").json()["items"]][2:] == made
 
 
 # -- two processes ----------------------------------------------------------------------------------------------------------------------

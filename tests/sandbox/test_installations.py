@@ -70,7 +70,7 @@ def test_an_installation_is_pending_while_a_required_account_setting_has_no_defa
     publish(box, configurations=configurations)
     made = install(box)
     assert (made["status"], made["configuration"]) == (status, configuration)
-    assert [one["payload"]["status"] for one in box.items(EVENTS)] == [status]
+    assert [item["payload"]["status"] for item in box.items(EVENTS)] == [status]
 
 
 def test_installing_twice_is_one_installation_and_one_event(box: Box) -> None:
@@ -99,7 +99,7 @@ def test_lists_hold_what_the_callers_own_organizations_installed(box: Box) -> No
     for token, expected in by.items():
         assert [one["id"] for one in items(box, INSTALLATIONS, token)] == expected
         assert sorted(one["installationId"] for one in items(box, EVENTS, token)) == sorted(expected)
-    theirs_event = next(one["id"] for one in items(box, EVENTS, BOB))
+    theirs_event = next(item["id"] for item in items(box, EVENTS, BOB))
     box.refused("GET", f"{EVENTS}/{theirs_event}", status=404)
 
 
@@ -131,7 +131,7 @@ def test_an_installation_reaches_every_space_by_id_or_whole(box: Box) -> None:
     whole = box.items(f"{WORDS}/spaces", extended=True)
     assert whole == [one | {"space": box.get(f"/spaces/{one['space']}")} for one in found]
     box.delete("/spaces/spc_two")
-    assert "spc_two" not in [one["space"] for one in box.items(f"{WORDS}/spaces")]
+    assert "spc_two" not in [item["space"] for item in box.items(f"{WORDS}/spaces")]
     assert box.items(INSTALLATIONS)[0]["spaces"] == 3
 
 
@@ -153,8 +153,8 @@ def test_spaces_and_sites_are_found_by_their_external_id(box: Box, kind: str) ->
     install(box)
     box.site("spc_one", title="First")
     box.site("spc_one", title="Second")
-    for one in box.items(f"{WORDS}/{kind}s"):
-        assert box.items(f"{WORDS}/{kind}s", externalId=one["externalIds"][0]) == [one]
+    for item in box.items(f"{WORDS}/{kind}s"):
+        assert box.items(f"{WORDS}/{kind}s", externalId=item["externalIds"][0]) == [item]
     assert box.items(f"{WORDS}/{kind}s", externalId="none") == []
     assert box.refused("GET", f"{WORDS}/{kind}s", params={"extended": "perhaps"}).startswith("extended")
 
@@ -235,7 +235,7 @@ def test_events_go_to_the_tunnel_for_the_owner_and_for_all_where_it_says_so(box:
     install(box)
     install(box, "org_b", ZOE)
     for organization, to in (("org_a", "the development tunnel"), ("org_b", theirs)):
-        installation = next(one["id"] for one in items(box, INSTALLATIONS, ZOE) if one["target"]["organization"] == organization)
+        installation = next(item["id"] for item in items(box, INSTALLATIONS, ZOE) if item["target"]["organization"] == organization)
         event = next(one["id"] for one in items(box, EVENTS, ZOE) if one["installationId"] == installation)
         traced = box.send("GET", f"{EVENTS}/{event}", token=ZOE).json()["trace"]["logs"]
         assert [log["message"] for log in traced] == [f"installation_setup goes to {to} of words"]

@@ -70,7 +70,7 @@ def names(box: Box, token: str | None = None, **query: Any) -> list[str]:
     answer = box.send("GET", "/integrations", params=query, **({"token": token} if token else {}))
     assert answer.status_code == 200
     assert answer.json()["count"] == len(answer.json()["items"])
-    return [one["name"] for one in answer.json()["items"]]
+    return [item["name"] for item in answer.json()["items"]]
 
 
 # -- publishing --------------------------------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def test_the_list_comes_in_pages_and_refuses_invalid_filter_values(box: Box) -> 
         publish(box, f"words-{number}")
     first = box.get("/integrations", limit=2)
     assert (len(first["items"]), first["count"]) == (2, 3)
-    assert [one["name"] for one in box.items("/integrations", limit=2, page=first["next"]["page"])] == ["words-2"]
+    assert [item["name"] for item in box.items("/integrations", limit=2, page=first["next"]["page"])] == ["words-2"]
     for wrong in ("blocks", "contentSources"):
         assert box.refused("GET", "/integrations", params={wrong: "perhaps"}).startswith(wrong)
 

@@ -65,7 +65,7 @@ def test_the_links_of_a_page_say_where_they_lead_and_whether_the_target_exists(
     found = box.get(f"{base}/content/page/{page}/links")
     assert seen(found["items"]) == links
     assert (found["stats"], found["count"]) == (stats(len(links), broken), len(links))
-    assert {one["relation"] for one in found["items"]} <= {"reference"}
+    assert {item["relation"] for item in found["items"]} <= {"reference"}
     for link in found["items"]:
         assert [where(at) for at in link["locationReferences"]] == [("page", "spc_one", page)]
 
@@ -95,7 +95,7 @@ def test_a_reference_names_the_revision_of_the_space_it_leads_to(box: Box, base:
 def test_the_links_of_a_space_are_those_of_its_pages_in_their_order(box: Box) -> None:
     found = box.get(f"{SPACE}/links")
     assert seen(found["items"]) == [*GUIDE, *START, *LAST]
-    places = [one["locationReferences"][0]["page"]["id"] for one in found["items"]]
+    places = [item["locationReferences"][0]["page"]["id"] for item in found["items"]]
     assert list(dict.fromkeys(places)) == ["pag_guide", "pag_start", "pag_last"]
     assert found["stats"] == stats(13, 3)
 
@@ -105,7 +105,7 @@ def test_the_status_filter_leaves_the_stats_as_they_are(box: Box, path: str, tot
     for status in ("ok", "broken", "in-app"):
         found = box.get(f"{SPACE}{path}", status=status)
         assert {one["status"] for one in found["items"]} == {status}
-        wanted = [one for one in box.items(f"{SPACE}{path}") if one["status"] == status]
+        wanted = [item for item in box.items(f"{SPACE}{path}") if item["status"] == status]
         assert (found["items"], found["count"], found["stats"]) == (wanted, len(wanted), stats(total, 3))
     assert box.refused("GET", f"{SPACE}{path}", params={"status": "lost"}).startswith("status")
 
@@ -162,7 +162,7 @@ def test_backlinks_come_in_pages(box: Box, base: str) -> None:
     at = f"{base}/content/page/pag_guide/backlinks"
     first = box.get(at, limit=1)
     assert (first["count"], first["items"][0]["page"]["id"]) == (2, "pag_start")
-    assert [one["page"]["id"] for one in box.items(at, limit=1, page=first["next"]["page"])] == ["pag_last"]
+    assert [item["page"]["id"] for item in box.items(at, limit=1, page=first["next"]["page"])] == ["pag_last"]
 
 
 def test_a_change_request_has_backlinks_of_its_own_until_it_is_merged(box: Box) -> None:
@@ -170,7 +170,7 @@ def test_a_change_request_has_backlinks_of_its_own_until_it_is_merged(box: Box) 
     at = "content/files/fil_text/backlinks"
     assert ([one["page"]["id"] for one in box.items(f"{REQUEST}/{at}")], box.items(f"{SPACE}/{at}")) == ([page], [])
     box.post(f"{REQUEST}/merge", status=200)
-    assert [one["page"]["id"] for one in box.items(f"{SPACE}/{at}")] == [page]
+    assert [item["page"]["id"] for item in box.items(f"{SPACE}/{at}")] == [page]
 
 
 # -- search ------------------------------------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_search_finds_what_was_merged_and_not_what_is_proposed(box: Box) -> None
     template(box, "fil_text", changeRequestId="1")
     assert box.ids(f"{SPACE}/search", query="refers") == []
     box.post(f"{REQUEST}/merge", status=200)
-    assert [one["title"] for one in box.items(f"{SPACE}/search", query="refers")] == ["Refers"]
+    assert [item["title"] for item in box.items(f"{SPACE}/search", query="refers")] == ["Refers"]
 
 
 def test_members_search_and_read_links_and_strangers_do_not(box: Box) -> None:

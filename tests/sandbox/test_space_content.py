@@ -25,7 +25,7 @@ def base(request: pytest.FixtureRequest) -> str:
 
 
 def tree(pages: list[Any]) -> list[Any]:
-    return [(one["id"], tree(one["pages"])) if one["pages"] else one["id"] for one in pages]
+    return [(page["id"], tree(page["pages"])) if page["pages"] else page["id"] for page in pages]
 
 
 # -- the revision ------------------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_a_template_refers_to_files_and_specifications(box: Box, base: str) -> N
     assert page["markdown"] == "[logo](/files/fil_logo)"
     assert page["computed"]["dependencies"]["spec"]["ref"] == refs["api"]
     assert "# pets" in box.get(f"{base}/content/page/{page['id']}")["markdown"]
-    assert page["id"] in [one["page"]["id"] for one in box.items(f"{base}/content/files/fil_logo/backlinks")]
+    assert page["id"] in [item["page"]["id"] for item in box.items(f"{base}/content/files/fil_logo/backlinks")]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from tests.sandbox.box import BOB, Box, Json
 
 
 def paths(box: Box, at: str) -> list[str]:
-    return [one["path"] for one in box.items(at)]
+    return [item["path"] for item in box.items(at)]
 
 
 def defaults(box: Box, at: str) -> list[str]:
-    return [one["id"] for one in box.items(at) if one["default"]]
+    return [item["id"] for item in box.items(at) if item["default"]]
 
 
 def after(section: str) -> Json:

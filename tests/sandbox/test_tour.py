@@ -51,7 +51,7 @@ def test_the_examples_of_the_document_are_what_the_service_answers_today(tour: A
         if "request" in example:
             assert found["requestBody"]["content"]["application/json"]["example"] == example["request"]
         answers = [one for status, one in found["responses"].items() if status.startswith("2")]
-        assert all(("example" in one.get("content", {}).get("application/json", {})) == ("answer" in example) for one in answers)
+        assert all(("example" in answer.get("content", {}).get("application/json", {})) == ("answer" in example) for answer in answers)
 
 
 def test_no_example_holds_what_a_secret_looks_like(tour: Any) -> None:

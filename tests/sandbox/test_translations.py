@@ -45,7 +45,7 @@ def pages(box: Box, space: str) -> Any:
 
 
 def spaces(box: Box) -> set[str]:
-    return {one["space"]["id"] for one in box.items("/orgs/org_a/members/usr_ada/spaces")}
+    return {item["space"]["id"] for item in box.items("/orgs/org_a/members/usr_ada/spaces")}
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_removing_leaves_the_space_of_the_result_and_is_done_where_nothing_is(no
     noon.delete(f"{TRANSLATIONS}/none")
     for method, below, body in (("GET", "", None), ("PUT", "", {"instructions": document("x")}), ("POST", "/run", None)):
         noon.refused(method, f"{path}{below}", body, status=404)
-    assert [one["id"] for one in noon.items(TRANSLATIONS)] == [other.split("/")[-1]]
+    assert [item["id"] for item in noon.items(TRANSLATIONS)] == [other.split("/")[-1]]
     assert noon.get(f"/spaces/{space}")["language"] == "fr"
 
 
@@ -230,7 +230,7 @@ def test_a_result_has_the_files_and_variables_of_its_source_after_each_run(shelf
     path = made(shelf, "spc_one")
     for _ in range(2):
         content = f"/spaces/{run(shelf, path)['result']['space']}/content"
-        assert [one["name"] for one in shelf.items(f"{content}/files")] == ["logo.png", "text.txt"]
+        assert [item["name"] for item in shelf.items(f"{content}/files")] == ["logo.png", "text.txt"]
         assert shelf.get(content)["variables"] == shelf.get("/spaces/spc_one/content")["variables"] != []
 
 

@@ -151,7 +151,7 @@ def test_a_search_finds_pages_of_all_spaces_with_their_sections_and_ancestors(li
 def test_every_word_has_to_be_there_and_sections_of_one_title_have_different_ids(library: Box) -> None:
     assert [page["id"] for page in library.items("/orgs/org_a/search", query="TOOL  again")[0]["pages"]] == ["pag_start"]
     sections = library.items("/orgs/org_a/search", query="install")[0]["pages"][0]["sections"]
-    assert [one["id"] for one in sections] == ["install", "install-2"]
+    assert [section["id"] for section in sections] == ["install", "install-2"]
     assert library.items("/orgs/org_a/search", query="rocket nothing-like-it") == []
     assert library.items("/orgs/org_a/search", query=" ") == []
 
@@ -274,7 +274,7 @@ def test_a_member_becomes_an_sso_member(box: Box) -> None:
     assert box.get(path)["sso"] is False
     assert box.post(f"{path}/sso", status=200)["sso"] is True
     assert box.patch(path, {"role": "edit"})["sso"] is True
-    assert [one["id"] for one in box.items("/orgs/org_a/members") if one["sso"]] == ["usr_rita"]
+    assert [item["id"] for item in box.items("/orgs/org_a/members") if item["sso"]] == ["usr_rita"]
     box.refused("POST", "/orgs/org_a/members/usr_bob/sso", status=404)
     box.refused("POST", f"{path}/sso", status=403, token=CARA)
 

@@ -13,7 +13,9 @@ class World:
     """A box with one of everything; random parts of paths and bodies are often ids that exist."""
 
     def __init__(self, root: Path) -> None:
-        spaces = [one | {"files": [{"id": "fil_1", "name": "logo.png"}]} if one["id"] == "spc_one" else one for one in SEED["spaces"]]
+        spaces = [
+            space | {"files": [{"id": "fil_1", "name": "logo.png"}]} if space["id"] == "spc_one" else space for space in SEED["spaces"]
+        ]
         self.box = Box(root, SEED | {"spaces": spaces, "openapi": [{"organization": "org_a", "id": "spec_a", "slug": "api"}]})
         site = self.box.site("spc_one", "spc_two")
         section = self.box.section(site, "Guides")

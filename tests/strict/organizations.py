@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import copy
+import random
 import shutil
 from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import seed as seeded
 
 from reconciler.cli.sandboxes.embedded import seed_document
 from reconciler.config import load
 from reconciler.kinds import load as kinds
-from tests.harness import SEED, TOKEN
-from tests.metamorphic import organizations
-from tests.metamorphic.laboratory import document
+from tests.organizations import TOKEN, pair, project
 from tests.strict.journey import ROOT
 from tests.strict.turns import Files
 
@@ -49,7 +46,7 @@ def handbook() -> dict[str, Any]:
 
 def of(organization: dict[str, Any], **top: Any) -> Files:
     """The project of one organization of the tests' own service."""
-    return {"reconciler.yaml": document(copy.deepcopy(organization), **top)}
+    return {"reconciler.yaml": project({"acme": copy.deepcopy(organization)}, **top)}
 
 
 def cleared(_: Files) -> Files:
@@ -61,20 +58,9 @@ def cleared(_: Files) -> Files:
 
 
 def generated(number: int) -> tuple[Files, Files]:
-    """Two random organizations, each with something of every kind; either can be applied after the other."""
-    drawn: list[tuple[dict[str, Any], dict[str, Any]]] = []
-
-    @seeded(number)
-    @settings(
-        max_examples=DRAWN, database=None, deadline=None, phases=[Phase.generate], derandomize=False,
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
-    @given(organizations.pairs())
-    def draw(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
-        drawn.append(pair)
-
-    draw()
-    first, second = max(drawn, key=lambda pair: min(_kinds(tree) for tree in pair))
+    """Two random organizations, each with something of many kinds; either can be applied after the other."""
+    chance = random.Random(number)
+    first, second = max((pair(chance) for _ in range(DRAWN)), key=lambda drawn: min(map(_kinds, drawn)))
     for tree in (first, second):
         if tree.get("mergeRules") == "inherit":  # which the reference allows, and the published schema does not
             del tree["mergeRules"]
@@ -85,7 +71,3 @@ def _kinds(tree: dict[str, Any]) -> int:
     """How many kinds there are in it."""
     text = str(tree)
     return sum(bool(tree.get(part)) for part in PARTS) + sum(f"'{tag}':" in text for tag in TAGS)
-
-
-GENERATED = organizations.SERVICE
-SMALL = SEED

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.organizations import SEED, SERVICE, small
 from tests.reliability.scenarios import UPDATE
-from tests.small import small
 from tests.strict.journey import Journey, journey
-from tests.strict.organizations import GENERATED, SMALL, cleared, example, generated, handbook, of
+from tests.strict.organizations import cleared, example, generated, handbook, of
 from tests.strict.turns import carried, thinned, turned
 
 ANSWERS = pytest.mark.parametrize("dressed", [pytest.param(False, id="plain", marks=pytest.mark.proof), pytest.param(True, id="dressed")])
@@ -19,9 +19,9 @@ ANSWERS = pytest.mark.parametrize("dressed", [pytest.param(False, id="plain", ma
 
 def whole(steps: Journey, *edits: Any, organization: str) -> None:
     """Everything that people do with a project that is applied already: meddling and accepting, edits, undoing, importing."""
-    meddled = steps.meddle()
-    assert all(address in steps.drift() for address in meddled)
-    steps.drift("--accept", meddled[0], codes=(0, 2))
+    edits = steps.meddle()
+    assert all(address in steps.drift() for address in edits)
+    steps.drift("--accept", edits[0], codes=(0, 2))
     steps.apply()
     steps.drift(codes=(0,))
     before = steps.files()
@@ -36,7 +36,7 @@ def whole(steps: Journey, *edits: Any, organization: str) -> None:
 
 @ANSWERS
 def test_a_small_organization_is_applied_turned_around_and_looked_at(dressed: bool, tmp_path: Path) -> None:
-    with journey(tmp_path, SMALL, dressed=dressed) as steps:
+    with journey(tmp_path, SEED, dressed=dressed) as steps:
         steps.write(of(small()))
         steps.run("apply", "--yes", "--create-state", "--allow-exposure", "**")
         steps.write(thinned(carried(turned(of(small())))))
@@ -108,7 +108,7 @@ def _loose(content: Any) -> Any:
 @pytest.mark.parametrize("number", range(1, 4))
 def test_a_random_organization_with_something_of_every_kind_becomes_another_and_itself(number: int, dressed: bool, tmp_path: Path) -> None:
     first, second = generated(number)
-    with journey(tmp_path, GENERATED, dressed=dressed) as steps:
+    with journey(tmp_path, SERVICE, dressed=dressed) as steps:
         steps.write(first)
         steps.apply()
         whole(steps, lambda _: second, turned, carried, thinned, organization="org_acme")
@@ -118,7 +118,7 @@ def test_a_random_organization_with_something_of_every_kind_becomes_another_and_
 @pytest.mark.timeout(1800)
 @ANSWERS
 def test_one_of_everything_is_applied_edited_undone_and_imported(dressed: bool, tmp_path: Path) -> None:
-    with journey(tmp_path, SMALL, dressed=dressed) as steps:
+    with journey(tmp_path, SEED, dressed=dressed) as steps:
         steps.write(of(small()))
         steps.apply()
         whole(steps, turned, carried, thinned, cleared, organization="org_acme")

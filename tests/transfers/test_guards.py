@@ -280,7 +280,7 @@ def test_what_is_removed_from_what_is_transferred_is_deleted_unless_another_obje
         assert [f"{step.verb} {step.address}" for step in plan.steps][:2] == ["delete acme/space/js", "transfer beta/collection/sdk"]
         return
     assert plan.steps == ()
-    assert {str(one.address): one.id for one in plan.blocked} == {
+    assert {str(refusal.address): refusal.id for refusal in plan.blocked} == {
         "acme/space/js": "RC-probable-transfer", "beta/space/js": "RC-probable-transfer", "beta/collection/sdk": "RC-waits",
     }  # fmt: skip
     assert "moved: [{from: acme/space/js, to: beta/space/NEW-KEY}]" in plan.blocked[0].remedy

@@ -83,7 +83,7 @@ def test_a_killed_run_with_transfers_is_undone(start: Start) -> None:
         if run != start.before:
             sent += 1
             _, found, _ = start.undone(run)
-            if any("run reconciler apply first" in one.reason for one in found.cannot):
+            if any("run reconciler apply first" in obstacle.reason for obstacle in found.cannot):
                 world.apply()
                 start.undone(runs(world)[0].id)
         start.as_before(image.case)

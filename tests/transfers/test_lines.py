@@ -118,7 +118,7 @@ def test_an_exchange_that_its_own_lines_cannot_take_back_waits_in_every_run(
     org.applied(*then, *lines)
     for _ in range(3):
         org.declare(*first, *lines)
-        assert {(str(one.address), one.id) for one in org.plan().blocked} == {(old, "RC-repeated-rename") for old, _ in lines}
+        assert {(str(refusal.address), refusal.id) for refusal in org.plan().blocked} == {(old, "RC-repeated-rename") for old, _ in lines}
         assert org.apply().results == ()
 
 
@@ -129,7 +129,7 @@ def test_objects_that_changed_places_change_places_again_under_new_keys(tmp_path
     ids = org.addresses()
     org.applied([space("guides", "From beta")], [space("guides", "From acme", of="base")], THERE, BACK)
     org.declare(*first, THERE, BACK)
-    assert all("declare both with new keys" in one.remedy for one in org.plan().blocked)
+    assert all("declare both with new keys" in refusal.remedy for refusal in org.plan().blocked)
     ways = (THERE[0], "beta/space/handbook"), (THERE[1], "acme/space/handbook")
     org.applied([space("handbook", "From acme")], [space("handbook", "From beta", of="base")], *ways)
     now = org.addresses()

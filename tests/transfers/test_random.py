@@ -93,7 +93,7 @@ def waits(
     addresses, shown = org.addresses(), lines(org)
     for _ in range(2):
         org.declare(*others, *opposite, protect=[])
-        blocked = {str(one.address): one for one in org.plan().blocked}
+        blocked = {str(refusal.address): refusal for refusal in org.plan().blocked}
         causes = {address for address, one in blocked.items() if one.id == "RC-repeated-rename"}
         assert causes == {old for old, _ in exchanged}
         assert {str(one.cause) for address, one in blocked.items() if address not in causes} <= causes

@@ -48,7 +48,7 @@ def test_a_line_alone_is_blocked_and_prints_what_to_write(org: Two) -> None:
     org.declare([], there, protect=[])
     made = org.plan()
     assert made.steps == ()
-    ways = {str(one.address): one.remedy for one in made.blocked}
+    ways = {str(refusal.address): refusal.remedy for refusal in made.blocked}
     names = ("collection/product", "collection/deep", "space/guides", "space/faq")
     assert set(ways) == {f"{root}/{name}" for root in ("acme", "beta") for name in names}
     assert "moved: [{from: acme/collection/product, to: beta/collection/product}]" in ways["beta/space/guides"]
@@ -63,7 +63,7 @@ def test_an_id_in_another_organization_is_blocked_and_prints_what_to_write(org: 
     org.declare([], [{"space": "guides", "id": id, "title": "Guides"}], protect=[])
     made = org.plan()
     assert made.steps == ()
-    assert {str(one.address) for one in made.blocked} == {"acme/space/guides", "beta/space/guides"}
+    assert {str(refusal.address) for refusal in made.blocked} == {"acme/space/guides", "beta/space/guides"}
     assert all("moved: [{from: acme/space/guides, to: beta/space/guides}]" in one.remedy for one in made.blocked)
     org.applied([], [{"space": "guides", "id": id, "title": "Guides"}], GUIDES)
 

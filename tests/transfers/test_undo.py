@@ -87,7 +87,7 @@ def test_what_was_transferred_on_by_hand_stays(tmp_path: Path) -> None:
     org.call("POST", f"/spaces/{org.id('beta/space/guides')}/transfer", {"organization": GAMMA})
     outcome, found, _ = undo(org, runs(org)[0].id)
     assert outcome.results == ()
-    assert [(str(one.address), one.reason) for one in found.cannot] == [
+    assert [(str(obstacle.address), obstacle.reason) for obstacle in found.cannot] == [
         ("beta/space/guides", "was transferred, and belongs to another organization now; it was not transferred back")
     ]
 

@@ -9,24 +9,12 @@ from typing import Any
 import yaml
 
 from reconciler.model import Outcome, Plan, StepStatus
-from tests.harness import ORGANIZATION, SEED, Org
-
-BETA = "org_beta"
-GAMMA = "org_gamma"
-
-TWO_SEED: dict[str, Any] = {
-    **SEED,
-    "organizations": [*SEED["organizations"], {"id": BETA, "title": "Beta"}],
-    "members": [*SEED["members"], {**SEED["members"][0], "organization": BETA}],
-    "spaces": [*SEED["spaces"], {"organization": BETA, "id": "spc_base", "title": "Base", "parent": None}],
-}
-
-THREE_SEED: dict[str, Any] = {
-    **TWO_SEED,
-    "organizations": [*TWO_SEED["organizations"], {"id": GAMMA, "title": "Gamma"}],
-    "members": [*TWO_SEED["members"], {**SEED["members"][0], "organization": GAMMA}],
-    "spaces": [*TWO_SEED["spaces"], {"organization": GAMMA, "id": "spc_plain", "title": "Plain", "parent": None}],
-}
+from tests.harness import Org
+from tests.organizations import BETA as BETA
+from tests.organizations import GAMMA as GAMMA
+from tests.organizations import THREE_SEED as THREE_SEED
+from tests.organizations import TWO_SEED as TWO_SEED
+from tests.organizations import project
 
 Tree = list[dict[str, Any]]
 
@@ -36,22 +24,14 @@ def document(acme: Tree, beta: Tree, *moved: tuple[str, str], **top: Any) -> str
 
     `gamma`: the content of a third one."""
     gamma: Tree | None = top.pop("gamma", None)
-    third = {"id": GAMMA, "content": [{"space": "plain", "id": "spc_plain", "title": "Plain"}, *(gamma or [])]}
-    more = {"acme": top.pop("acme_more", {}), "beta": top.pop("beta_more", {})}
-    made = {
-        "version": 1,
-        "project": "test",
-        "service": {"member": "ada@acme.example"},
-        "guards": {"maxDelete": {"percent": 100, "atLeast": 1000}},
-        **({"moved": [{"from": old, "to": new} for old, new in moved]} if moved else {}),
-        **top,
-        "organizations": {
-            "acme": {"id": ORGANIZATION, "content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, *acme], **more["acme"]},
-            "beta": {"id": BETA, "content": [{"space": "base", "id": "spc_base", "title": "Base"}, *beta], **more["beta"]},
-            **({"gamma": third} if gamma is not None else {}),
-        },
+    third = {"gamma": {"content": [{"space": "plain", "id": "spc_plain", "title": "Plain"}, *(gamma or [])]}}
+    organizations = {
+        "acme": {"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, *acme], **top.pop("acme_more", {})},
+        "beta": {"content": [{"space": "base", "id": "spc_base", "title": "Base"}, *beta], **top.pop("beta_more", {})},
+        **(third if gamma is not None else {}),
     }
-    return yaml.safe_dump(made, allow_unicode=True, sort_keys=False)
+    defaults = {"protect": None, "defaults": None}
+    return yaml.safe_dump(project(organizations, transfers=moved, **defaults | top), allow_unicode=True, sort_keys=False)
 
 
 class Two(Org):
@@ -65,7 +45,9 @@ class Two(Org):
         """Declare, apply, and hold that everything was done and nothing is left."""
         self.declare(*parts, **top)
         outcome = self.apply()
-        assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not StepStatus.DONE] == []
+        assert [
+            (str(result.step.address), result.step.verb, result.error) for result in outcome.results if result.status is not StepStatus.DONE
+        ] == []
         assert outcome.leftover == ()
         self.settled()
         return outcome
@@ -107,8 +89,8 @@ def collection(key: str, *content: dict[str, Any], **more: Any) -> dict[str, Any
 
 def sent(outcome: Outcome) -> list[str]:
     """What was sent, in the order of the plan: verb and address."""
-    return [f"{one.step.verb} {one.step.address}" for one in outcome.results]
+    return [f"{result.step.verb} {result.step.address}" for result in outcome.results]
 
 
 def reasons(plan: Plan) -> dict[str, str]:
-    return {str(one.address): one.reason for one in plan.blocked}
+    return {str(refusal.address): refusal.reason for refusal in plan.blocked}

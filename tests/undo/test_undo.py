@@ -15,7 +15,7 @@ def orders(org: Org) -> dict[str, list[str]]:
     """The ids of every list that the service shows in order."""
     base = f"/orgs/{ORGANIZATION}"
     found = {
-        one["id"]: [space["id"] for space in org.items(f"/collections/{one['id']}/spaces")] for one in org.items(f"{base}/collections")
+        item["id"]: [space["id"] for space in org.items(f"/collections/{item['id']}/spaces")] for item in org.items(f"{base}/collections")
     }
     for site in org.items(f"{base}/sites"):
         for path, parent in (("sections", "sectionGroup"), ("site-spaces", "section")):
@@ -27,7 +27,9 @@ def orders(org: Org) -> dict[str, list[str]]:
 def taken_back(org: Org, before: dict[str, Any], order: dict[str, list[str]]) -> None:
     """Undo the newest run; all is as it was, and nothing was named."""
     outcome, found, _ = undo(org, runs(org)[0].id)
-    assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not StepStatus.DONE] == []
+    assert [
+        (str(result.step.address), result.step.verb, result.error) for result in outcome.results if result.status is not StepStatus.DONE
+    ] == []
     assert (found.cannot, outcome.leftover, outcome.plan.blocked) == ((), (), ())
     assert everything(org) == before
     assert orders(org) == order
@@ -95,7 +97,7 @@ def test_a_deleted_space_comes_back_to_its_place_and_goes_again(acme: Org) -> No
     gone = everything(acme)
     outcome, found, lines = undo(acme, runs(acme)[0].id)
     assert outcome.leftover == ()
-    assert [(str(one.address), one.reason) for one in found.cannot] == [
+    assert [(str(obstacle.address), obstacle.reason) for obstacle in found.cannot] == [
         ("acme/site/docs/site-space/four", "was deleted; the service cannot restore a site-space")
     ]
     assert [(str(line.address), line.source, line.what) for line in lines] == [
@@ -124,10 +126,10 @@ def test_what_others_changed_since_stays_and_is_named(acme: Org) -> None:
     acme.call("PATCH", f"/orgs/{ORGANIZATION}/teams/{acme.id('acme/team/readers')}", {"title": "Lectors"})
     acme.call("POST", f"/spaces/{two}/move", {"parent": acme.id("acme/collection/deep")})
     outcome, found, _ = undo(acme, runs(acme)[0].id)
-    assert [(str(one.address), one.reason) for one in found.cannot] == [
+    assert [(str(obstacle.address), obstacle.reason) for obstacle in found.cannot] == [
         ("acme/space/two", "was moved since; it was not moved back"),
         ("acme/team/readers", "was created, and title changed since; it was not deleted"),
         ("acme/team/writers", "title was changed since; it was not changed back"),
     ]
-    assert [(one.step.verb, str(one.step.address)) for one in outcome.results] == [("update", "acme/space/one")]
+    assert [(result.step.verb, str(result.step.address)) for result in outcome.results] == [("update", "acme/space/one")]
     assert acme.call("GET", f"/orgs/{ORGANIZATION}/teams/{team}")["title"] == "Poets"

@@ -14,7 +14,7 @@ from tests.undo.undoing import runs, undo
 def said(org: Org, run: str) -> list[tuple[str, str]]:
     """Undo a run; what it named."""
     _, found, _ = undo(org, run)
-    return [(str(one.address), one.reason) for one in found.cannot]
+    return [(str(obstacle.address), obstacle.reason) for obstacle in found.cannot]
 
 
 def test_nothing_is_lost_if_two_collections_changed_sides_and_their_container_was_deleted(acme: Org) -> None:

@@ -56,5 +56,5 @@ def test_a_section_goes_back_behind_one_that_nobody_manages(acme: Org) -> None:
 
 
 def strange_section(org: Org, base: str) -> str:
-    found: str = next(one["id"] for one in org.items(f"{base}/sections") if one["title"] == "Strange")
+    found: str = next(item["id"] for item in org.items(f"{base}/sections") if item["title"] == "Strange")
     return found

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reconciler.model import StepStatus
-from tests.apply.test_random import everything, organizations
+from tests.apply.test_random import everything
 from tests.harness import ORGANIZATION, Org
+from tests.organizations import anything
 from tests.proofs import sampled, tries
 from tests.undo.test_undo import orders
 from tests.undo.undoing import runs, undo
@@ -46,7 +47,7 @@ def chains(draw: st.DrawFn, *, size: int) -> list[tuple[dict[str, Any], list[tup
         if found and draw(st.integers(0, 3)) == 0:
             tree = renamed(found[-1][0], draw(st.sampled_from("abcd")))
         else:
-            tree = draw(organizations())
+            tree = draw(anything())
         edits = draw(st.lists(st.tuples(st.sampled_from(EDITS), st.integers(0, 99)), max_size=2)) if found else []
         found.append((tree, edits))
     return found
@@ -77,7 +78,7 @@ def renamed(tree: dict[str, Any], key: str) -> dict[str, Any]:
 
 def edited(org: Org, what: str, number: int) -> set[str]:
     """Somebody else does something; the ids it is about."""
-    spaces = [one["space"] for one in org.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")]
+    spaces = [item["space"] for item in org.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")]
     space = spaces[number % len(spaces)]
     collections = [one["id"] for one in org.items(f"/orgs/{ORGANIZATION}/collections")]
     teams = [one["id"] for one in org.items(f"/orgs/{ORGANIZATION}/teams")]
@@ -144,7 +145,7 @@ def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple
             assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not StepStatus.DONE] == []
             assert outcome.plan.blocked == ()
             assert outcome.leftover == ()
-            named = {str(each.address) for each in found.cannot}
+            named = {str(obstacle.address) for obstacle in found.cannot}
             lost |= {id for address, id in ever if address in named}
             assert differing(one.objects, everything(org), lost, one.order) == {}, found.cannot
             assert kept(orders(org), lost | one.outside, one.order) == kept(one.order, lost | one.outside, one.order)
@@ -167,7 +168,7 @@ def test_a_run_in_the_middle_is_undone_but_for_what_later_runs_changed(
         assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not StepStatus.DONE] == []
         assert outcome.plan.blocked == ()
         assert outcome.leftover == ()
-        named = {str(each.address) for each in found.cannot}
+        named = {str(obstacle.address) for obstacle in found.cannot}
         lost = {id for address, id in ever if address in named}
         assert astray(one, now, everything(org), lost) == {}, found.cannot
         assert misplaced(one, order, orders(org), lost) == {}, found.cannot

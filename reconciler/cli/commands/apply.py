@@ -26,9 +26,9 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, Plan, StepStatus
 from reconciler.plan.guard import consent, guard
 from reconciler.report.documents import outcome_document
-from reconciler.report.entries import outcome_sheet
-from reconciler.report.outcome import outcome_text
-from reconciler.report.text import plan_text
+from reconciler.report.outcome import outcome_sheet
+from reconciler.report.plan import plan_sheet
+from reconciler.report.text import sheet_text
 from reconciler.text.times import HERE
 
 
@@ -159,7 +159,7 @@ def _write_outcome(
     if options.format == "json":
         screen.document(document)
     elif text:
-        screen.spans(outcome_text(outcome, width=screen.width))
+        screen.spans(sheet_text(outcome_sheet(outcome, withheld=False), width=screen.width))
 
 
 def confirmed_plan(
@@ -202,9 +202,9 @@ def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool
 
     shown = screen.masked_data(plan)
     if options.format == "text":
-        screen.spans(plan_text(shown, width=screen.width, full=full, zone=HERE))
+        screen.spans(sheet_text(plan_sheet(shown, full=full, zone=HERE), width=screen.width))
     elif ask:
-        screen.narrate_spans(plan_text(shown, width=screen.narration_width, full=full, zone=HERE))
+        screen.narrate_spans(sheet_text(plan_sheet(shown, full=full, zone=HERE), width=screen.narration_width))
 
 
 def _question(plan: Plan, new: Unseen | None) -> str:

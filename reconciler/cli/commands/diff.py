@@ -27,11 +27,10 @@ from reconciler.model import Change
 from reconciler.model.plan import Action
 from reconciler.plan import plan as make_plan
 from reconciler.plan.guard import refuse
-from reconciler.plan.offline.as_declared import as_declared
+from reconciler.plan.offline import as_declared
 from reconciler.policies.judged import as_far_as_files_say
 from reconciler.report.documents import plan_document
-from reconciler.report.entries import plan_sheet
-from reconciler.report.text import plan_text
+from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds
 from reconciler.text.times import HERE
 
@@ -97,10 +96,9 @@ def command(
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
-    text = partial(plan_text, shown, width=screen.width, full=full, zone=HERE)
     folder = reports.folder(new)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
+    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     refuse(plan.violations, "the plan")  # not `guard`: what is compared is not applied, so it has no limit
     return exits.PENDING if detailed_exitcode and plan.pending else exits.DONE
 

@@ -21,8 +21,7 @@ from reconciler.cli.wiring.unseen import read_state
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.drift import DriftWord, drift, without_known
 from reconciler.report.documents import drift_document
-from reconciler.report.drift import drift_text
-from reconciler.report.entries import drift_sheet
+from reconciler.report.drift import drift_sheet
 from reconciler.text.times import HERE
 
 
@@ -96,10 +95,9 @@ def command(
     drifted = screen.masked_data(without_known(drifted, known, (planned.actual.date or now()).date()))
     document, made_at = drift_document(drifted), now()
     sheet = partial(drift_sheet, drifted, full=full, zone=HERE)
-    text = partial(drift_text, drifted, width=screen.width, full=full, zone=HERE)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
+    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     if options.format == "text" and drifted.resources:
         screen.out(f"Restore it with: {options.command_line('apply')}\n")
         if any(resource.status is not DriftWord.DELETED for resource in drifted.resources):

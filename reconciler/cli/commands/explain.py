@@ -14,9 +14,8 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.config.policies.keys import SECTIONS
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.report import explain, explain_key
-from reconciler.report.explain import explain_cause
-from reconciler.report.explain_key import explain_policies
+from reconciler.report import explain
+from reconciler.report.explain import explain_cause, explain_policies
 from reconciler.text.pages import PREFIX, pages
 from reconciler.text.suggest import did_you_mean
 
@@ -65,11 +64,11 @@ def command(screen: Screen, /, word: str, **parameters: Any) -> None:
         return
     name, dot, field = word.partition(".")
     kind = kinds.get(name)
-    if kind is None and not dot and word in explain_key.keys(kinds):
-        screen.spans(explain_key.explain_key(kinds, word, width=screen.width))
+    if kind is None and not dot and word in explain.keys(kinds):
+        screen.spans(explain.explain_key(kinds, word, width=screen.width))
         return
     if kind is None:
-        wrong = f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS, *explain_key.keys(kinds)])}"
+        wrong = f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS, *explain.keys(kinds)])}"
         raise UsageError(wrong, id="RC-unknown-kind", hint="reconciler explain lists them.")
     if not dot:
         screen.spans(explain.explain_kind(kinds, kind, width=screen.width))

@@ -38,8 +38,9 @@ from reconciler.plan.guard import guard
 from reconciler.plan.health import HealthInputs, health
 from reconciler.report.documents import drift_document, plan_document
 from reconciler.report.layout import plain
+from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
-from reconciler.report.text import plan_text
+from reconciler.report.text import sheet_text
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 
@@ -105,7 +106,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         "undone": undone,
     }
     if keep and not new:
-        whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, made=inputs, digests=digests)
+        whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, inputs=inputs, digests=digests)
         about["digest"] = sent_digest(whole)
     documents: dict[str, Any] = {
         "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),
@@ -115,7 +116,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     for name, document in documents.items():
         write_report(folder / f"{name}.json", screen.masked(as_json(document)))
     if keep:
-        write_report(folder / "plan.txt", screen.masked(plain(plan_text(plan))))
+        write_report(folder / "plan.txt", screen.masked(plain(sheet_text(plan_sheet(plan)))))
     if save and not refused and not new:
         plan_file.write(screen, folder / "saved.json", planned, kinds, made=inputs, digests=digests, created_at=made_at)
     return exits.DONE

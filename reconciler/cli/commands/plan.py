@@ -26,9 +26,7 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import guard
 from reconciler.report.documents import plan_document
-from reconciler.report.entries import plan_sheet
-from reconciler.report.text import plan_text
-from reconciler.report.warnings import forecast_text
+from reconciler.report.plan import forecast_text, plan_sheet
 from reconciler.text.times import HERE
 
 
@@ -79,13 +77,10 @@ def command(
         screen.warn(str(new), id="RC-unseen-state")
     plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
     document = plan_document(shown, created_at=made_at, forecast=planned.forecast)
-    sheet, text = (
-        partial(plan_sheet, shown, full=full, zone=HERE),
-        partial(plan_text, shown, width=screen.width, full=full, zone=HERE),
-    )
+    sheet = partial(plan_sheet, shown, full=full, zone=HERE)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
+    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, options)

@@ -17,8 +17,8 @@ from reconciler.cli.wiring.unseen import NO_SANDBOX, journal_for, not_tracked, w
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
+from reconciler.report.documents import binding_document, bindings_document
 from reconciler.report.layout import table
-from reconciler.report.state import binding_document, bindings_document
 from reconciler.report.values import HIDDEN, shown
 from reconciler.resource import UNSET, Kinds
 from reconciler.state import IntentEnding

@@ -23,10 +23,10 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
 from reconciler.plan import Selection
 from reconciler.plan.matching.identity import identify
-from reconciler.report.history import ID_SHOWN
-from reconciler.report.outcome import Onward, outcome_text
-from reconciler.report.state import turn_line
-from reconciler.report.undo import undo_document
+from reconciler.report.documents import undo_document
+from reconciler.report.history import ID_SHOWN, turn_line
+from reconciler.report.outcome import outcome_sheet
+from reconciler.report.text import sheet_text
 from reconciler.state import Journal, Store
 from reconciler.undo import (
     Cannot,
@@ -118,7 +118,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     elif outcome.results or outcome.notes:
         done = f"Run {recorded_run.id[:ID_SHOWN]} is undone{', except for what is listed' if inverse.cannot else ''}."
         again = f"reconciler undo {recorded_run.id[:ID_SHOWN]} again"
-        screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width, onward=Onward(done, again)))
+        sheet = outcome_sheet(screen.masked_data(outcome), done=done, again=again, withheld=False)
+        screen.spans(sheet_text(sheet, width=screen.width))
     elif set(recorded_run.turned) == {"record"}:
         screen.say(ONLY_RECORDED.format(recorded_run.id[:ID_SHOWN]))
     _note_redeclaring_lines(screen, lines)

@@ -25,9 +25,10 @@ from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
 from reconciler.model import Outcome, StepStatus, Withheld
 from reconciler.plan.guard import guard
+from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
-from reconciler.report.text import plan_text
+from reconciler.report.text import sheet_text
 from reconciler.report.words import listed
 from reconciler.state import Store
 from reconciler.text.times import HERE
@@ -172,7 +173,7 @@ class Use:
 
         def describe(planned: Planned) -> Mapping[str, Any]:
             inputs = plan_inputs(self.options, session.project, planned.state, self.saved.document["service"])
-            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), made=inputs, digests=digests)
+            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
 
         session.selection = selected(self.options)
         try:
@@ -206,7 +207,7 @@ class Use:
     def _show(self, planned: Planned, *, full: bool) -> None:
 
         if self.options.format == "text":
-            self.screen.spans(plan_text(planned.plan, width=self.screen.width, full=full, zone=HERE))
+            self.screen.spans(sheet_text(plan_sheet(planned.plan, full=full, zone=HERE), width=self.screen.width))
 
     def _rest_will_do(self, planned: Planned) -> bool:
         assert self.approval is not None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Final
 
 from reconciler.address import Address, Glob
@@ -69,9 +68,8 @@ class _Tests:
     problems: Problems
     _matched: dict[Glob, tuple[Address, ...]] = field(default_factory=dict)
 
-    @cached_property
-    def readers(self) -> NamedReaders:
-        return NamedReaders(self.kinds, self.resources, self.problems, self.removed)
+    def __post_init__(self) -> None:
+        self.readers = NamedReaders(self.kinds, self.resources, self.problems, self.removed)
 
     def test(self, node: Node) -> AccessTest | None:
         if not isinstance(node, Map):

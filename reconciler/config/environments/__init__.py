@@ -1,1 +1,1 @@
-"""Environments of a project: `environments/<name>.yaml`, each the same project with other values. Imported only if that folder exists."""
+"""Environments of a project: `environments/<name>.yaml`, each the same project with other values."""

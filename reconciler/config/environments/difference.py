@@ -8,17 +8,21 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.config.keys import IGNORE_CHANGES
+from reconciler.config.keys import IGNORE_CHANGES, PROJECT
 from reconciler.config.settings import Project, ProjectSettings
 from reconciler.model import Declared, Desired
 from reconciler.resource import UNSET, Foreign, Kinds
 
 HIDDEN: Final = "(hidden)"
 NOTHING: Final = "(not set)"
+# What an environment may set, and is compared: every setting that a project has as a value of its own.
 _SETTINGS: Final = {
-    "service.baseUrl": "base_url", "service.sandbox": "sandbox", "service.member": "member", "service.timeout": "timeout",
-    "state": "state", "recovery.settle": "settle",
-}  # fmt: skip
+    name: key.attribute
+    for setting in PROJECT
+    if setting.role == "setting" and setting.name != "project"
+    for name, key in setting.leaves()
+    if key.attribute in ProjectSettings.__dataclass_fields__
+}
 
 
 def differences(kinds: Kinds, first: Project, second: Project) -> Iterator[str]:

@@ -68,11 +68,8 @@ def _with_literal_keys(entries: dict[str, MapEntry]) -> dict[str, MapEntry]:
 
 
 class Evaluation:
-    """Replaces the scalars that contain expressions, in place. One per project: it counts the values created.
-
-    The evaluator is imported at the first expression: most projects have few or none, and its import takes longer than a run. `literal`:
-    the names of files without expressions. `texts`: the SHA-256 of the texts that `file()` returned, by name.
-    """
+    """Replaces the scalars that contain expressions, in place. One per project: it counts the values created. `literal`: the names of files
+    without expressions. `texts`: the SHA-256 of the texts that `file()` returned, by name."""
 
     def __init__(
         self, root: Path, variables: Variables, environment: str | None, problems: Problems, *, literal: Collection[str] = ()
@@ -84,17 +81,13 @@ class Evaluation:
         self.secrets: SecretValues | None = None
         self.stand_ins = False  # placeholder texts replace unknown values
         self.texts: dict[str, str] = {}
+        self.work = Usage()  # of all expressions of the project
 
     def refuse(self, paths: list[Path]) -> None:
         """Make `file()` refuse these files from now on."""
         self.refused = paths
         # The evaluator has the old list; it is created again by the next expression.
         self.__dict__.pop("evaluator", None)
-
-    @cached_property
-    def work(self) -> Usage:
-        """The work of all expressions of the project."""
-        return Usage()
 
     @cached_property
     def evaluator(self) -> Evaluator:
@@ -112,10 +105,9 @@ class Evaluation:
 
     def unused(self) -> dict[str, Source]:
         """The declared variables that no expression uses, and where they are declared."""
-        work = self.work if "work" in self.__dict__ else None
-        if work is not None and work.any_variable:
+        if self.work.any_variable:
             return {}
-        return {name: at for name, at in self.variables.places.items() if work is None or name not in work.variables}
+        return {name: at for name, at in self.variables.places.items() if name not in self.work.variables}
 
     def mention(self, node: Node) -> None:
         """Record the variables that a node uses which is not evaluated."""

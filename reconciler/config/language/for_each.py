@@ -1,4 +1,4 @@
-"""`forEach`: one node or entry for each element of a list or a map. Imported on first use.
+"""`forEach`: one node or entry for each element of a list or a map.
 
 In: the map with `forEach`, not yet evaluated. Out: a copy of it for each element, evaluated with `each`; it may contain `forEach` again.
 Each expression is compiled once. Pure.

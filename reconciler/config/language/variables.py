@@ -345,7 +345,7 @@ def _value(
             wrong = f"{origin} is not of type {kind}" if is_usable(text) else f"{origin} contains bytes that are not UTF-8"
             problems.add(variable.at, wrong + (f": {shown(text)}" if name in given else ""), about, id="RC-variable-type")
             return None
-        if (wrong := _refusal(keys, kind, parsed[0], secret=name not in given)) != "":
+        if (wrong := refusal(keys, kind, parsed[0], secret=name not in given)) != "":
             problems.add(variable.at, f"{origin} {wrong}", about, id="RC-variable-not-accepted")
             return None
         return parsed
@@ -369,7 +369,7 @@ def _value(
             default.node.at, f"{called} is {described(default.node)}, which is not of type {kind}{way}", about, id="RC-variable-type"
         )
         return None
-    if (wrong := _refusal(keys, kind, value)) != "":
+    if (wrong := refusal(keys, kind, value)) != "":
         problems.add(
             default.node.at, f"{'default' if default.key == 'default' else 'the value'} {wrong}", about, id="RC-variable-not-accepted"
         )
@@ -381,14 +381,6 @@ def _not_tested(limit: str, name: str, env: str) -> str:
     """The message about `enum` or `pattern` of a value that may be a secret: whoever writes them could find it out, test by test."""
     way = f"if it is not, pass --public-var {name}; else remove {limit}"
     return f"{limit} would test a value from the environment ({env}), which may be a secret; {way}"
-
-
-def _refusal(keys: Mapping[str, MapEntry], kind: str, value: Any, *, secret: bool = False) -> str:
-    """Why `enum` or `pattern` refuses a value; "" if neither does."""
-    if not LIMITS & keys.keys():
-        return ""
-
-    return refusal(keys, kind, value, secret=secret)
 
 
 def _kind(keys: Mapping[str, MapEntry]) -> MapEntry | None:

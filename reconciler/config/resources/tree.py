@@ -17,7 +17,7 @@ from reconciler.config.resources.items import ItemReader, head_of, kind_of
 from reconciler.config.resources.reserved import ResourceFlags, read_reserved
 from reconciler.config.resources.shapes import Item, KindShape
 from reconciler.config.source.nodes import FOR_EACH, UNREAD, Generated, List, Map, MapEntry, Node, Scalar, first_unevaluated
-from reconciler.config.source.problems import Mistake, ProblemReport, Problems, described, empty
+from reconciler.config.source.problems import Mistake, ProblemReport, described, empty
 from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.model import Source
 from reconciler.resource import RESERVED, UNSET, FieldRole, Kind, Kinds
@@ -36,13 +36,10 @@ class ResourceTree:
     _lists: dict[tuple[Address, str], Source] = field(default_factory=dict)
     _misread: set[str] = field(default_factory=set)
 
-    @property
-    def shapes(self) -> Mapping[str, KindShape]:
-        return self.items.shapes
-
-    @property
-    def problems(self) -> Problems:
-        return self.items.problems
+    def __post_init__(self) -> None:
+        self.shapes, self.problems = self.items.shapes, self.items.problems
+        # Reads `default`, and creates the elements of `forEach`.
+        self.flags, self.generator = ResourceFlags(self.kinds, self.problems), ForEachCopies(self.evaluation, self.problems)
 
     # -- files ---------------------------------------------------------------------------------------------------------------------
 
@@ -186,17 +183,7 @@ class ResourceTree:
         )
         return []
 
-    @cached_property
-    def flags(self) -> ResourceFlags:
-        """The reader of `default`."""
-        return ResourceFlags(self.kinds, self.problems)
-
     # -- forEach -------------------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def generator(self) -> ForEachCopies:
-        """Creates the elements of `forEach`."""
-        return ForEachCopies(self.evaluation, self.problems)
 
     def _generated_nodes(self, members: Mapping[str, Kind], parent: Item, section: str, template: Map) -> list[Item]:
         """The resources that one node of a list generates."""

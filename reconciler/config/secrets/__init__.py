@@ -1,1 +1,1 @@
-"""Secrets in files that SOPS encrypted: their names, and their values from the `sops` command. Imported only if a project uses them."""
+"""Secrets in files that SOPS encrypted: their names, and their values from the `sops` command."""

@@ -13,8 +13,7 @@ from typing import Final
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, NamedReader, Plan, State, Unknown, Violation
 from reconciler.model.codec import title
-from reconciler.plan.access.readings import needed
-from reconciler.plan.access.verdicts import Look, Sees
+from reconciler.plan.access.verdicts import Look, Sees, needed
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.audience.readers import Access, Audiences
 from reconciler.plan.containment import Key
@@ -109,14 +108,15 @@ class _Reviewing:
         called = caller(self.kinds, self.managed, after.objects, before.objects)
         for kind in self.kinds.values():
             ids = dict.fromkeys((*before.objects.get(kind.name, {}), *after.objects.get(kind.name, {})))
-            for id in ids if kind.audience is not None else ():
-                key = (kind.name, id)
-                first = self._side(self.looks[0], key)
-                sides = [first, first if after is before else self._side(self.looks[1], key)]
-                if sides != [None, None]:
-                    new = not before.objects.get(kind.name, {}).get(id)
-                    shown = "" if new else bare(id)
-                    yield ReviewRow(called(key), kind.name, shown, self._title(key), key in self.managed, *sides)
+            if kind.audience is not None:
+                for id in ids:
+                    key = (kind.name, id)
+                    first = self._side(self.looks[0], key)
+                    sides = [first, first if after is before else self._side(self.looks[1], key)]
+                    if sides != [None, None]:
+                        new = not before.objects.get(kind.name, {}).get(id)
+                        shown = "" if new else bare(id)
+                        yield ReviewRow(called(key), kind.name, shown, self._title(key), key in self.managed, *sides)
 
     def _side(self, look: Look, key: Key) -> tuple[ReaderLine, ...] | None:
         return tuple(self._lines(look, key)) if look.exists(key) else None
@@ -133,7 +133,7 @@ class _Reviewing:
 
     def _lines(self, look: Look, key: Key) -> Iterator[ReaderLine]:
         if not self.readers:
-            for access in sorted(look.audiences.of(key), key=_rank):
+            for access in sorted(look.audiences.of(key), key=lambda access: ((*ORDER, access.who).index(access.who), str(access))):
                 yield self._line(look, key, self._says(look, access), access)
             if not look.audiences.of(key) and key in look.unread_ways:
                 yield ReaderLine("unknown", "", doubt="what leads to it could not be read")
@@ -152,15 +152,12 @@ class _Reviewing:
     def _says(self, look: Look, access: Access) -> str:
         """The class of readers in words, a link by its address."""
         text = str(access).removesuffix(f" ({LEVELS[access.level]})")
-        for name, some in look.audiences.objects.items() if access.via else ():
-            if access.via in some:
-                called = caller(self.kinds, self.managed, look.audiences.objects, look.audiences.objects)
-                return text.replace(access.who, f"{access.who} {called((name, access.via))}", 1)
+        if access.via:
+            for name, some in look.audiences.objects.items():
+                if access.via in some:
+                    called = caller(self.kinds, self.managed, look.audiences.objects, look.audiences.objects)
+                    return text.replace(access.who, f"{access.who} {called((name, access.via))}", 1)
         return text
-
-
-def _rank(access: Access) -> tuple[int, str]:
-    return (ORDER.index(access.who) if access.who in ORDER else len(ORDER), str(access))
 
 
 def _who(lines: tuple[ReaderLine, ...] | None) -> frozenset[tuple[str, str, str]] | None:

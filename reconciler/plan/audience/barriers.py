@@ -1,8 +1,25 @@
 """The order that keeps readers out: a step that narrows an audience comes before a step that widens it, which needs it. Pure.
 
-In: the steps of a plan, the world before and after them. Out: the same steps in an order in which every narrowing step that touches the way
-to an object comes before every widening one, as far as the steps' own needs allow it. Then no prefix of the plan, and no step that fails,
-lets anybody read what neither the world before nor the one after lets them read; `windows` reports what could not be ordered so.
+The premise: a plan may close one door and open another, and between two requests both could be open. A space is shown on a public site; the
+plan takes it off that site, and fills it with salaries. Sent in the wrong order, the salaries are public for as long as one request takes,
+and for good where the run dies in between. Neither the world before nor the one after shows that, so no comparison of the two can find it.
+
+So each step is asked what it does to the audience of the object that it writes, with everything else as it was or as it will be:
+
+    narrows    some reader of before cannot read it any more       (a share link is deleted, a condition is added)
+    widens     some reader of after could not read it before       (a site is published, a space is shown in it)
+
+and every narrowing step on the *way* of an object comes before every widening one on it. The way is all through which readers may come:
+
+    link  ->  site  ->  site space  ->  space  ->  copy of it
+              `-- narrowing here  ...  comes before  ...  widening there --'
+
+Then no prefix of the plan, and no step that fails, lets anybody read what neither the world before nor the one after lets them read. A
+narrowing step is *needed*: if it fails, the widening one is not sent. Two things cannot be ordered so, and are left over: steps that do
+both at once to each other's object, and steps that must come in the other order for another reason. `disclosure` plays these moments
+through, and tells people what is open for a while (a *window*).
+
+In: the steps of a plan, the world before and after them. Out: the same steps in such an order, and the pairs that it does not keep.
 """
 
 from __future__ import annotations
@@ -16,7 +33,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Step
 from reconciler.plan.audience.readers import Access, Audiences, Objects, absorbs, admitted, included, part_of
-from reconciler.plan.containment import Key
+from reconciler.plan.containment import Key, reached
 from reconciler.resource import Kind, Kinds
 
 Pair = tuple[int, int]
@@ -25,16 +42,17 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Worlds:
-    """The audiences before a plan and after it. `ids`: of every address after it. `created`: the values right after the create, by key.
-    `served`: the objects after it as the service has them, without what only the project says of them. `transferred`: the objects that the
-    plan gives to another container, each with the object whose transfer brings it there.
-    """
+    """Who can read what before a plan and after it."""
 
     before: Audiences
     after: Audiences
+    # The ids of every address after the plan.
     ids: Mapping[Address, str]
+    # The values of each new object right after its create, by key: later requests may narrow them.
     created: Mapping[Key, Mapping[str, Any]]
+    # The objects after the plan as the service has them, without what only the project says of them.
     served: Objects
+    # The objects that the plan gives to another container, each with the object whose transfer brings it there.
     transferred: Mapping[Key, Key] = field(default_factory=dict)
 
 
@@ -77,6 +95,7 @@ def _given(kinds: Kinds, keys: Iterable[Key], worlds: Worlds) -> Iterator[tuple[
 def _touched(kinds: Kinds, step: Step, worlds: Worlds) -> Iterator[tuple[Key, bool, bool]]:
     kind = kinds[step.kind]
     if step.verb == "create":
+        # A new object has no readers to lose.
         for name, address in ((step.kind, step.address), *((name, address) for name, _, address in step.brings)):
             if kinds[name].audience is not None:
                 yield (name, worlds.ids[address]), False, True
@@ -105,6 +124,8 @@ def _values(objects: Objects, key: Key) -> Mapping[str, Any]:
 
 def _gates(kind: Kind, key: Key, written: set[str], worlds: Worlds) -> tuple[bool, bool]:
     """(narrows, widens): what the written fields do beside the other fields as they were, or beside them as they will be."""
+    # Other steps write the other fields, before this one or after it. A field that admits nobody beside a closed one may open the object
+    # beside an open one, so both moments count.
     old, new = worlds.created.get(key) or _values(worlds.before.objects, key), _values(worlds.after.objects, key)
     first = {**old, **{name: new.get(name) for name in written}}
     last = {**new, **{name: old.get(name) for name in written}}
@@ -116,7 +137,8 @@ def _flow(kind: Kind, key: Key, name: str, worlds: Worlds) -> tuple[bool, bool]:
     """(narrows, widens): what another whole, or another object that is shown, does."""
     assert kind.audience is not None
     to = kind.fields[name].to if name in kind.audience.inherits else kind.fields[name].refers
-    left = name in kind.audience.inherits and worlds.transferred.get(key) == key  # the transfer took it out of that
+    # A transfer has taken the object out of what it was part of.
+    left = name in kind.audience.inherits and worlds.transferred.get(key) == key
     old = None if left else (worlds.created.get(key) or _values(worlds.before.objects, key)).get(name)
     new = _values(worlds.after.objects, key).get(name)
     if old == new:
@@ -124,6 +146,8 @@ def _flow(kind: Kind, key: Key, name: str, worlds: Worlds) -> tuple[bool, bool]:
     if name in kind.audience.shows:
         return isinstance(old, str), isinstance(new, str)
     less = more = False
+    # The readers of what it was part of and of what it becomes part of, as those are now and as they will be: their own steps may come
+    # first or later.
     for audiences in (worlds.before, worlds.after):
         was = audiences.of((str(to), old)) if isinstance(old, str) else frozenset()
         then = audiences.of((str(to), new)) if isinstance(new, str) else frozenset()
@@ -152,6 +176,7 @@ def _compared(old: Gate, new: Gate) -> tuple[bool, bool]:
     """(narrows, widens)."""
     less = any(not any(absorbs(other, access) for other in new[0]) for access in old[0]) or old[2] > new[2]
     more = any(not any(absorbs(other, access) for other in old[0]) for access in new[0]) or new[2] > old[2]
+    # Nobody can say whether one condition admits fewer than another, so another condition does both.
     if old[1] != new[1]:
         less, more = less or new[1] is not None, more or old[1] is not None
     return less, more
@@ -167,15 +192,7 @@ def opens(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 def way(worlds: Worlds, *keys: Key) -> set[Key]:
     """Objects and everything whose readers reach one of them, before the plan or after it, directly or indirectly."""
-    result, ahead = {*keys}, [*keys]
-    while ahead:
-        at = ahead.pop()
-        for audiences in (worlds.before, worlds.after):
-            for source in audiences.leading(at):
-                if source not in result:
-                    result.add(source)
-                    ahead.append(source)
-    return result
+    return reached(keys, lambda at: (source for audiences in (worlds.before, worlds.after) for source in audiences.leading(at)))
 
 
 def pairs(worlds: Worlds, effects: Effects) -> tuple[list[Pair], list[Pair]]:
@@ -185,8 +202,9 @@ def pairs(worlds: Worlds, effects: Effects) -> tuple[list[Pair], list[Pair]]:
     """
     if not effects.narrows:
         return [], []
-    narrowing: dict[Key, set[int]] = defaultdict(set)  # steps that narrow the object
-    beyond: dict[Key, set[int]] = defaultdict(set)  # steps that narrow something that the object leads to
+    # By object: the steps that narrow it, and those that narrow something that it leads to.
+    narrowing: dict[Key, set[int]] = defaultdict(set)
+    beyond: dict[Key, set[int]] = defaultdict(set)
     ways: dict[Key, set[Key]] = {}
     for keys in (*effects.narrows.values(), *effects.widens.values()):
         for key in keys:
@@ -203,14 +221,10 @@ def pairs(worlds: Worlds, effects: Effects) -> tuple[list[Pair], list[Pair]]:
         before = {other for key in keys for at in ways[key] for other in narrowing.get(at, ())}
         before |= {other for key in keys for other in beyond.get(key, ())}
         for narrow in before - {id}:
-            (opposed if _mutual(effects, narrow, id) else result).add((narrow, id))
+            # Of two steps that both narrow and widen, the earlier comes first; one that only narrows comes before one that does both.
+            is_opposed = narrow in effects.widens and id in effects.narrows and narrow > id
+            (opposed if is_opposed else result).add((narrow, id))
     return sorted(result), sorted(opposed)
-
-
-def _mutual(effects: Effects, step: int, other: int) -> bool:
-    """Of two steps that both narrow and widen, the earlier comes first; a step that only narrows comes before one that does both."""
-    both = step in effects.widens and other in effects.narrows
-    return both and step > other
 
 
 def arranged(steps: Sequence[Step], wanted: Sequence[Pair], opposed: Sequence[Pair] = ()) -> tuple[tuple[Step, ...], tuple[Pair, ...]]:
@@ -254,6 +268,8 @@ def _sequence(steps: Sequence[Step], wanted: Sequence[Pair]) -> list[int]:
         released[narrow].append(wide)
     creates = {step.id for step in steps if step.verb == "create"}
 
+    # What widens nothing too early comes first, in the order of the plan. If only other steps are ready, a create goes first: only what it
+    # shows can be open too early, and not the new object itself.
     def rank(id: int) -> tuple[int, int]:
         return (0 if not narrow_first[id] else 1 if id in creates else 2, id)
 
@@ -263,8 +279,9 @@ def _sequence(steps: Sequence[Step], wanted: Sequence[Pair]) -> list[int]:
     done: set[int] = set()
     while ready:
         urgency, id = heapq.heappop(ready)
+        # It was put in again when it had less to wait for.
         if id in done or (urgency, id) != rank(id):
-            continue  # it was put in again with less to wait for
+            continue
         done.add(id)
         sequence.append(id)
         for other in released[id]:

@@ -1,6 +1,24 @@
 """What a plan does to who can read what: its steps in the order that keeps readers out, and what more people can read after it. Pure.
 
-In: the inputs of the plan, and its steps. Out: the steps in that order, the openings, and the windows that no order avoids.
+The premise: whoever approves a plan approves what it opens. So a plan has to say it before, for every object and every class of readers,
+and also for the moments in between. Nothing here knows what a site or a share link is: a simulation of the service plays the steps, and a
+model of audiences (`readers`) says who can read what in the world that results.
+
+    the world as agreed --.                                          .--> openings   (after, and not before)
+    the world before ------+--> steps ordered, then simulated ------+--> outside    (after, and not as agreed to)
+    the world after ------'                                          `--> windows    (in between, and neither before nor after)
+
+1. The order: `barriers` puts narrowing steps before widening ones.
+2. What could not be ordered so is played through: the plan without the steps that come too late. What somebody reads in that world, and
+   reads neither before nor after, would be open for a while.
+3. A create that opens something for a while first shows a *stand-in*, an object that the same readers can read anyway (`stand_in`). That
+   changes the steps, so they are ordered and played a second time; the second attempt is the result.
+4. What is still open for a while is a window, and needs consent like everything else that is opened.
+
+*As agreed* is the service with the values that somebody last agreed to: what was opened outside Reconciler, and would be kept by this plan,
+is an exposure too, although no step does it.
+
+In: the inputs of the plan, and its steps. Out: the steps in that order, the openings, and the windows that no order avoids (`Disclosure`).
 """
 
 from __future__ import annotations
@@ -18,9 +36,8 @@ from reconciler.plan.audience.barriers import Effects, Pair, Worlds, arranged, d
 from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, included, order, whole_of
 from reconciler.plan.audience.stand_in import with_stand_ins
-from reconciler.plan.containment import Key, parent
+from reconciler.plan.containment import Key, copied, makers, parent, reached
 from reconciler.plan.derived import Derivation
-from reconciler.plan.matching.service_copies import copied, makers
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, FieldRole, Kinds
 
@@ -35,7 +52,7 @@ def _nothing(key: Key) -> Address:
 Paths = dict[Access, tuple[Key, ...]]
 """Classes of readers of an object, each with the path by which they reach it."""
 
-Said = Mapping[Address, Mapping[str, Any]]
+LocalValues = Mapping[Address, Mapping[str, Any]]
 """Values that only the project declares for its objects, by address."""
 
 
@@ -50,24 +67,27 @@ class ReaderWindow(NamedTuple):
 
 @dataclass(frozen=True)
 class Disclosure:
-    """`steps`: in their order. `openings`: what more people can read. `windows`: what they can read for a while.
+    """What the steps of a plan change about who can read what."""
 
-    `called`: the address of an object, managed or not. `questions`: objects for which a reading must find out who can read them. `lists`:
-    lists that must be read to learn what the opened objects are copies of. `reach`: who can read what the steps create or open to anybody,
-    new or not: (object, reader, what admits them). `worlds`: who can read what before and after; None where no step touches that.
-    `outside`: what more people can read after it than was agreed to, and no opening says; `before`, `after`: the objects as they were
-    agreed to, and after the plan, where there are any.
-    """
-
+    # In their order, each with the objects that decide who can read what it opens.
     steps: tuple[Step, ...]
+    # What more people can read after the plan than before it.
     openings: tuple[Opening, ...] = ()
+    # What somebody can read for a while.
     windows: tuple[ReaderWindow, ...] = ()
+    # The address of an object, managed or not.
     called: Callable[[Key], Address] = _nothing
+    # Objects for which a reading must find out who can read them.
     questions: frozenset[Key] = frozenset()
+    # Lists that must be read to learn what the opened objects are copies of.
     lists: frozenset[Key] = frozenset()
+    # Who can read what the steps create or open to anybody, new or not: (object, reader, what admits them).
     reach: tuple[tuple[Key, Access, Key], ...] = ()
+    # None where no step touches who can read what.
     worlds: Worlds | None = None
+    # What more people can read after the plan than was agreed to, and no opening says.
     outside: tuple[Opening, ...] = ()
+    # The objects as they were agreed to, and after the plan, where there are any.
     before: Objects = item(default_factory=dict)
     after: Objects = item(default_factory=dict)
 
@@ -96,27 +116,24 @@ def disclosure(
     """
     if not any(kinds[step.kind].audience is not None for step in steps):
         return _unchanged(kinds, desired, actual, ids, steps, agreed) if agreed else Disclosure(tuple(steps))
-    said, played = said_of(kinds, desired), tuple(steps)
-    before = Audiences(kinds, with_said(said, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
-    worlds = _worlds(kinds, actual, ids, said, before, played)
-    touched = effects(kinds, played, worlds)
-    ordered, left = arranged(played, *pairs(worlds, touched))
-    between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
-    if between:
+    local = local_values(kinds, desired)
+    before = Audiences(kinds, with_local(local, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
+    attempt = tuple(steps)
+    while True:
+        worlds = _worlds(kinds, actual, ids, local, before, attempt)
+        touched = effects(kinds, attempt, worlds)
+        ordered, left = arranged(attempt, *pairs(worlds, touched))
+        between = _between(kinds, actual, ids, local, worlds, ordered, left) if left else {}
+        # Once: whatever is open for a while in the second attempt is what the stand-ins left open.
+        is_first = len(attempt) == len(steps)
         late = {wide for _, wide in left}
-        changed = with_stand_ins(kinds, ordered, worlds, between, late, derived)
-        if changed != ordered:
-            played = changed
-            worlds = _worlds(kinds, actual, ids, said, before, played)
-            touched = effects(kinds, played, worlds)
-            ordered, left = arranged(played, *pairs(worlds, touched))
-            between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
+        reordered = with_stand_ins(kinds, ordered, worlds, between, late, derived) if between and is_first else ordered
+        if reordered == ordered:
+            break
+        attempt = reordered
     opened = tuple(openings(kinds, before, worlds.after, worlds.transferred))
-    outside: tuple[Opening, ...] = ()
-    accepted = before
-    if agreed:
-        accepted = _agreed(kinds, actual, said, ids, agreed)
-        outside = tuple(without_known(openings(kinds, accepted, worlds.after, worlds.transferred), opened))
+    accepted = _agreed(kinds, actual, local, ids, agreed) if agreed else before
+    outside = tuple(without_known(openings(kinds, accepted, worlds.after, worlds.transferred), opened)) if agreed else ()
     addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())} | {**agreed.addresses}
     called = caller(kinds, addresses, worlds.after.objects, before.objects)
     requests = max((narrow - wide for narrow, wide in left), default=0)
@@ -129,16 +146,15 @@ def disclosure(
     asked = _questions(kinds, actual, worlds, touched, (*opened, *outside))
     reach = tuple(_reach(kinds, worlds, touched))
     lists = frozenset(_makers(kinds, actual, (*opened, *outside)))
-    widens = touched.widens if ordered is played else effects(kinds, ordered, worlds).widens  # renumbered
+    # The effects are by step id, and the order gave the steps other ids.
+    widens = touched.widens if ordered is attempt else effects(kinds, ordered, worlds).widens
     gated = _gated(kinds, actual, ordered, worlds, widens)
-    return Disclosure(
-        gated, opened, windows, called, asked, lists, reach, worlds, outside, accepted.objects, worlds.after.objects
-    )  # fmt: skip
+    return Disclosure(gated, opened, windows, called, asked, lists, reach, worlds, outside, accepted.objects, worlds.after.objects)
 
 
-def _agreed(kinds: Kinds, actual: Actual, said: Said, ids: Mapping[Address, str], agreed: AgreedWorld) -> Audiences:
+def _agreed(kinds: Kinds, actual: Actual, local: LocalValues, ids: Mapping[Address, str], agreed: AgreedWorld) -> Audiences:
     """Who can read what in the world that was agreed to."""
-    objects = with_said(said, ids, agreed.of(actual.objects))
+    objects = with_local(local, ids, agreed.of(actual.objects))
     return Audiences(kinds, objects, complete=actual.complete, copies=copied(kinds, actual.objects))
 
 
@@ -146,9 +162,9 @@ def _unchanged(
     kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], steps: Sequence[Step], agreed: AgreedWorld
 ) -> Disclosure:  # fmt: skip
     """The disclosure of steps that change nothing of who can read what: what is open already and was not agreed to."""
-    said = said_of(kinds, desired)
-    now = Audiences(kinds, with_said(said, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
-    before = _agreed(kinds, actual, said, ids, agreed)
+    local = local_values(kinds, desired)
+    now = Audiences(kinds, with_local(local, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
+    before = _agreed(kinds, actual, local, ids, agreed)
     outside = tuple(openings(kinds, before, now))
     addresses = {(kinds.of(address).name, id): address for address, id in ids.items()} | {**agreed.addresses}
     called, lists = caller(kinds, addresses, now.objects, before.objects), frozenset(_makers(kinds, actual, outside))
@@ -174,18 +190,16 @@ def without_known(outside: Iterable[Opening], opened: Collection[Opening]) -> It
 def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:
     """Who can read, after the plan, what its steps open. Removing a reader and admitting them again opens nothing, but the remaining plan
     does if the run is killed in between."""
-    reached = {key for keys in touched.widens.values() for key in keys}
+    widened = {key for keys in touched.widens.values() for key in keys}
     onward: dict[Key, list[Key]] = defaultdict(list)
-    for name, some in worlds.after.objects.items() if reached else ():
-        for id in some if kinds[name].audience is not None else ():
-            for source in worlds.after.leading((name, id)):
-                onward[source].append((name, id))
-    ahead = [*reached]
-    while ahead:
-        new = [key for key in onward.get(ahead.pop(), ()) if key not in reached]
-        reached.update(new)
-        ahead += new
-    for key in sorted(reached):
+    if not widened:
+        return
+    for name, some in worlds.after.objects.items():
+        if kinds[name].audience is not None:
+            for key in ((name, id) for id in some):
+                for source in worlds.after.leading(key):
+                    onward[source].append(key)
+    for key in sorted(reached(widened, lambda key: onward.get(key, ()))):
         for access in sorted(worlds.after.of(key), key=order):
             yield key, access, worlds.after.path(key, access)[-1]
 
@@ -193,8 +207,8 @@ def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key
 def _gated(
     kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds, widens: Mapping[int, Collection[Key]]
 ) -> tuple[Step, ...]:  # fmt: skip
-    """The steps that open something, each with the objects that decide who can read it: a run reads these again before it sends the
-    step."""
+    """The steps, those that open something with the objects that decide who can read it."""
+    # A run reads these again before it sends the step: somebody may have opened one of them since the plan was approved.
     result = []
     for step in steps:
         gates = dict.fromkeys(at for key in sorted(widens.get(step.id, ())) for at in whole_of(kinds, worlds.after.objects, key))
@@ -203,18 +217,22 @@ def _gated(
     return tuple(result)
 
 
-def _worlds(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, before: Audiences, steps: Sequence[Step]) -> Worlds:
-    simulation, created = _played(kinds, actual, ids, steps)
+def _worlds(
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], local: LocalValues, before: Audiences, steps: Sequence[Step]
+) -> Worlds:
+    simulation, created = _simulated(kinds, actual, ids, steps)
     given = _transferred(kinds, actual, simulation.objects, steps)
-    return Worlds(before, _audiences(kinds, simulation, said, steps), simulation.ids, created, simulation.objects, given)
+    return Worlds(before, _audiences(kinds, simulation, local, steps), simulation.ids, created, simulation.objects, given)
 
 
 def _transferred(kinds: Kinds, actual: Actual, after: Objects, steps: Iterable[Step]) -> dict[Key, Key]:
     """The objects that are in another container after the steps, each with the object whose transfer brings it there."""
     roots = {(step.kind, str(step.target)) for step in steps if step.verb == "transfer"}
     result: dict[Key, Key] = {}
-    for kind in kinds.values() if roots else ():
-        for id, observed in actual.objects.get(kind.name, {}).items() if kind.transferable is not None else ():
+    for kind in kinds.values():
+        if not roots or kind.transferable is None:
+            continue
+        for id, observed in actual.objects.get(kind.name, {}).items():
             then = after.get(kind.name, {}).get(id)
             if then is not None and then.within.get(kind.within or "") != observed.within.get(kind.within or ""):
                 key = (kind.name, id)
@@ -262,7 +280,7 @@ def _makers(kinds: Kinds, actual: Actual, opened: Collection[Opening]) -> Iterat
         yield from ((maker.name, scope) for scope in scopes if scope is not None and (maker.name, scope) not in actual.complete)
 
 
-def said_of(kinds: Kinds, desired: Desired) -> Said:
+def local_values(kinds: Kinds, desired: Desired) -> LocalValues:
     """Values that only the project declares for its objects, by address."""
     result: dict[Address, dict[str, Any]] = defaultdict(dict)
     local = {name: [field.name for field in kind.fields.values() if field.role is FieldRole.LOCAL] for name, kind in kinds.items()}
@@ -273,10 +291,10 @@ def said_of(kinds: Kinds, desired: Desired) -> Said:
     return result
 
 
-def with_said(said: Said, ids: Mapping[Address, str], objects: Objects) -> Objects:
+def with_local(local: LocalValues, ids: Mapping[Address, str], objects: Objects) -> Objects:
     """The objects with the values that only the project declares."""
     result: dict[str, dict[str, Observed]] = {}
-    for address, values in said.items():
+    for address, values in local.items():
         id = ids.get(address)
         name = address.kind
         observed = objects.get(name, {}).get(id) if id is not None and name is not None else None
@@ -285,7 +303,7 @@ def with_said(said: Said, ids: Mapping[Address, str], objects: Objects) -> Objec
     return {**objects, **result}
 
 
-def _played(
+def _simulated(
     kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step]
 ) -> tuple[Simulation, dict[Key, Mapping[str, Any]]]:
     """The simulation after the steps, and the values that each new object had right after its create."""
@@ -301,52 +319,64 @@ def _played(
     return simulation, values
 
 
-def _audiences(kinds: Kinds, simulation: Simulation, said: Said, steps: Iterable[Step]) -> Audiences:
+def _audiences(kinds: Kinds, simulation: Simulation, local: LocalValues, steps: Iterable[Step]) -> Audiences:
     copies: dict[Key, list[Key]] = defaultdict(list, copied(kinds, simulation.first.objects))
     for step in steps:
         if step.source is not None:
             source = simulation.ids.get(step.source, "") if isinstance(step.source, Address) else step.source
             copies[step.kind, source].append((step.kind, simulation.ids[step.address]))
     complete = simulation.first.complete | {(name, id) for name in kinds for _, id in simulation.born}
-    return Audiences(kinds, with_said(said, simulation.ids, simulation.objects), complete=complete, copies=copies)
+    return Audiences(kinds, with_local(local, simulation.ids, simulation.objects), complete=complete, copies=copies)
 
 
 def _between(
-    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, steps: Sequence[Step], left: Sequence[Pair]
+    kinds: Kinds,
+    actual: Actual,
+    ids: Mapping[Address, str],
+    local: LocalValues,
+    worlds: Worlds,
+    steps: Sequence[Step],
+    left: Sequence[Pair],
 ) -> dict[Key, Paths]:
-    """What would be open while narrowing steps come too late, by object: before all of them, and before those that come after each widening
-    step. The first `MOMENTS` widening steps are looked at by themselves.
+    """What would be open while narrowing steps come too late, by object: before all of them, and before those that follow each
+    widening step.
+
+    The first `MOMENTS` widening steps are looked at by themselves.
     """
     ahead: dict[int, set[int]] = defaultdict(set)
     for narrow, wide in left:
         ahead[wide].add(narrow)
+    # A narrowing step that comes too late may also fail, and with it whatever needs it: all of them are left out together.
     every = depending(steps, (narrow for narrow, _ in left))
     moments = dict.fromkeys([every, *(depending(steps, ahead[wide]) for wide in sorted(ahead)[:MOMENTS])])
     result: dict[Key, Paths] = defaultdict(dict)
     for late in moments:
-        for key, paths in _open_without(kinds, actual, ids, said, worlds, [step for step in steps if step.id not in late]).items():
+        for key, paths in _open_without(kinds, actual, ids, local, worlds, [step for step in steps if step.id not in late]).items():
             result[key] = paths | result[key]
     return dict(result)
 
 
 def _open_without(
-    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, done: Sequence[Step]
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], local: LocalValues, worlds: Worlds, done: Sequence[Step]
 ) -> dict[Key, Paths]:
     """By object, the readers it has once only these steps are done, and that it has neither before nor after the plan.
 
     A new object counts only where something shows it.
     """
-    simulation, _ = _played(kinds, actual, ids, done)
-    between = _audiences(kinds, simulation, said, done)
-    handed_out = {id for _, id in worlds.created}  # nobody holds what admits them before the run has ended
+    simulation, _ = _simulated(kinds, actual, ids, done)
+    between = _audiences(kinds, simulation, local, done)
+    # A new share link admits whoever has it, and nobody has it before the run has ended.
+    not_handed_out = {id for _, id in worlds.created}
     shown = {kind.fields[name].refers for kind in kinds.values() if kind.audience is not None for name in kind.audience.shows}
     result: dict[Key, Paths] = {}
     for name, some in between.objects.items():
         known = worlds.before.objects.get(name, {})
-        for id in sorted(some) if kinds[name].audience is not None else ():
+        if kinds[name].audience is None:
+            continue
+        for id in sorted(some):
             if id in known or name in shown:
                 allowed = worlds.before.of((name, id)) | worlds.after.of((name, id))
                 accesses = [access for access in sorted(between.of((name, id)), key=order) if not included(access, allowed)]
-                paths = {access: between.path((name, id), access) for access in accesses if access.via not in handed_out}
+                paths = {access: between.path((name, id), access) for access in accesses if access.via not in not_handed_out}
                 result |= {(name, id): paths} if paths else {}
     return result

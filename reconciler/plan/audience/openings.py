@@ -52,17 +52,18 @@ def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Map
     """One opening for each cause and each object that it concerns, in the order of kinds and ids. `transferred`: see `Worlds`."""
     result: dict[tuple[Key, str, Key], Opening] = {}
     for kind in kinds.values():
-        for id in sorted(before.objects.get(kind.name, {})) if kind.audience is not None else ():
-            key = (kind.name, id)
-            for access in gained(before, after, key):
-                path = after.path(key, access)
-                for at, name, cause in _Cause(kinds, before, after, path, transferred).of(access):
-                    opening = result.setdefault((at, name, cause), Opening(at, name, cause, path=path))
-                    opening.opened[key, access] = path[-1]
-                    if key == at:
-                        opening.own.add(access)
-                    elif not opening.own:
-                        opening.others.add(access)
+        if kind.audience is not None:
+            for id in sorted(before.objects.get(kind.name, {})):
+                key = (kind.name, id)
+                for access in gained(before, after, key):
+                    path = after.path(key, access)
+                    for at, name, cause in _Cause(kinds, before, after, path, transferred).of(access):
+                        opening = result.setdefault((at, name, cause), Opening(at, name, cause, path=path))
+                        opening.opened[key, access] = path[-1]
+                        if key == at:
+                            opening.own.add(access)
+                        elif not opening.own:
+                            opening.others.add(access)
     for key, access in _openers(kinds, before, after):
         name = (audience.gates if (audience := kinds[key[0]].audience) is not None else ())[0]
         opening = result.setdefault((key, name, key), Opening(key, name, key, path=(key,)))
@@ -75,12 +76,13 @@ def _openers(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tupl
     """New objects that admit readers of their own to what existed before, regardless of who can read that already."""
     for kind in kinds.values():
         outer = kind.audience.opens if kind.audience is not None else None
-        for id in sorted(after.objects.get(kind.name, {})) if outer is not None else ():
-            observed = after.objects[kind.name][id]
-            exists = before.objects.get(str(outer), {}).get(observed.within.get(str(outer), "")) is not None
-            if exists and id not in before.objects.get(kind.name, {}):
-                for access in sorted(after.of((kind.name, id)), key=order):
-                    yield (kind.name, id), access
+        if outer is not None:
+            for id in sorted(after.objects.get(kind.name, {})):
+                observed = after.objects[kind.name][id]
+                exists = before.objects.get(str(outer), {}).get(observed.within.get(str(outer), "")) is not None
+                if exists and id not in before.objects.get(kind.name, {}):
+                    for access in sorted(after.of((kind.name, id)), key=order):
+                        yield (kind.name, id), access
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class _Cause:
             return
         root = self.transferred.get(key)
         if root is not None and self._among_new_people(top, access):
-            yield root, _container(self.kinds, root), root
+            yield root, owner.name if (owner := self.kinds[root[0]].transferable) is not None else "", root
             return
         names = self._changed(key)
         if names:
@@ -113,10 +115,11 @@ class _Cause:
         if was is not None and top + 1 < len(self.path):
             source = self.path[top + 1]
             shows = self.kinds[source[0]].audience
-            for name in shows.shows if shows is not None else ():
-                if self._differs(source, name):
-                    yield key, "", source
-                    return
+            if shows is not None:
+                for name in shows.shows:
+                    if self._differs(source, name):
+                        yield key, "", source
+                        return
             for upper in self.path[top + 1 :]:
                 above = self._changed(upper)
                 if above:
@@ -136,7 +139,9 @@ class _Cause:
         for index in range(len(self.path) - 1, -1, -1):
             key = self.path[index]
             exists = self.before.objects.get(key[0], {}).get(key[1]) is not None
-            if not exists or any(gain.includes(access) or _same(gain, access) for gain in gained(self.before, self.after, key)):
+            same = (access.who, access.via, access.of)
+            gains = gained(self.before, self.after, key)
+            if not exists or any(gain.includes(access) or (gain.who, gain.via, gain.of) == same for gain in gains):
                 return index
         return 0
 
@@ -173,13 +178,3 @@ class _Cause:
         gates = [name for name in names if name in kind.audience.gates] if opens(kind, old, new) else []
         needed = [name for name in gates if not opens(kind, old, {**new, name: old.get(name, UNSET)})]
         return [*(needed or gates), *(name for name in names if name in kind.audience.inherits)] or names
-
-
-def _same(access: Access, other_access: Access) -> bool:
-    return (access.who, access.via, access.of) == (other_access.who, other_access.via, other_access.of)
-
-
-def _container(kinds: Kinds, key: Key) -> str:
-    """The field that a transfer changes."""
-    owner = kinds[key[0]].transferable
-    return owner.name if owner is not None else ""

@@ -198,11 +198,12 @@ class Audiences:
 
 def part_of(kind: Kind, observed: Observed) -> Key | None:
     """The object that an object is part of and shares its readers with; None where it is not part of another."""
-    for name in kind.audience.inherits if kind.audience is not None else ():
-        field = kind.fields[name]
-        value = observed.within.get(field.to or "") if field.role is FieldRole.WITHIN else observed.values.get(name)
-        if isinstance(value, str) and field.to is not None:
-            return field.to, value
+    if kind.audience is not None:
+        for name in kind.audience.inherits:
+            field = kind.fields[name]
+            value = observed.within.get(field.to or "") if field.role is FieldRole.WITHIN else observed.values.get(name)
+            if isinstance(value, str) and field.to is not None:
+                return field.to, value
     return None
 
 

@@ -6,7 +6,7 @@ Out: the same steps, with such creates showing a stand-in, and a last step for e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,18 +58,18 @@ class StandIns:
         """The id of a stand-in of the same kind, in the container of this object; None where there is none."""
         kind, container = key[0], _container(self.kinds, self.worlds.after, key)
         if (kind, container, accesses) not in self._known:
-            objects = sorted(self.worlds.before.objects.get(kind, {}))
-            serving = (id for id in objects if self._stays((kind, id), container) and self._serves((kind, id), accesses))
-            self._known[kind, container, accesses] = next(serving, None)
+            before, after = self.worlds.before, self.worlds.after
+            # In the container before the plan and after it, because an object is never shown outside its own; and read by them both times.
+            self._known[kind, container, accesses] = next(
+                (
+                    id
+                    for id in sorted(before.objects.get(kind, {}))
+                    if all(_container(self.kinds, world, (kind, id)) == container for world in (before, after))
+                    and all(included(access, world.of((kind, id))) for access in accesses for world in (before, after))
+                ),
+                None,
+            )
         return self._known[kind, container, accesses]
-
-    def _stays(self, key: Key, container: str | None) -> bool:
-        """Whether the object is in the container before and after the plan: an object is never shown outside its own container."""
-        return all(_container(self.kinds, world, key) == container for world in (self.worlds.before, self.worlds.after))
-
-    def _serves(self, key: Key, accesses: Iterable[Access]) -> bool:
-        then, now = self.worlds.before.of(key), self.worlds.after.of(key)
-        return all(included(access, then) and included(access, now) for access in accesses)
 
 
 def _container(kinds: Kinds, world: Audiences, key: Key) -> str | None:
@@ -138,15 +138,11 @@ def _meant(kinds: Kinds, step: Step, shown: ShownByCreate, number: int, derived:
 
 def _path(kinds: Kinds, template: str, address: Address, step: Step) -> tuple[str | Address, ...]:
     """The path of a request on an object that the plan creates, with the ids that the path of its create contains."""
-    known = dict(zip(placeholders(kinds[step.kind].api[step.verb].path), _holes(kinds, step), strict=False))
+    own_path = kinds[step.kind].api[step.verb].path
+    filled = [part for hole, part in zip(own_path.strip("/").split("/"), step.path, strict=True) if hole.startswith("{")]
+    known = dict(zip(placeholders(own_path), filled, strict=False))
     holes: dict[str, str | Address] = {"id": address}
     for name in placeholders(template):
         if name not in holes:
             holes[name] = known[name] if name in known else kinds.container(address, name)
     return tuple(holes[part[1:-1]] if part.startswith("{") else part for part in template.strip("/").split("/"))
-
-
-def _holes(kinds: Kinds, step: Step) -> list[str | Address]:
-    """The values of the placeholders of a step's path, in their order."""
-    parts = kinds[step.kind].api[step.verb].path.strip("/").split("/")
-    return [filled for part, filled in zip(parts, step.path, strict=True) if part.startswith("{")]

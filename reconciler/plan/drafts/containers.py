@@ -18,18 +18,13 @@ from reconciler.plan.world import World
 from reconciler.resource import Kind
 
 
-def claimed(world: World, matches: Matches) -> set[Key]:
-    """Every object that is a declared resource."""
-    return {(world.desired.resources[address].kind, id) for address, id in matches.ids.items()}
-
-
 class UndeclaredContainers:
     """The undeclared objects that may contain others: those that are tracked and exist. `claimed`: objects of declared resources."""
 
     def __init__(self, world: World, matches: Matches) -> None:
-        self.world, self.claimed = world, claimed(world, matches)
+        self.world, self.claimed = world, {(world.desired.resources[address].kind, id) for address, id in matches.ids.items()}
         self.bindings = {address: binding for address, binding in world.state.bindings.items() if address not in world.desired.resources}
-        self._addresses = {(binding.kind, binding.id): address for address, binding in self.bindings.items() if address not in matches.gone}
+        self._addresses = {(binding.kind, binding.id): address for address, binding in self.bindings.items() if not matches[address].gone}
         self._delete_all: dict[Address, Removed | None] = {}
 
     def around(self, kind: Kind, address: Address, observed: Observed | None, binding: Binding | None) -> Address | None:
@@ -71,7 +66,9 @@ class UndeclaredContainers:
         at: Address | None = address
         while at is not None and at not in self._delete_all and at not in path:
             path[at] = None
-            at = self._around_tracked(at)
+            kind = self.world.kinds.get(self.bindings[at].kind)
+            binding = self.bindings[at]
+            at = self.around(kind, at, self.world.actual.find(kind.name, binding.id), binding) if kind is not None else None
         outer = self._delete_all.get(at) if at is not None else None
         for at in reversed(path):
             line = self.world.desired.removed.get(at)
@@ -82,11 +79,6 @@ class UndeclaredContainers:
             outer = outer if outer is not None and outer.action == "delete-all" else None
             self._delete_all[at] = outer
         return self._delete_all[address] or self.world.desired.removed.get(address)
-
-    def _around_tracked(self, address: Address) -> Address | None:
-        binding = self.bindings[address]
-        kind = self.world.kinds.get(binding.kind)
-        return self.around(kind, address, self.world.actual.find(kind.name, binding.id), binding) if kind is not None else None
 
     def _nodes(self, kind: Kind, observed: Observed | None, binding: Binding | None) -> Iterator[Key]:
         """The nodes that an object is in, from the inside out, as far as they were read."""

@@ -6,18 +6,18 @@ In: the world and what was matched. Out: one `Draft` per address. Requests and t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.address import Address
-from reconciler.model import Declared, Desired, waiting
+from reconciler.model import Blocked, Declared, Desired, waiting
 from reconciler.model.choices import choices
 from reconciler.model.codec import unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft
-from reconciler.plan.drafts.existing import DraftFacts, draft_existing
-from reconciler.plan.drafts.new import draft_create, draft_replacement
-from reconciler.plan.drafts.references import refuse_ambiguous, refuse_outsiders
+from reconciler.plan.drafts.resources import DraftFacts, draft_create, draft_existing, draft_replacement
 from reconciler.plan.matching.matches import Matches
+from reconciler.plan.matching.outsiders import outsider
+from reconciler.plan.matching.renames import Former
 from reconciler.plan.world import Decisions, World
 
 AGAIN = "run again when the service answers"
@@ -33,10 +33,10 @@ def declared(world: World, decisions: Decisions) -> Decisions:
         facts = DraftFacts.of(world, matches, chosen, settled)
         for address in undecided:
             drafts[address] = _draft(facts, world.desired.resources[address], drafts)
-        anew = {address: matches.ids[address] for address in undecided if drafts[address].old is not None and address in matches.ids}
-        ids = {address: id for address, id in matches.ids.items() if address not in anew} if anew else matches.ids
-        matches = replace(matches, ids=ids, replaced={**matches.replaced, **anew})
-        undecided = _with_referrers(world.desired, anew)
+        replaced = [address for address in undecided if drafts[address].old is not None and address in matches.ids]
+        if replaced:
+            matches = matches.with_({at: matches[at]._replace(id=None, replaced=matches[at].id) for at in replaced})
+        undecided = _with_referrers(world.desired, replaced)
     return replace(decisions, matches=matches, drafts=_with_first_children(drafts))
 
 
@@ -69,35 +69,37 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
     """One address; `drafts`: those of its container and of all before it."""
     matches, state, address = facts.matches, facts.world.state, declared.address
     kind = facts.world.kinds[declared.kind]
-    binding = None if address in matches.recreated else matches.binding(address)  # the tracked object is another one, and no longer exists
+    match = matches[address]
+    # Where people created the object again, the tracked one is another one, and no longer exists.
+    binding = None if match.recreated is not None else matches.binding(address)
     blocker = matches.former.rename_blocker(address, parents(facts.world.desired, declared))
     draft = Draft(address, kind, declared, wanted(kind, declared, facts.known), binding=binding)
     if blocker is not None:
         draft = replace(draft, blocked=replace(blocker, address=address, source=blocker.source or declared.source))
-    elif address in matches.blocked:
-        draft = replace(draft, blocked=matches.blocked[address])
+    elif match.blocked is not None:
+        draft = replace(draft, blocked=match.blocked)
     elif address in facts.doubtful:
         draft = draft.block("a request of an earlier run is in doubt", "reconciler apply finds out what happened to it", id="RC-in-doubt")
-    elif address in matches.unknown:
-        draft = _unknown(matches, draft, drafts)
-    elif address in matches.replaced:
-        draft = draft_replacement(draft, facts.world.actual, matches.replaced[address])
-    elif address in matches.ids:
+    elif match.unknown is not None:
+        draft = _unknown(matches, draft, match.unknown, drafts)
+    elif match.replaced is not None:
+        draft = draft_replacement(draft, facts.world.actual, match.replaced)
+    elif match.id is not None:
         draft = draft_existing(facts, draft)
     else:
-        draft = draft_create(draft, gone=address in matches.gone, may_replace=facts.world.may_replace(address))
+        draft = draft_create(draft, gone=match.gone, may_replace=facts.world.may_replace(address))
     if draft.is_new and (kind.name, address.container) in state.held:
         draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", AGAIN, id="RC-in-doubt-beside")
     return refuse_ambiguous(refuse_outsiders(facts.world, matches, draft), matches.former)
 
 
-def _unknown(matches: Matches, draft: Draft, drafts: Mapping[Address, Draft]) -> Draft:
+def _unknown(matches: Matches, draft: Draft, reason: str, drafts: Mapping[Address, Draft]) -> Draft:
     """Block a resource that could not be read; where its container could not be read either, it waits for the container."""
     container = draft.address.container
-    outer = drafts.get(container) if container is not None and container in matches.unknown else None
+    outer = drafts.get(container) if container is not None and matches[container].unknown is not None else None
     if outer is not None and outer.blocked is not None:
         return replace(draft, blocked=waiting(draft.address, outer.blocked, draft.declared.source))
-    return draft.block(f"it could not be read: {matches.unknown[draft.address]}", AGAIN, id="RC-unread")
+    return draft.block(f"it could not be read: {reason}", AGAIN, id="RC-unread")
 
 
 def _with_first_children(drafts: Mapping[Address, Draft]) -> dict[Address, Draft]:
@@ -119,3 +121,42 @@ def _with_first_children(drafts: Mapping[Address, Draft]) -> dict[Address, Draft
         elif child.is_new:
             result[child.address] = replace(child, created_with=address)
     return result
+
+
+# -- references that must not be sent ----------------------------------------------------------------------------------------------
+
+
+def refuse_outsiders(world: World, matches: Matches, draft: Draft) -> Draft:
+    """Send no reference to an object that is not known to belong to the declared organization."""
+    fields, values = draft.kind.fields, draft.declared.values
+    return _refused(draft, lambda name: outsider(world.kinds, draft.declared, fields[name], values.get(name), world.actual, matches))
+
+
+def refuse_ambiguous(draft: Draft, former: Former) -> Draft:
+    """Send no reference to an address that two objects claim: the user may have meant either of them."""
+    if not former.refused:
+        return draft
+
+    def wrong(name: str) -> Blocked | None:
+        for address in unresolved_addresses(draft.declared.values.get(name)):
+            if address in former.refused:
+                source = draft.declared.source if draft.is_new else draft.declared.positions.get(name, draft.declared.source)
+                reason = f"waits for {address}, whose rename is blocked"
+                return waiting(draft.address, former.refused[address], source, reason=reason if draft.is_new else f"{name} {reason}")
+        return None
+
+    return _refused(draft, wrong)
+
+
+def _refused(draft: Draft, wrong: Callable[[str], Blocked | None]) -> Draft:
+    """Block a resource to create that has a wrong reference; for an existing one, block only the fields that would send it."""
+    if not draft.active or not (draft.is_new or draft.differences):
+        return draft
+    if draft.is_new:
+        blocked = next((reason for name in draft.declared.values if (reason := wrong(name)) is not None), None)
+        return draft if blocked is None else replace(draft, blocked=blocked)
+    for difference in draft.sendable:
+        blocked = wrong(difference.field.name)
+        if blocked is not None:
+            draft = draft.without(difference, blocked)
+    return draft

@@ -12,13 +12,12 @@ from dataclasses import replace
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Desired, Observed
 from reconciler.model.codec import title, why_unreadable
-from reconciler.plan.containment import Key, parent
+from reconciler.plan.containment import makers, parent, service_copies
 from reconciler.plan.decisions import Delete, Forget, Removal
 from reconciler.plan.drafts.containers import UndeclaredContainers, deleted_along, kept_with_containers
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
-from reconciler.plan.matching.renames import stands_in
-from reconciler.plan.matching.service_copies import makers, service_copies
+from reconciler.plan.matching.renames import containing
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind
 
@@ -31,7 +30,13 @@ def undeclared(world: World, decisions: Decisions) -> Decisions:
     removals |= {removal.address: removal for removal in _pruned(world, containers, matches, removals)}
     removals |= {removal.address: removal for removal in _late(world, containers, matches)}
     tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
-    managed = tracked | containers.claimed | world.state.foreign | _copies_of_what_stays(world, removals)
+    deleted = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
+    # What the service created for objects that are not deleted is managed by whoever manages those.
+    staying = {
+        kind.name: {id: observed for id, observed in world.actual.objects.get(kind.name, {}).items() if (kind.name, id) not in deleted}
+        for kind, _ in makers(world.kinds)
+    }
+    managed = tracked | containers.claimed | world.state.foreign | service_copies(world.kinds, staying)
     removals |= {removal.address: removal for removal in deleted_along(world, removals, managed)}
     return replace(decisions, removals=kept_with_containers(world.desired, removals))
 
@@ -47,16 +52,6 @@ def replaced_objects(world: World, decisions: Decisions) -> Decisions:
     return decisions.changed(orphans)
 
 
-def _copies_of_what_stays(world: World, removals: Mapping[Address, Removal]) -> frozenset[Key]:
-    """What the service created for objects that are not deleted."""
-    deleted = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
-    staying = {
-        kind.name: {id: observed for id, observed in world.actual.objects.get(kind.name, {}).items() if (kind.name, id) not in deleted}
-        for kind, _ in makers(world.kinds)
-    }
-    return service_copies(world.kinds, staying)
-
-
 def _tracked(world: World, matches: Matches, containers: UndeclaredContainers) -> Iterator[Removal]:
     """The removals of tracked objects that are no longer declared."""
     kinds, desired, state = world.kinds, world.desired, world.state
@@ -70,7 +65,7 @@ def _tracked(world: World, matches: Matches, containers: UndeclaredContainers) -
         removal = _removal(world, matches, containers, kind, address, binding, declared_root=address.root in roots)
         if removal.deletes and address in matches.renamed:
             removal = replace(removal, reason=f"{removal.reason} (was {matches.renamed[address]})")
-        blocker = matches.former.rename_blocker(address, stands_in(state.bindings, address))
+        blocker = matches.former.rename_blocker(address, containing(state.bindings, address))
         if blocker is not None:
             removal = replace(removal, blocked=replace(blocker, address=address))
         if address in doubtful:
@@ -104,7 +99,7 @@ def _removal(
         return forget(f"no longer managed, like {container}, which contains it")
     if observed is not None and observed.deleted_at is not None:
         return forget("already deleted")
-    if observed is None and address in matches.gone:
+    if observed is None and matches[address].gone:
         return forget("already deleted")
     if observed is None:
         return forget("").block("is no longer declared, but it could not be read", "run again when the service answers", id="RC-unread")

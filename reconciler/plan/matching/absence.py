@@ -18,7 +18,8 @@ SHARE: Final = 0.1  # of the tracked objects, that may be missing at once
 
 def missing(matches: Matches) -> dict[Address, Binding]:
     """The bindings of tracked objects that no longer exist, without those that were deleted with their containers."""
-    absent = {address: matches.binding(address) for address in sorted(matches.gone) if address.container not in matches.gone}
+    gone = sorted(matches.where(lambda match: match.gone))
+    absent = {at: matches.binding(at) for at in gone if at.container is None or not matches[at.container].gone}
     return {address: binding for address, binding in absent.items() if binding is not None}
 
 
@@ -29,11 +30,12 @@ def believable(matches: Matches, desired: Desired, *, accept: int | None) -> Non
     them, and the objects of a delete without an outcome.
     """
     state = matches.former.state
-    seen = {*matches.recreated, *matches.transferred}  # another object was created, or it was moved: no outage looks like that
+    # Where another object was created in its place, or it was moved, the reading showed that: no outage looks like it.
+    seen = {*matches.where(lambda match: match.recreated is not None or match.transferred is not None)}
     seen |= {at for intent in state.intents if intent.verb == "delete" for at in (intent.address, *intent.before.takes)}  # announced
     gone = [address for address in missing(matches) if address not in seen and (address in desired.resources or not state.unfinished)]
     limit = max(AT_LEAST, int(SHARE * len(state.bindings)))
-    left = any(address.container is not None and address not in matches.gone for address in state.bindings)
+    left = any(address.container is not None and not matches[address].gone for address in state.bindings)
     if len(gone) <= (accept if accept is not None else limit if left else 1):
         return
     names = ", ".join(str(address) for address in gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")

@@ -21,7 +21,7 @@ from reconciler.resource import Kind, Kinds
 
 def late(kinds: Kinds, state: State, actual: Actual, taken: Collection[tuple[str, str]]) -> dict[tuple[str, str], Address]:
     """The unclaimed objects with a marker that this project wrote, each with the address for which it was created."""
-    found = {}
+    late_objects = {}
     for name in {name for name, _ in state.marks}:
         marker = kinds[name].api["create"].marker if name in kinds else None
         if marker is None:
@@ -34,8 +34,8 @@ def late(kinds: Kinds, state: State, actual: Actual, taken: Collection[tuple[str
                 and (name, observed.id) not in state.foreign
                 and observed.deleted_at is None
             ):
-                found[(name, observed.id)] = address
-    return found
+                late_objects[(name, observed.id)] = address
+    return late_objects
 
 
 def is_in_place(kind: Kind, declared: Declared, id: str | None, actual: Actual, ids: Mapping[Address, str]) -> bool:

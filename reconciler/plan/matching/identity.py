@@ -7,20 +7,20 @@ is not the one it names.
 from __future__ import annotations
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Desired, State
+from reconciler.model import Actual, Blocked, Desired, State
 from reconciler.model.codec import wanted
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.matching.renames import Stuck, follow
-from reconciler.plan.matching.sequence import by_reference
+from reconciler.plan.matching.natural_keys import by_reference
+from reconciler.plan.matching.renames import follow
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import a
 
 
 def identify(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
     """The matches, once the renames that natural keys do not allow are refused."""
-    impossible: dict[Address, Stuck] = {}
+    impossible: dict[Address, Blocked] = {}
     order = tuple(by_reference(kinds, desired))
     while True:
         former = follow(kinds, desired, state, impossible=impossible)
@@ -31,9 +31,9 @@ def identify(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Ma
         impossible |= wrong
 
 
-def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> dict[Address, Stuck]:
+def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> dict[Address, Blocked]:
     """Tracked addresses that a line renames although their objects can never have the new address."""
-    wrong: dict[Address, Stuck] = {}
+    wrong: dict[Address, Blocked] = {}
     for old in matches.former.followed:
         new = matches.former.moves.get(old)
         declared = desired.resources.get(new) if new is not None else None
@@ -44,7 +44,8 @@ def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> 
         for difference in differences(kind, wanted(kind, declared, matches.ids), now, None, {}):
             if is_other(difference):
                 reason = f"{old} cannot become {declared.address}: {_fixed(kind, difference, now.id)}"
-                wrong[old] = Stuck(
+                wrong[old] = Blocked(
+                    old,
                     reason,
                     f"remove {old.key} from previously (or its line from moved): they are two {kind.name}s",
                     id="RC-rename-of-another-object",

@@ -3,13 +3,17 @@
 In: Desired, State, Actual. Out: the ids that are known, and for every address without one why. Nothing is tracked here; adoptions are part
 of the plan. May be called while Actual is still growing: it then knows fewer ids.
 
-Each function returns what it finds out about one address (`Match`); `match` alone adds that to what is known.
+Each method returns what it finds out about one address (`Match`); `match` alone adds that to what is known.
+
+    tracked?  the object with the id that the state has     exists | was deleted | was deleted and created again | unknown
+    id?       the object with the id that the YAML has       exists | no such object, or in another container: people decide
+    else      what an earlier run deleted here, and can be restored; or the one unmanaged object with the same natural key
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from reconciler.address import Address
@@ -17,10 +21,9 @@ from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin
 from reconciler.model.codec import holder, why_unreadable
 from reconciler.plan.matching.claims import Projects, wrong_ids
 from reconciler.plan.matching.earlier_runs import deleted_before, is_in_place, late, match_deleted, may_lag
-from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar, Matches
-from reconciler.plan.matching.natural_keys import Natural, listed, waits, why
+from reconciler.plan.matching.matches import NOTHING, Match, Matches
+from reconciler.plan.matching.natural_keys import Natural, by_reference, listed, waits, why
 from reconciler.plan.matching.renames import Former, follow
-from reconciler.plan.matching.sequence import by_reference
 from reconciler.resource import Kind, Kinds
 
 REACHED: Final = 5  # ids that a message lists
@@ -41,23 +44,25 @@ def match(
     """
     former = follow(kinds, desired, state) if former is None else former
     state = former.state
-    taken = {  # what an undeclared root no longer manages is free
-        (binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources
-    }
+    # What has an address already, so that no other address is matched to it. What an undeclared root no longer manages is free.
+    taken = {(binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources}
     wrong = wrong_ids(kinds, desired, state, actual)
     taken |= {
         (resource.kind, resource.id) for address, resource in desired.resources.items() if resource.id is not None and address not in wrong
     }
     lost = late(kinds, state, actual, taken)
-    known = MatchedSoFar(former, taken | lost.keys())
-    matching = _Matching(state, actual, known, Natural(kinds, state, actual, known, Projects(desired, state)))
+    taken |= lost.keys()
+    matches = Matches(former, late=lost)
+    matching = _Matching(state, actual, matches, Natural(kinds, state, actual, matches, taken, Projects(desired, state)))
     free = {address: id for (_, id), address in sorted(lost.items(), reverse=True)}
     for declared in order if order is not None else by_reference(kinds, desired):
         kind, blocked = kinds[declared.kind], wrong.get(declared.address)
-        known.add(kind, declared.address, matching.match(kind, declared, free.get(declared.address), blocked))
-    matches = known.matches(lost)
-    leaving, gone = _undeclared(kinds, desired, state, actual, matches)
-    return replace(matches, leaving=leaving, gone=matches.gone | gone)
+        matched = matching.match(kind, declared, free.get(declared.address), blocked)
+        matches.add(declared.address, matched)
+        if matched.id is not None:
+            taken.add((kind.name, matched.id))
+    matches.update(_undeclared(kinds, desired, state, actual, matches))
+    return matches
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class _Matching:
 
     state: State
     actual: Actual
-    known: MatchedSoFar
+    known: Matches
     natural: Natural
 
     def match(self, kind: Kind, declared: Declared, late_id: str | None, wrong: Blocked | None) -> Match:
@@ -74,14 +79,15 @@ class _Matching:
         wrong."""
         address, binding = declared.address, self.state.bindings.get(declared.address)
         if binding is not None:
-            bound = self._tracked(kind, declared, binding)
-            return self._created_again(kind, declared, binding, bound) if bound.gone else bound
+            tracked = self._tracked(kind, declared, binding)
+            return self._created_again(kind, declared, binding, tracked) if tracked.gone else tracked
         if wrong is not None:
             return Match(blocked=wrong)
         if declared.id is not None:
             return self._by_id(kind, declared)
         container = address.container
-        if container is not None and container not in self.known.ids:  # the contents of what does not exist do not exist either
+        if container is not None and container not in self.known.ids:
+            # The contents of what does not exist do not exist either.
             return waits(address, container, self.known) or NOTHING
         if is_in_place(kind, declared, late_id, self.actual, self.known.ids):
             return Match(id=late_id, adopted=True)
@@ -90,7 +96,7 @@ class _Matching:
     def _untracked(self, kind: Kind, declared: Declared) -> Match:
         """Restore what an earlier run deleted at the address, unless people created another in its place; else match by natural key."""
         id = deleted_before(kind, declared, self.state)
-        usable = id is not None and (kind.name, id) not in self.known.taken
+        usable = id is not None and (kind.name, id) not in self.natural.taken
         restored = match_deleted(kind, declared, id, self.actual, self.known.ids) if id is not None and usable else None
         if restored is None:
             return self.natural.find(kind, declared)
@@ -139,21 +145,22 @@ class _Matching:
         """Whether a complete listing that would show the object of a resource did not show it."""
         container, shown = declared.address.container, holder(kind, declared, binding, self.known.ids)
         if isinstance(shown, Address):
-            return shown not in self.known.unknown and shown not in self.known.blocked  # the container of the listing does not exist
+            # The container of the listing does not exist, and so nothing is in it.
+            return self.known[shown].unknown is None and self.known[shown].blocked is None
         scope = shown if shown is not None else (self.known.ids[container] if container is not None else "")
         return (listed(kind) or shown is not None) and (kind.name, scope) in self.actual.complete
 
-    def _created_again(self, kind: Kind, declared: Declared, binding: Binding, bound: Match) -> Match:
+    def _created_again(self, kind: Kind, declared: Declared, binding: Binding, tracked: Match) -> Match:
         """Where a tracked object certainly no longer exists, look for the object that people created in its place."""
         address, container = declared.address, declared.address.container
         if declared.implied or (container is not None and container not in self.known.ids):
-            return bound
-        matched = bound.then(self.natural.again(kind, declared, binding))
+            return tracked
+        matched = tracked.then(self.natural.again(kind, declared, binding))
         if matched.transferred is None or matched.id is not None or matched.blocked is not None:
             return matched
-        root = self.known.root(matched.transferred)
-        there = address.renamed(address.root, root) if root is not None and kind.transferable is not None else None
-        line = f" as {there}, with {moved_line(address, there)}" if there is not None else ""
+        root = next((at for at, id in self.known.ids.items() if at.container is None and id == matched.transferred), None)
+        new = address.renamed(address.root, root) if root is not None and kind.transferable is not None else None
+        line = f" as {new}, with {moved_line(address, new)}" if new is not None else ""
         blocked = Blocked(
             address,
             f"{binding.id} belongs to another {kind.within} now ({matched.transferred})",
@@ -197,12 +204,9 @@ class _Matching:
         return Match(unknown=why(kind, scope or None, declared.id, actual))
 
 
-def _undeclared(
-    kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches
-) -> tuple[dict[Address, str], frozenset[Address]]:
-    """What is tracked and no longer declared: (the ids of existing objects, the addresses proven deleted). An object deleted with its
-    container counts as deleted."""
-    leaving, gone, inner = dict[Address, str](), set(matches.gone), dict[Address, Address]()
+def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> dict[Address, Match]:
+    """The matches of what is tracked and no longer declared. An object deleted with its container counts as deleted."""
+    leaving, gone, inner = dict[Address, str](), set(matches.where(lambda match: match.gone)), dict[Address, Address]()
     for address in sorted(state.bindings):
         binding = state.bindings[address]
         kind = kinds.get(binding.kind)
@@ -215,7 +219,8 @@ def _undeclared(
             leaving[address] = binding.id
             continue
         if now is not None:
-            gone.add(address)  # it is in another container now, whose project may manage it
+            # It is in another container now, whose project may manage it.
+            gone.add(address)
             continue
         unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete
         missing = (unlisted or (kind.name, binding.id) in actual.absent) and not may_lag(state, address, actual)
@@ -225,7 +230,8 @@ def _undeclared(
             inner[address] = binding.place.parent
     while contained := {address for address, parent in inner.items() if parent in gone} - gone:
         gone |= contained
-    return leaving, frozenset(gone)
+    absent = {address: Match(gone=True) for address in gone if address not in desired.resources}
+    return {**absent, **{address: Match(id=id, leaving=True) for address, id in leaving.items()}}
 
 
 def moved_line(old: Address, new: Address) -> str:

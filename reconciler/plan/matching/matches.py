@@ -1,29 +1,45 @@
-"""What is known of the object of one address, and of all. Frozen data but for `MatchedSoFar`, which one matching adds to. Pure."""
+"""What is known of the object of each address: one `Match` for each, in a mapping. Pure.
+
+An address that nobody looked at has the match `NOTHING`, so that a question about any address has an answer:
+
+    matches[address].id         the id of its object
+    matches[address].gone       whether its object was deleted outside Reconciler
+
+`match` alone adds to a mapping, one address after the other; to everybody else it is a value, and `with_` gives a changed copy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from reconciler.address import Address
 from reconciler.model import Binding, Blocked
 from reconciler.plan.matching.renames import Former
-from reconciler.resource import Kind
 
 
 class Match(NamedTuple):
-    """What is known of one declared address; the same words as in `Matches`. A tuple, because each reading makes one for each resource."""
+    """What is known of one address. A tuple, because each reading makes one for each resource."""
 
+    # The id of its existing object; None where it has none, where that is unknown, and where the object is to be replaced.
     id: str | None = None
+    # The object exists, and the state does not track it under this address yet.
     adopted: bool = False
+    # The object was tracked, and is proven not to exist.
     gone: bool = False
+    # The object exists and is tracked, and nothing declares the address any more.
+    leaving: bool = False
+    # The id that was tracked, where people created another object in place of that one; `id` is the new one.
     recreated: str | None = None
+    # The id of the container that the tracked object is in now, where that is not the declared one.
     transferred: str | None = None
+    # The id of the container that the object is still in, where a line of the YAML has it leave that.
     transfers: str | None = None
+    # The id of the object that is to be deleted and created again.
+    replaced: str | None = None
+    # Why nothing is known of the object; None where something is.
     unknown: str | None = None
+    # A decision that people must make before anything happens to the address.
     blocked: Blocked | None = None
 
     def then(self, later: Match) -> Match:
@@ -37,35 +53,39 @@ NOTHING = Match()
 """No object has the address, and nothing prevents its creation."""
 
 
-@dataclass(frozen=True)
-class Matches:
-    """`ids`: every declared address whose object is known. `adopted`: those that are not tracked yet.
+class Matches(dict[Address, Match]):
+    """The matches of all addresses. `former`: the state under today's addresses, and what of it was renamed.
 
-    `gone`: tracked, and proven not to exist. `recreated`: those of `gone`, and deleted ones that could be restored, in whose place people
-    created another object, which is in `ids`; with the id that was tracked. `transferred`: those that are in another container now, with
-    its id. `transfers`: those in `ids` that are still in the container which the YAML has them leave, with its id. `replaced`: what will be
-    replaced, with the id it still has; not in `ids`. `leaving`: tracked, no longer declared, and still existing. `former`: the state under
-    today's addresses, and what of it was renamed. `late`: (kind, id) of what requests that were considered lost created, with their
-    addresses; where nothing else has the address, it is in `adopted` too. `unknown`: why nothing is known. `blocked`: a decision that
-    people must make.
+    `late`: (kind, id) of what requests that were considered lost created, with their addresses; where nothing else has the address, its
+    match is that object.
     """
 
-    former: Former
-    ids: Mapping[Address, str] = field(default_factory=dict)
-    adopted: AbstractSet[Address] = frozenset()
-    gone: AbstractSet[Address] = frozenset()
-    recreated: Mapping[Address, str] = field(default_factory=dict)
-    transferred: Mapping[Address, str] = field(default_factory=dict)
-    transfers: Mapping[Address, str] = field(default_factory=dict)
-    replaced: Mapping[Address, str] = field(default_factory=dict)
-    leaving: Mapping[Address, str] = field(default_factory=dict)
-    late: Mapping[tuple[str, str], Address] = field(default_factory=dict)
-    unknown: Mapping[Address, str] = field(default_factory=dict)
-    blocked: Mapping[Address, Blocked] = field(default_factory=dict)
+    def __init__(self, former: Former, matches: Mapping[Address, Match] = {}, *, late: Mapping[tuple[str, str], Address] = {}) -> None:
+        super().__init__(matches)
+        self.former, self.late = former, late
+        # The declared addresses only: a reference in the YAML never means an object that is no longer declared.
+        self.ids = {address: match.id for address, match in matches.items() if match.id is not None and not match.leaving}
+
+    def __missing__(self, address: Address) -> Match:
+        return NOTHING
+
+    def add(self, address: Address, match: Match) -> None:
+        """Add what is known of a declared address. Call it once for each, after those that its match depends on."""
+        self[address] = match
+        if match.id is not None:
+            self.ids[address] = match.id
+
+    def with_(self, matches: Mapping[Address, Match]) -> Matches:
+        """A copy with other matches for some addresses."""
+        return Matches(self.former, {**self, **matches}, late=self.late)
+
+    def where(self, is_so: Callable[[Match], object]) -> Iterable[Address]:
+        """The addresses whose match has a property."""
+        return (address for address, match in self.items() if is_so(match))
 
     def id(self, address: Address) -> str | None:
         """The id of an existing object, declared or leaving; None where it is not known."""
-        return self.ids.get(address, self.leaving.get(address))
+        return self[address].id
 
     @property
     def renamed(self) -> Mapping[Address, Address]:
@@ -75,58 +95,3 @@ class Matches:
     def binding(self, address: Address) -> Binding | None:
         """The binding of an address, under the name it had before where it was renamed."""
         return self.former.state.bindings.get(address)
-
-
-class MatchedSoFar:
-    """What one matching knows so far; only `add` changes it. `taken`: (kind, id) of what has an address."""
-
-    def __init__(self, former: Former, taken: Iterable[tuple[str, str]]) -> None:
-        self.former, self.taken = former, set(taken)
-        self.ids: dict[Address, str] = {}
-        self.unknown: dict[Address, str] = {}
-        self.blocked: dict[Address, Blocked] = {}
-        self._adopted: set[Address] = set()
-        self._gone: set[Address] = set()
-        self._recreated: dict[Address, str] = {}
-        self._transferred: dict[Address, str] = {}
-        self._transfers: dict[Address, str] = {}
-
-    def add(self, kind: Kind, address: Address, match: Match) -> None:
-        """Add what is known of an address. Call it once for each address, roots first, after the addresses that its match depends on."""
-        if match.id is not None:
-            self.ids[address] = match.id
-            if match.adopted:  # tracked objects are in `taken` from the start
-                self._adopted.add(address)
-                self.taken.add((kind.name, match.id))
-        if match.gone:
-            self._gone.add(address)
-        if match.blocked is not None:
-            self.blocked[address] = match.blocked
-        for texts, text in (
-            (self._recreated, match.recreated),
-            (self._transferred, match.transferred),
-            (self._transfers, match.transfers),
-            (self.unknown, match.unknown),
-        ):
-            if text is not None:
-                texts[address] = text
-
-    def root(self, id: str) -> Address | None:
-        """The root address of an object."""
-        roots = takewhile(lambda address: address.container is None, self.ids)
-        return next((root for root in roots if self.ids[root] == id), None)
-
-    def matches(self, late: Mapping[tuple[str, str], Address]) -> Matches:
-        """Everything that was added, as a value. `leaving` is not known yet."""
-        return Matches(
-            self.former,
-            ids=self.ids,
-            adopted=self._adopted,
-            gone=self._gone,
-            recreated=self._recreated,
-            transferred=self._transferred,
-            transfers=self._transfers,
-            late=late,
-            unknown=self.unknown,
-            blocked=self.blocked,
-        )

@@ -8,18 +8,18 @@ Names are compared in the form that services keep (`text.names.canonical`): a se
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State, waiting
-from reconciler.model.codec import comparable, holder, request, title, why_unreadable
-from reconciler.plan.matching.altered_names import AlteredNames
+from reconciler.model.codec import comparable, holder, is_chosen_name, request, title, unresolved_addresses, why_unreadable
 from reconciler.plan.matching.claims import Projects
-from reconciler.plan.matching.matches import NOTHING, Match, MatchedSoFar
-from reconciler.plan.matching.sequence import key_references
+from reconciler.plan.matching.matches import NOTHING, Match, Matches
 from reconciler.resource import UNSET, Kind, Kinds
+from reconciler.text.names import canonical
 from reconciler.text.suggest import a
 
 
@@ -33,64 +33,24 @@ def scope_id(kinds: Kinds, address: Address, ids: Mapping[Address, str]) -> str 
     return "" if address.container is None else ids.get(address.container)
 
 
-def waits(address: Address, container: Address, known: MatchedSoFar) -> Match | None:
+def waits(address: Address, container: Address, known: Matches) -> Match | None:
     """The match of an address whose container is unknown; None where the container is known."""
-    if container in known.blocked:
-        outer = known.blocked[container]
+    outer = known[container].blocked
+    if outer is not None:
         return Match(blocked=waiting(address, outer, outer.source))
-    return Match(unknown=f"{container} could not be read") if container in known.unknown else None
-
-
-class Index:
-    """Objects by container and natural key, built once for each kind that needs it: thousands of containers may have the same title.
-
-    The same for resources that may still be matched to an object by their natural key.
-    """
-
-    def __init__(self, kinds: Kinds, desired: Desired, state: State, actual: Actual) -> None:
-        self.kinds, self.desired, self.state, self.actual = kinds, desired, state, actual
-        self._keys: dict[str, dict[tuple[str | None, ...], list[Observed]]] = {}
-        self._declared: dict[str, dict[tuple[Address | str | None, ...], list[Declared]]] = {}
-
-    def complete(self, kind: Kind, scope: str) -> bool:
-        return (kind.name, scope) in self.actual.complete
-
-    def candidates(self, kind: Kind, scope: str, fields: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
-        """What is in the container with that id ("" for a root) and has these values."""
-        name = f"{kind.name}/{','.join(fields)}"
-        if name not in self._keys:
-            table: dict[tuple[str | None, ...], list[Observed]] = defaultdict(list)
-            for observed in self.actual.objects.get(kind.name, {}).values():
-                if observed.deleted_at is None:
-                    container = observed.within.get(kind.within) if kind.within is not None else ""
-                    key = (comparable(kind.fields[field], observed.values.get(field, UNSET)) for field in fields)
-                    table[(container, *key)].append(observed)
-            self._keys[name] = table
-        key = (comparable(kind.fields[field], value) for field, value in zip(fields, values, strict=True))
-        return self._keys[name].get((scope, *key), [])
-
-    def rivals(self, kind: Kind, declared: Declared) -> list[Declared]:
-        """The other resources that may be the same object: their names differ from this one's only in what services normalize."""
-        if kind.name not in self._declared:
-            table: dict[tuple[Address | str | None, ...], list[Declared]] = defaultdict(list)
-            for resource in self.desired.resources.values():
-                tracked = resource.address in self.state.bindings or resource.id is not None
-                if resource.kind == kind.name and resource.adopt and not (tracked or resource.implied):
-                    table[self._declared_key(kind, resource)].append(resource)
-            self._declared[kind.name] = table
-        alike = self._declared[kind.name].get(self._declared_key(kind, declared), [])
-        return [resource for resource in alike if any(resource.values.get(key.name) != declared.values.get(key.name) for key in kind.keys)]
-
-    def _declared_key(self, kind: Kind, declared: Declared) -> tuple[Address | str | None, ...]:
-        return declared.address.container, *(comparable(key, declared.values.get(key.name, UNSET)) for key in kind.keys)
+    return Match(unknown=f"{container} could not be read") if known[container].unknown is not None else None
 
 
 class Natural:
-    """The search by natural key of one matching. `known`: what is matched already."""
+    """The search by natural key of one matching. `known`: what is matched already; `taken`: (kind, id) of what has an address."""
 
-    def __init__(self, kinds: Kinds, state: State, actual: Actual, known: MatchedSoFar, projects: Projects) -> None:
-        self.kinds, self.state, self.actual, self.known, self.projects = kinds, state, actual, known, projects
-        self.index = Index(kinds, projects.desired, state, actual)
+    def __init__(
+        self, kinds: Kinds, state: State, actual: Actual, known: Matches, taken: Collection[tuple[str, str]], projects: Projects
+    ) -> None:
+        self.kinds, self.state, self.actual, self.known, self.taken, self.projects = kinds, state, actual, known, taken, projects
+        # Objects and resources by container and natural key, each built once for a kind: thousands of containers may have the same title.
+        self._keys: dict[str, dict[tuple[str | None, ...], list[Observed]]] = {}
+        self._declared: dict[str, dict[tuple[Address | str | None, ...], list[Declared]]] = {}
         self._altered_names: dict[str, AlteredNames] = {}
 
     def find(self, kind: Kind, declared: Declared) -> Match:
@@ -114,8 +74,8 @@ class Natural:
 
     def beside(self, kind: Kind, declared: Declared, binding: Binding) -> Match:
         """The one object that was created in place of a tracked one that is deleted and can still be restored."""
-        here = self._here(kind, declared, binding) if declared.id is None and declared.adopt else None
-        return (self._decide(kind, declared, *here, binding) if here is not None and here[0] else None) or NOTHING
+        objects = self._matching_objects(kind, declared, binding) if declared.id is None and declared.adopt else None
+        return (self._decide(kind, declared, *objects, binding) if objects is not None and objects[0] else None) or NOTHING
 
     # -- what is seen --------------------------------------------------------------------------------------------------------------
 
@@ -123,28 +83,25 @@ class Natural:
         """The object, that it is unknown, or a decision for people; None where no object that was seen can be it."""
         address, known = declared.address, self.known
         scope = scope_id(self.kinds, address, known.ids) or ""
-        if listed(kind) and not self.index.complete(kind, scope):
+        if listed(kind) and (kind.name, scope) not in self.actual.complete:
             return Match(unknown=why(kind, scope, None, self.actual))
         shown = holder(kind, declared, binding, known.ids)
-        if isinstance(shown, str) and not self.index.complete(kind, shown):
+        if isinstance(shown, str) and (kind.name, shown) not in self.actual.complete:
             return Match(unknown=why(kind, shown, None, self.actual))
         for reference in key_references(declared, tuple(field.name for field in kind.keys)):
             if (waiting_for := waits(address, reference, known)) is not None:
                 return waiting_for
-        stands = self._parent(kind, declared)
-        missing = None if listed(kind) else unread(kind, {None, stands if isinstance(stands, str) else None}, None, self.actual)
+        # The node that it is declared in: an id, or an address without an id yet.
+        node = self._identifying(kind, declared).get(kind.inside.name) if kind.inside is not None else None
+        missing = None if listed(kind) else unread(kind, {None, node if isinstance(node, str) else None}, None, self.actual)
         if missing is not None:
             return Match(unknown=missing)
-        here = self._here(kind, declared, binding)
-        if here is None or here[0] or not here[1]:
+        objects = self._matching_objects(kind, declared, binding)
+        if objects is None or objects[0] or not objects[1]:
             tracked = None if binding is not None or "create" not in kind.api else self.projects.block(declared, known.ids)
             if tracked is not None:
                 return Match(blocked=tracked)
-        return NOTHING if here is None else self._decide(kind, declared, *here, binding)
-
-    def _parent(self, kind: Kind, declared: Declared) -> object:
-        """The node that it is declared in, where that may change: an id, an address without an id yet, None for the top level."""
-        return self._identifying(kind, declared).get(kind.inside.name) if kind.inside is not None else None
+        return NOTHING if objects is None else self._decide(kind, declared, *objects, binding)
 
     def _identifying(self, kind: Kind, declared: Declared) -> dict[str, Any]:
         """The request form of the fields by which it is found: those of its natural key, and the node that it is in."""
@@ -152,7 +109,7 @@ class Natural:
         values = declared.values
         return {field.name: request(field, values[field.name], self.known.ids) for field in fields if field.name in values}
 
-    def _here(self, kind: Kind, declared: Declared, binding: Binding | None) -> tuple[list[Observed], list[Observed]] | None:
+    def _matching_objects(self, kind: Kind, declared: Declared, binding: Binding | None) -> tuple[list[Observed], list[Observed]] | None:
         """The objects with the natural key in the declared location: (free ones, other projects'). None where the resource has no such key.
 
         `binding`: the object that they may replace, which is left out.
@@ -162,55 +119,84 @@ class Natural:
         sought = tuple(values.get(name, UNSET) for name in names)
         if (not names and not kind.one_per) or UNSET in sought:
             return None
-        here = [candidate for candidate in self._free(kind, declared, names, sought) if binding is None or candidate.id != binding.id]
-        others = [] if declared.implied else [candidate for candidate in here if (kind.name, candidate.id) in self.state.foreign]
-        return [candidate for candidate in here if candidate not in others], others
+        objects = [candidate for candidate in self._free(kind, declared, names, sought) if binding is None or candidate.id != binding.id]
+        others = [] if declared.implied else [candidate for candidate in objects if (kind.name, candidate.id) in self.state.foreign]
+        return [candidate for candidate in objects if candidate not in others], others
 
     def _free(self, kind: Kind, declared: Declared, names: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
         scope = scope_id(self.kinds, declared.address, self.known.ids) or ""
-        candidates = self.index.candidates(kind, scope, names, values)
+        candidates = self._candidates(kind, scope, names, values)
         return sorted(
-            (candidate for candidate in candidates if (kind.name, candidate.id) not in self.known.taken), key=lambda candidate: candidate.id
+            (candidate for candidate in candidates if (kind.name, candidate.id) not in self.taken), key=lambda candidate: candidate.id
         )
+
+    def _candidates(self, kind: Kind, scope: str, fields: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
+        """What is in the container with that id ("" for a root) and has these values."""
+        name = f"{kind.name}/{','.join(fields)}"
+        if name not in self._keys:
+            table: dict[tuple[str | None, ...], list[Observed]] = defaultdict(list)
+            for observed in self.actual.objects.get(kind.name, {}).values():
+                if observed.deleted_at is None:
+                    container = observed.within.get(kind.within) if kind.within is not None else ""
+                    key = (comparable(kind.fields[field], observed.values.get(field, UNSET)) for field in fields)
+                    table[(container, *key)].append(observed)
+            self._keys[name] = table
+        key = (comparable(kind.fields[field], value) for field, value in zip(fields, values, strict=True))
+        return self._keys[name].get((scope, *key), [])
+
+    def _rivals(self, kind: Kind, declared: Declared) -> list[Declared]:
+        """The other resources that may be the same object: their names differ from this one's only in what services normalize."""
+        if kind.name not in self._declared:
+            table: dict[tuple[Address | str | None, ...], list[Declared]] = defaultdict(list)
+            for resource in self.projects.desired.resources.values():
+                tracked = resource.address in self.state.bindings or resource.id is not None
+                if resource.kind == kind.name and resource.adopt and not (tracked or resource.implied):
+                    table[self._declared_key(kind, resource)].append(resource)
+            self._declared[kind.name] = table
+        alike = self._declared[kind.name].get(self._declared_key(kind, declared), [])
+        return [resource for resource in alike if any(resource.values.get(key.name) != declared.values.get(key.name) for key in kind.keys)]
+
+    def _declared_key(self, kind: Kind, declared: Declared) -> tuple[Address | str | None, ...]:
+        return declared.address.container, *(comparable(key, declared.values.get(key.name, UNSET)) for key in kind.keys)
 
     # -- what follows --------------------------------------------------------------------------------------------------------------
 
     def _decide(
-        self, kind: Kind, declared: Declared, here: list[Observed], others: list[Observed], binding: Binding | None
+        self, kind: Kind, declared: Declared, objects: list[Observed], others: list[Observed], binding: Binding | None
     ) -> Match | None:
         """The one of these objects that it is, or a decision for people; None where it is none of them and it may be created."""
         address = declared.address
-        unclear = next((candidate for candidate in here if candidate.unreadable), None)
+        unclear = next((candidate for candidate in objects if candidate.unreadable), None)
         if unclear is not None:
             return Match(unknown=why_unreadable(unclear))
-        if others and not here and declared.adopt:
+        if others and not objects and declared.adopt:
             theirs = self.projects.theirs(declared, others[0].id, "to create another, write adopt: never", self.known.ids)
             return Match(blocked=theirs)
-        if len(here) > 1:
-            listing = ", ".join(f"{candidate.id} ({title(candidate)!r})" for candidate in here[:5]) + (" …" if len(here) > 5 else "")
+        if len(objects) > 1:
+            listing = ", ".join(f"{candidate.id} ({title(candidate)!r})" for candidate in objects[:5]) + (" …" if len(objects) > 5 else "")
             forget = f"reconciler state forget {address:sh}, then " if binding is not None else ""
             blocked = Blocked(
                 address,
-                f"{len(here)} objects match: {listing}",
+                f"{len(objects)} objects match: {listing}",
                 f"choose one: {forget}reconciler adopt {address:sh} ID",
                 declared.source,
                 id="RC-several-match",
             )
             return Match(blocked=blocked)
-        rivals = self.index.rivals(kind, declared) if here and declared.adopt and not declared.implied else []
+        rivals = self._rivals(kind, declared) if objects and declared.adopt and not declared.implied else []
         if rivals:
             names = " and ".join(f"{rival.address} ({rival.source.file_and_line})" for rival in rivals[:5])
             blocked = Blocked(
                 address,
-                f"{bare(here[0].id)} ({title(here[0])!r}) matches it and {names}: their names differ only in what services normalize",
-                f"choose one: reconciler adopt {address:sh} {bare(here[0].id)}, or give one of them another name",
+                f"{bare(objects[0].id)} ({title(objects[0])!r}) matches it and {names}: their names differ only in what services normalize",
+                f"choose one: reconciler adopt {address:sh} {bare(objects[0].id)}, or give one of them another name",
                 declared.source,
                 id="RC-matches-several",
             )
             return Match(blocked=blocked)
-        if here and (declared.adopt or declared.implied):
-            return Match(id=here[0].id, adopted=True, recreated=binding.id if binding is not None else None)
-        return NOTHING if here else None
+        if objects and (declared.adopt or declared.implied):
+            return Match(id=objects[0].id, adopted=True, recreated=binding.id if binding is not None else None)
+        return NOTHING if objects else None
 
     def _altered(self, kind: Kind, declared: Declared) -> Match | None:
         """Why nothing is created beside an object that may be the resource under an altered name; None where there is none."""
@@ -218,17 +204,18 @@ class Natural:
             self._altered_names[kind.name] = AlteredNames(kind, self.projects.desired, self.actual)
         address = declared.address
         scope = scope_id(self.kinds, address, self.known.ids) or ""
-        for observed in self._altered_names[kind.name].of(scope, declared) if declared.adopt else ():
-            if (kind.name, observed.id) in self.known.taken or (kind.name, observed.id) in self.state.foreign:
-                continue
-            blocked = Blocked(
-                address,
-                f"would be created, but {bare(observed.id)} is called {title(observed)!r}, which a service may have made of its name",
-                f"if it is the same object: reconciler adopt {address:sh} {bare(observed.id)}; if not, write adopt: never",
-                declared.source,
-                id="RC-may-exist-altered",
-            )
-            return Match(blocked=blocked)
+        if declared.adopt:
+            for observed in self._altered_names[kind.name].of(scope, declared):
+                if (kind.name, observed.id) in self.taken or (kind.name, observed.id) in self.state.foreign:
+                    continue
+                blocked = Blocked(
+                    address,
+                    f"would be created, but {bare(observed.id)} is called {title(observed)!r}, which a service may have made of its name",
+                    f"if it is the same object: reconciler adopt {address:sh} {bare(observed.id)}; if not, write adopt: never",
+                    declared.source,
+                    id="RC-may-exist-altered",
+                )
+                return Match(blocked=blocked)
         return None
 
     def _unseen(self, kind: Kind, declared: Declared) -> Match:
@@ -257,12 +244,12 @@ class Natural:
                 )
                 return Match(blocked=blocked)
         scope = scope_id(self.kinds, address, self.known.ids) or ""
-        stands = values.get(inside.name)
-        if listed(kind) or self.index.complete(kind, scope):
+        node = values.get(inside.name)
+        if listed(kind) or (kind.name, scope) in self.actual.complete:
             return elsewhere
-        if isinstance(stands, str) and not self.index.complete(kind, stands):
-            return elsewhere._replace(unknown=why(kind, stands, None, self.actual))
-        if stands is not None:
+        if isinstance(node, str) and (kind.name, node) not in self.actual.complete:
+            return elsewhere._replace(unknown=why(kind, node, None, self.actual))
+        if node is not None:
             return elsewhere
         reason = unread(kind, {scope}, None, self.actual)
         blocked = Blocked(
@@ -298,3 +285,92 @@ def unread(kind: Kind, scopes: Collection[str | None], id: str | None, actual: A
         if unknown.kind == kind.name and (unknown.scope in scopes if unknown.id is None else unknown.id == id)
     )
     return next((unknown.reason for unknown in failed), None)
+
+
+# -- the order in which resources are matched --------------------------------------------------------------------------------------
+
+
+def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
+    """Every declared resource once, the roots first: an object may be in another one than its address says. The order of Desired is kept
+    where references allow it; a cycle of references is broken."""
+    keys = {name: tuple(field.name for field in kind.keys) for name, kind in kinds.items()}
+    resources = desired.resources
+    opened: set[Address] = set()
+    done = {address for address in resources if address.container is None}
+    yield from [declared for address, declared in resources.items() if address in done]
+    for start in resources.values():
+        container, names = start.address.container, keys[start.kind]
+        if start.address in done:
+            continue
+        if (container is None or container in done) and not any(
+            True for name in names for _ in unresolved_addresses(start.values.get(name))
+        ):
+            done.add(start.address)  # as for nearly all: it waits for nothing
+            yield start
+            continue
+        waiting = [start]
+        while waiting:
+            declared = waiting[-1]
+            again = declared.address in opened
+            ahead = [] if again else [at for at in key_references(declared, keys[declared.kind]) if at in resources and at not in done]
+            opened.add(declared.address)
+            if ahead:
+                waiting += [resources[at] for at in reversed(ahead)]
+                continue
+            waiting.pop()
+            if declared.address not in done:
+                done.add(declared.address)
+                yield declared
+
+
+def key_references(declared: Declared, names: Iterable[str]) -> list[Address]:
+    """The addresses that must be known before the natural key of a resource is: its container and what the key fields refer to."""
+    references = [address for name in names for address in unresolved_addresses(declared.values.get(name))]
+    return references if declared.address.container is None else [declared.address.container, *references]
+
+
+# -- names that the service altered ------------------------------------------------------------------------------------------------
+
+
+CUT_MIN: Final = 20  # characters: shorter names that begin alike are usually two names
+_NUMBERED: Final = re.compile(r"(.*\S) \(\d+\)")
+
+
+class AlteredNames:
+    """The names of a kind that services may have made of others, by fixed container."""
+
+    def __init__(self, kind: Kind, desired: Desired, actual: Actual) -> None:
+        self.field = next(filter(is_chosen_name, kind.keys), None)
+        self._declared: set[tuple[Address | None, str]] = set()
+        # By container and the name without its number: `Docs (1)` may be `Docs`.
+        self._numbered: dict[tuple[str, str], list[Observed]] = defaultdict(list)
+        # By container: those with the longest name. A service that cuts names leaves none that is longer.
+        self._longest: dict[str, list[tuple[str, Observed]]] = defaultdict(list)
+        if self.field is None:
+            return
+        for resource in desired.resources.values():
+            name = resource.values.get(self.field.name)
+            if resource.kind == kind.name and isinstance(name, str):
+                self._declared.add((resource.address.container, canonical(name)))
+        for observed in actual.objects.get(kind.name, {}).values():
+            shown, scope = observed.values.get(self.field.name), observed.within.get(kind.within or "", "")
+            if observed.deleted_at is not None or not isinstance(shown, str):
+                continue
+            name, longest = canonical(shown), self._longest[scope]
+            if (numbered := _NUMBERED.fullmatch(name)) is not None:
+                self._numbered[scope, numbered[1]].append(observed)
+            if longest and len(name) > len(longest[0][0]):
+                longest.clear()
+            if len(name) >= CUT_MIN and (not longest or len(name) == len(longest[0][0])):
+                longest.append((name, observed))
+
+    def of(self, scope: str, declared: Declared) -> Iterator[Observed]:
+        """The objects whose name may have been made of that of a resource, and is not the name of another one."""
+        name = declared.values.get(self.field.name) if self.field is not None else None
+        if self.field is None or not isinstance(name, str):
+            return
+        sent = canonical(name)
+        cut = [observed for shown, observed in self._longest.get(scope, ()) if sent != shown and sent.startswith(shown)]
+        for observed in (*self._numbered.get((scope, sent), ()), *cut):
+            if (declared.address.container, canonical(str(observed.values[self.field.name]))) not in self._declared:
+                yield observed

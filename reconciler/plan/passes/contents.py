@@ -17,9 +17,8 @@ from reconciler.plan.containment import Key, containers, deleted_with
 from reconciler.plan.decisions import Delete, DeletedWith, Draft, Removal
 from reconciler.plan.drafts.containers import kept_with_containers
 from reconciler.plan.matching.natural_keys import listed
-from reconciler.plan.passes.worklist import Worklist
-from reconciler.plan.world import Decisions, World
-from reconciler.resource import FieldRole, Kind
+from reconciler.plan.world import Decisions, Worklist, World
+from reconciler.resource import FieldRole
 
 UNREAD = "run again when the service answers"
 
@@ -36,8 +35,9 @@ def contents(world: World, decisions: Decisions) -> Decisions:
     for address in pending:
         removal = deletions.removals[address]
         obstacle = deletions.obstacle(removal) if removal.deletes else None
-        for affected in deletions.block(address, obstacle) if obstacle is not None else ():
-            pending.add(affected)
+        if obstacle is not None:
+            for affected in deletions.block(address, obstacle):
+                pending.add(affected)
     return replace(decisions, removals=deletions.removals)
 
 
@@ -117,17 +117,14 @@ class _Deletions:
                 self.deleted_siblings[_siblings(removal)] -= 1
                 affected += self._containers(removal)
             affected += self._stop_rearranging(removal, blocked)
-            covered = [inner for inner in self.covered[address] if self._is_deleted_with(inner, address)]
+            entries = [self.removals[inner] for inner in self.covered[address]]
+            covered = [entry.address for entry in entries if entry.deleted_with == address and entry.blocked is None]
             for other in covered:
                 self.removals[other] = self.removals[other].alone()
             affected += [other for other in covered if other in self.desired.removed]
             inner = dict.fromkeys([*covered, *(other for other in self.inside[address] if self.removals[other].deletes)])
             ahead += [(other, waiting(other, outer)) for other in reversed(inner) if other not in self.desired.removed]
         return affected
-
-    def _is_deleted_with(self, address: Address, outer: Address) -> bool:
-        removal = self.removals[address]
-        return removal.deleted_with == outer and removal.blocked is None
 
     def _containers(self, removal: Removal) -> Iterator[Address]:
         """The addresses of what contains an object and is no longer declared."""
@@ -238,19 +235,17 @@ class _Deletions:
     def _unread(self, removal: Removal) -> str | None:
         """The objects in it that were not read completely; None where all were."""
         for kind in self.kinds.values():
-            if self._may_be_in(kind, removal) and not self._was_read(kind, removal):
+            inside = kind.inside
+            in_node = inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade
+            # What is in a fixed container is deleted with it, so that of a managed one must be known before.
+            in_container = kind.within == removal.kind.name and listed(kind) and removal.binding is not None
+            within = removal.observed.within.get(kind.within or "", "") if removal.observed else ""
+            was_read = any(
+                (kind.name, scope) in self.actual.complete for scope in ((removal.id, within) if listed(kind) else (removal.id,))
+            )
+            if (in_node or in_container) and not was_read:
                 return f"the {kind.name}s"
         return None
-
-    def _may_be_in(self, kind: Kind, removal: Removal) -> bool:
-        """Whether objects of a kind must have been read before their container is deleted."""
-        inside = kind.inside
-        in_node = inside is not None and inside.role is FieldRole.INSIDE and inside.to == removal.kind.name and not inside.cascade
-        return in_node or (kind.within == removal.kind.name and listed(kind) and removal.binding is not None)
-
-    def _was_read(self, kind: Kind, removal: Removal) -> bool:
-        within = removal.observed.within.get(kind.within or "", "") if removal.observed else ""
-        return (kind.name, removal.id) in self.actual.complete or (listed(kind) and (kind.name, within) in self.actual.complete)
 
     def _blocked_successor(self, removal: Removal) -> Blocked | None:
         """The blocked resource that would have come beside the deleted object, where without both nothing would be left."""

@@ -6,11 +6,11 @@ object exists (a URL) is compared as soon as it exists, by the next plan. `unmet
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from reconciler.model import BrokenUrl, Declared, ExpectedValue, Observed, Severity, Violation, waiting
+from reconciler.model import Declared, ExpectedValue, Observed, Severity, Violation, waiting
 from reconciler.plan.decisions import Draft
 from reconciler.plan.derived import Derivation, derivations
 from reconciler.plan.warnings.broken_urls import broken_urls
@@ -30,7 +30,7 @@ def expectations(world: World, decisions: Decisions) -> Decisions:
         return decisions
     drafts = dict(decisions.drafts)
     derived = derivations(world.kinds, world.actual, decisions.matches.ids, drafts, run_drafts, run_removals)
-    urls = _Urls(broken_urls(world.kinds, world.actual, run_drafts, run_removals))
+    urls = {url.before: url.after for url in broken_urls(world.kinds, world.actual, run_drafts, run_removals) if url.before is not None}
     for draft in asserting:
         for name, expected in draft.declared.expected.items():
             blocked = _url(draft, expected, urls) if name == URL else _field(draft, name, expected, derived.get(draft.address))
@@ -48,7 +48,8 @@ def unmet(kind: Kind, declared: Declared, observed: Observed) -> Iterator[Violat
     """A violation for each value that an object has today and that is not the expected one, whatever a plan would change."""
     for name, expected in declared.expected.items():
         value = kind.url(observed.raw) if name == URL else observed.values.get(name)
-        if not isinstance(value, str) or _same(name, value, expected):
+        same = value == expected.value or (name == URL and isinstance(value, str) and value.rstrip("/") == expected.value.rstrip("/"))
+        if not isinstance(value, str) or same:
             continue
         yield Violation(
             SORT,
@@ -61,10 +62,6 @@ def unmet(kind: Kind, declared: Declared, observed: Observed) -> Iterator[Violat
             declared=declared.source,
             remedy=CORRECT if name == URL else _way(name, value, expected),
         )
-
-
-def _same(name: str, value: str, expected: ExpectedValue) -> bool:
-    return value.rstrip("/") == expected.value.rstrip("/") if name == URL else value == expected.value
 
 
 def _way(name: str, value: str, expected: ExpectedValue) -> str:
@@ -86,27 +83,21 @@ def _field(draft: Draft, name: str, expected: ExpectedValue, derivation: Derivat
     return _blocked(draft, f"expect.{name} is {expected.value}, but {says}", _way(name, value, expected), expected)
 
 
-class _Urls:
-    """The published URLs that this plan changes, by the URL before."""
-
-    def __init__(self, changes: Iterable[BrokenUrl]) -> None:
-        self.after: Mapping[str, str | None] = {change.before: change.after for change in changes if change.before is not None}
-
-    def of(self, url: str) -> str | None:
-        """What a URL will be: changed like the nearest one above it that changes; None where that is not known."""
-        head, rest = url, ""
-        while head.count("/") > 2:
-            if head in self.after or f"{head}/" in self.after:
-                after = self.after.get(head, self.after.get(f"{head}/"))
-                return None if after is None else after.rstrip("/") + rest
-            head, _, last = head.rpartition("/")
-            rest = f"/{last}{rest}"
-        return url
+def _url_after(url: str, changed: Mapping[str, str | None]) -> str | None:
+    """What a URL will be: changed like the nearest one above it that changes; None where that is not known."""
+    head, rest = url, ""
+    while head.count("/") > 2:
+        if head in changed or f"{head}/" in changed:
+            after = changed.get(head, changed.get(f"{head}/"))
+            return None if after is None else after.rstrip("/") + rest
+        head, _, last = head.rpartition("/")
+        rest = f"/{last}{rest}"
+    return url
 
 
-def _url(draft: Draft, expected: ExpectedValue, urls: _Urls) -> Draft | None:
+def _url(draft: Draft, expected: ExpectedValue, urls: Mapping[str, str | None]) -> Draft | None:
     now = draft.kind.url(draft.observed.raw) if draft.observed is not None and not draft.is_new else None
-    after = urls.of(now.rstrip("/")) if now is not None else None
+    after = _url_after(now.rstrip("/"), urls) if now is not None else None
     if now is None or after is None or after == expected.value.rstrip("/"):
         return None
     says = f"it is {now}" if after == now.rstrip("/") else f"this plan changes it to {after}"

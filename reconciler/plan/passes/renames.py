@@ -93,25 +93,20 @@ def _taken_over(decisions: Decisions, vanished: dict[Address, Removal]) -> Itera
     former = decisions.matches.former
     tracked = former.state.bindings if vanished and former.state.renamed else {}
     transferred_to = {binding.id: address.root for address, binding in tracked.items() if former.origin(address) is not None}
-    for old in [*vanished.values()] if transferred_to else ():
-        root = transferred_to.get(_was(old, old.kind.inside.name)) if old.kind.inside is not None else None
-        draft = decisions.drafts.get(old.address.renamed(old.address.root, root)) if root is not None else None
-        if draft is None or draft.observed is None or not any(_takes(draft, old, name) for name in NAMES):
-            continue
-        vanished.pop(old.address)
-        line = f"moved: [{{from: {old.address:yaml}, to: {Address((*draft.address.parts[:-1], 'NEW-KEY'))}}}]"
-        way = f"to transfer it, declare it with a key that is free, and {line}; to delete it, add to {delete_line(old.address)}"
-        gone = f"is no longer declared, and {draft.address}, which is another object, would get its name"
-        new = f"would get the name of {old.address}, which is another object and no longer declared"
-        source = draft.declared.source
-        yield replace(old, blocked=Blocked(old.address, gone, way, source, id="RC-probable-transfer"))
-        yield replace(draft, blocked=Blocked(draft.address, new, way, source, old.address, id="RC-probable-transfer"))
-
-
-def _takes(draft: Draft, old: Removal, name: str) -> bool:
-    """Whether a name is to be written that the other object has now."""
-    wanted = draft.wants.get(name, UNSET)
-    return wanted is not UNSET and draft.observed is not None and wanted == _was(old, name) != draft.observed.values.get(name, UNSET)
+    if transferred_to:
+        for old in [*vanished.values()]:
+            root = transferred_to.get(_was(old, old.kind.inside.name)) if old.kind.inside is not None else None
+            draft = decisions.drafts.get(old.address.renamed(old.address.root, root)) if root is not None else None
+            if draft is None or draft.observed is None or not any(_would_take(draft, old, name) for name in NAMES):
+                continue
+            vanished.pop(old.address)
+            line = f"moved: [{{from: {old.address:yaml}, to: {Address((*draft.address.parts[:-1], 'NEW-KEY'))}}}]"
+            way = f"to transfer it, declare it with a key that is free, and {line}; to delete it, add to {delete_line(old.address)}"
+            gone = f"is no longer declared, and {draft.address}, which is another object, would get its name"
+            new = f"would get the name of {old.address}, which is another object and no longer declared"
+            source = draft.declared.source
+            yield replace(old, blocked=Blocked(old.address, gone, way, source, id="RC-probable-transfer"))
+            yield replace(draft, blocked=Blocked(draft.address, new, way, source, old.address, id="RC-probable-transfer"))
 
 
 def delete_line(address: Address) -> str:
@@ -158,7 +153,7 @@ def _pairs(
         values = substitute(dict(new.wants), same)
         for sign in signs(new.kind, address, values):
             alike[sign].append(address)
-    turn = {address: index for index, address in enumerate(fresh)}
+    position = {address: index for index, address in enumerate(fresh)}
     taken: set[Address] = set()
     pairs: list[tuple[Address, Address]] = []
     for address, old in vanished.items():
@@ -170,7 +165,7 @@ def _pairs(
                 queue.popleft()
             candidates += [queue[0]] if queue else []
         if candidates:
-            first = min(candidates, key=lambda candidate: turn[candidate])
+            first = min(candidates, key=lambda candidate: position[candidate])
             taken.add(first)
             pairs.append((address, first))
     return pairs
@@ -218,9 +213,9 @@ def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapp
 
 def _vanished(desired: Desired, removal: Removal) -> bool:
     """Whether its declaration was removed without a `removed` entry, while the object exists and its container is declared."""
-    there = removal.observed is not None and removal.observed.deleted_at is None
+    exists = removal.observed is not None and removal.observed.deleted_at is None
     return (
-        there and removal.binding is not None and removal.address not in desired.removed and removal.address.container in desired.resources
+        exists and removal.binding is not None and removal.address not in desired.removed and removal.address.container in desired.resources
     )
 
 
@@ -282,7 +277,7 @@ def repeated_renames(world: World, decisions: Decisions) -> Decisions:
     return replace(decisions, drafts=drafts)
 
 
-def _would_take(taker: Draft, giver: Draft, name: str) -> bool:
+def _would_take(taker: Draft, giver: Draft | Removal, name: str) -> bool:
     """Whether a name is to be written that the other object has now."""
     if taker.observed is None or giver.observed is None:
         return False

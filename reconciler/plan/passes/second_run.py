@@ -1,14 +1,34 @@
 """What the service rearranges by itself when the first object of a kind is created or the last one is deleted. Pure.
 
-Sections and site spaces are such kinds: the first section takes in what is at the top of its site, and when the last one is deleted, its
-site spaces return to the top; those of any other section are deleted with it. In: what was matched, drafts and removals. Out: which
-containers change their form in this run, and what waits for a second run because of that.
+The premise: sections divide a site. As long as a site has none, its site spaces are at its top. The service lets no site space be outside a
+section once there is one, so it moves them by itself, and no request prevents that:
+
+    the first section is created                         the last section is deleted
+
+    site docs                 site docs                  site docs                 site docs
+      space a                   section s                  section s                 space a
+      space b       ==>           space a                    space a     ==>         space b
+                                  space b                    space b
+
+    its top moves into it                                the contents of the *last* one return to the top;
+                                                         those of every other one are deleted with it
+
+Such a site is a *rearrangement*, and the section that is created first, or deleted last, its *trigger*. Three things follow.
+
+1. Which section is the trigger is a choice: the first one declared; of the ones that are deleted, the one with most of what is declared at
+   the top, so that the least is deleted and created again.
+2. What the service moves has its place only when all requests are done. A request that moves it in the same run would meet it either here
+   or there. So it waits for a *second run*, which finds it where the service put it, and mostly where it is declared (`settled`).
+3. Nothing may be created at the top of a site that still has sections, because it would disappear into one (`beside_others`).
+
+In: what was matched, drafts and removals. Out: which containers change their form in this run, and what waits for a second run because of
+that.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +41,7 @@ from reconciler.resource import Field, FieldRole, Kind
 
 
 @dataclass(frozen=True)
-class _Inner:
+class RearrangedResource:
     """A declared resource of a kind that the service rearranges, and the object that has its address now."""
 
     declared: Declared
@@ -41,6 +61,7 @@ def rearrangements(world: World, decisions: Decisions) -> Decisions:
         leaving = _leaving(world, decisions, kind)
         for container in sorted({*declared, *leaving}):
             scope = _staying(world, decisions, container)
+            # Where the list was not read, nobody knows which one is the first or the last.
             if scope is None or (kind.name, scope) not in actual.complete:
                 continue
             present = _directly_in(world, kind, scope)
@@ -70,12 +91,14 @@ def _selected(world: World, decisions: Decisions, address: Address) -> bool:
     return world.selection.takes(address) or address in decisions.required
 
 
-def _by_container(world: World, decisions: Decisions, kind: Kind) -> tuple[dict[Address, list[Address]], dict[Address, list[_Inner]]]:
+def _by_container(
+    world: World, decisions: Decisions, kind: Kind
+) -> tuple[dict[Address, list[Address]], dict[Address, list[RearrangedResource]]]:
     """By container: the declared resources of the kind that exist or that this run creates, and the declared ones of the kinds it
     rearranges."""
     matches = decisions.matches
     declared: dict[Address, list[Address]] = defaultdict(list)
-    inner: dict[Address, list[_Inner]] = defaultdict(list)
+    inner: dict[Address, list[RearrangedResource]] = defaultdict(list)
     for address, resource in world.desired.resources.items():
         if address.container is None:
             continue
@@ -84,7 +107,9 @@ def _by_container(world: World, decisions: Decisions, kind: Kind) -> tuple[dict[
                 declared[address.container].append(address)
         elif resource.kind in kind.reshapes:
             id, other = matches.ids.get(address), world.kinds[resource.kind]
-            inner[address.container].append(_Inner(resource, other, world.actual.find(other.name, id) if id is not None else None))
+            inner[address.container].append(
+                RearrangedResource(resource, other, world.actual.find(other.name, id) if id is not None else None)
+            )
     return declared, inner
 
 
@@ -98,10 +123,11 @@ def _leaving(world: World, decisions: Decisions, kind: Kind) -> dict[Address, di
     return leaving
 
 
-def _first(kind: Kind, container: Address, declared: Sequence[Address], inner: Sequence[_Inner]) -> Rearrangement:
+def _first(kind: Kind, container: Address, declared: Sequence[Address], inner: Sequence[RearrangedResource]) -> Rearrangement:
     """The first that is declared is created first; what is declared in it and is at the top already is moved into it by the service."""
     trigger = declared[0]
     mine = [resource for resource in inner if resource.declared.parent == trigger]
+    # A section cannot be created empty: its create brings the first child, which is therefore not moved but created again.
     created_with = kind.api["create"].brings
     first = {resource.kind.name: resource.declared.address for resource in reversed(mine) if resource.kind.name in created_with}
     settled = {resource.declared.address for resource in mine if resource.observed is not None} - {*first.values()}
@@ -109,7 +135,7 @@ def _first(kind: Kind, container: Address, declared: Sequence[Address], inner: S
 
 
 def _last(
-    kind: Kind, container: Address, present: Sequence[Observed], leaving: Mapping[str, Address], inner: Sequence[_Inner]
+    kind: Kind, container: Address, present: Sequence[Observed], leaving: Mapping[str, Address], inner: Sequence[RearrangedResource]
 ) -> Rearrangement:
     """The one that contains most of what is declared at the top is deleted last, so that the least is deleted and created again."""
     kept: dict[str, list[Address]] = defaultdict(list)
@@ -150,9 +176,9 @@ class _Entries:
 
     def __init__(self, decisions: Decisions) -> None:
         self.drafts, self.removals = dict(decisions.drafts), dict(decisions.removals)
-        self._drafts: dict[Address, list[Address]] = defaultdict(list)
+        self.containers: dict[Address, list[Address]] = defaultdict(list)
         self._removals: dict[Address, list[Address]] = defaultdict(list)
-        for addresses, entries in ((self._drafts, self.drafts), (self._removals, self.removals)):
+        for addresses, entries in ((self.containers, self.drafts), (self._removals, self.removals)):
             for address in entries:
                 if address.container is not None:
                     addresses[address.container].append(address)
@@ -163,12 +189,8 @@ class _Entries:
         else:
             self.removals[entry.address] = entry
 
-    def containers(self) -> Iterable[Address]:
-        """The containers of all that is declared."""
-        return self._drafts
-
     def drafts_in(self, container: Address) -> list[Draft]:
-        return [self.drafts[address] for address in self._drafts.get(container, ())]
+        return [self.drafts[address] for address in self.containers.get(container, ())]
 
     def removals_in(self, container: Address) -> list[Removal]:
         return [self.removals[address] for address in self._removals.get(container, ()) if address in self.removals]
@@ -189,7 +211,8 @@ def _after_first(change: Rearrangement, entries: _Entries) -> None:
     for draft in entries.drafts_in(change.container):
         if draft.kind is change.kind and draft.address != trigger.address:
             draft = replace(draft, created_after=(trigger.address,))
-            if draft.is_new and draft.active and trigger.blocked is not None:  # else it would be the first
+            # If the trigger cannot be created, another one would be the first, and take in what belongs in the trigger.
+            if draft.is_new and draft.active and trigger.blocked is not None:
                 draft = replace(draft, blocked=waiting(draft.address, trigger.blocked, draft.declared.source))
         if draft.kind.name in change.names:
             if where(draft.old or draft.observed, draft.kind) is None:
@@ -207,10 +230,13 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
     others = {removal.id: removal.address for removal in leaving if removal.address != change.trigger}
     if stopped is None:
         entries.put(replace(entries.removals[change.trigger], deleted_after=tuple(others.values())))
-        for removal in entries.removals_in(change.container) if change.top else ():
-            kept = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
-            if kept and removal.active and removal.replaces is None:
-                entries.put(replace(removal, deferred=change.reason))
+        if change.top:
+            # What the service moves to the top cannot be deleted in this run: it is in a section when the plan is made, and at the top when
+            # its delete would be sent.
+            for removal in entries.removals_in(change.container):
+                kept = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
+                if kept and removal.active and removal.replaces is None:
+                    entries.put(replace(removal, deferred=change.reason))
     for draft in entries.drafts_in(change.container):
         if draft.kind.name not in change.names or draft.blocked is not None or not (draft.is_new or draft.sendable):
             continue
@@ -218,6 +244,7 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
             entries.put(replace(draft, deferred=None, blocked=waiting(draft.address, stopped, draft.declared.source)))
             continue
         entries.put(replace(draft, deferred=change.reason))
+        # What was to be replaced, in a section that is deleted, is deleted with it anyway: the second run creates it.
         section = others.get(where(draft.old, draft.kind))
         if draft.old is not None and section is not None:
             entries.removals.pop(change.container.child(draft.kind.name, bare(draft.old.id)), None)
@@ -236,7 +263,7 @@ def _beside_others(world: World, decisions: Decisions, entries: _Entries) -> Ite
         if not kind.reshapes:
             continue
         unread = {failed.scope: failed.reason for failed in world.actual.unknown if failed.kind == kind.name and failed.id is None}
-        for container in entries.containers():
+        for container in entries.containers:
             scope = decisions.matches.ids.get(container, "")
             present = _directly_in(world, kind, scope)
             if not (present or scope in unread) or (kind.name, container) in moving:

@@ -1,12 +1,23 @@
 """Which addresses a run is about: `--target`, `--exclude`, what these require, and what waits for something blocked. Pure.
 
-A selection is an input of the passes, not a filter behind them. What a run leaves alone is blocked for every pass after `targets`, so that
-each protection, guard and count is decided on what is really sent:
+The premise: a selection is an input of the passes, not a filter behind them. To plan everything and then send some of it would count and
+protect what is not sent, and would send requests without those that they need. So what a run leaves alone is blocked for every pass after
+`targets`, and each protection, guard and count is decided on what is really sent:
 
     selected  ->  with all that it requires  ->  the rest is blocked  ->  contents, last_admin, ... decide as ever
 
-If something required is excluded, what requires it is blocked instead. What is required is what the plan itself waits for (references,
-parents, transfers) and what would otherwise change or vanish without a line: the contents of what is deleted, what the service rearranges.
+What is required is what the plan itself waits for, and what would otherwise change or vanish without a line:
+
+    --target acme/site/docs/section/api
+        references    space/api, which does not exist yet                       it is created first
+        a value       section/old, which has the path that this one gets        it gives the path up first
+        nesting       a section that is in this one, and into which it moves    it leaves first
+        contents      what is in an object that is deleted                      it would be deleted too
+        mentions      what still shows an object that is deleted                it stops showing it first
+        successors    the section created beside the last one that is deleted   it comes first
+        rearranged    what the service moves when the first section appears     it would be moved anyway
+
+Whatever is required is looked at in turn, until nothing is added. If something required is excluded, what requires it is blocked instead.
 """
 
 from __future__ import annotations
@@ -22,11 +33,9 @@ from reconciler.model import Blocked, Observed, waiting
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Draft, Keep, Removal, Transfer
-from reconciler.plan.derived import Level, level, pending_sources
+from reconciler.plan.derived import Namespace, namespace, pending_sources
 from reconciler.plan.drafts.declared import needed
-from reconciler.plan.passes.worklist import Worklist
-from reconciler.plan.selection import Selection
-from reconciler.plan.world import Decisions, Rearrangement, World
+from reconciler.plan.world import Decisions, Rearrangement, Selection, Worklist, World
 from reconciler.resource import Kind
 
 
@@ -46,18 +55,16 @@ def targets(world: World, decisions: Decisions) -> Decisions:
     run = _Run(world, decisions)
     run.include_required()
     left = {address: entry for address, entry in run.entries.items() if address not in run.included}
+    # For every other address, what would change and is left alone is as good as blocked; what is unchanged can be relied on.
+    idle = [
+        entry.block("is not part of this run", f"include {entry.address}", id="RC-outside-selection")
+        for entry in left.values()
+        if entry.active and not (isinstance(entry, Draft) and isinstance(entry.decision, Keep))
+    ]
     return replace(
-        decisions.changed([*run.blocked.values(), *map(_left_alone, left.values())]),
+        decisions.changed([*run.blocked.values(), *idle]),
         left_alone=left,
         required=frozenset(address for address in run.included if not run.selects(run.entries[address])),
-    )
-
-
-def _left_alone(entry: Draft | Removal) -> Draft | Removal:
-    """What every other address sees of one that the run leaves alone."""
-    idle = isinstance(entry, Draft) and isinstance(entry.decision, Keep)
-    return (
-        entry if idle or not entry.active else entry.block("is not part of this run", f"include {entry.address}", id="RC-outside-selection")
     )
 
 
@@ -70,7 +77,8 @@ class _Run:
         self.entries: Mapping[Address, Draft | Removal] = {**self.removals, **self.drafts}
         self.included = {address for address, entry in self.entries.items() if self.selects(entry)}
         self.blocked: dict[Address, Draft | Removal] = {}
-        self._refused: dict[Address, set[Address]] = {}  # of transfers that go together, by the last of them: those that are excluded
+        # Of transfers that go together, by the last of them: those that are excluded.
+        self._refused: dict[Address, set[Address]] = {}
         self._pending = [address for address in self.entries if address in self.included]
 
     def selects(self, entry: Draft | Removal) -> bool:
@@ -81,6 +89,7 @@ class _Run:
         """Include everything that something included requires, and block what requires something excluded."""
         while self._pending:
             entry = self.entries[self._pending.pop()]
+            # What is unchanged or blocked sends nothing, and so requires nothing.
             if entry.active and not isinstance(entry.decision, Keep):
                 for requirement in self._requirements(entry):
                     self._require(entry, requirement)
@@ -96,13 +105,11 @@ class _Run:
         elif requirement.blocks and entry.address not in self.blocked:
             way = f"include {excluded}, or exclude {entry.address} too"
             self.blocked[entry.address] = entry.block(requirement.why.format(excluded), way, id="RC-outside-selection")
-            self._block_parent(self.blocked[entry.address])
-
-    def _block_parent(self, entry: Draft | Removal) -> None:
-        """Block what would create a blocked resource on the way."""
-        parent = self.drafts.get(entry.created_with) if isinstance(entry, Draft) and entry.created_with is not None else None
-        if parent is not None and parent.active and parent.address not in self.blocked and entry.blocked is not None:
-            self.blocked[parent.address] = replace(parent, blocked=waiting(parent.address, entry.blocked, parent.declared.source))
+            # The create of its parent would create it on the way.
+            outer = self.drafts.get(entry.created_with) if isinstance(entry, Draft) and entry.created_with is not None else None
+            blocked = self.blocked[entry.address].blocked
+            if outer is not None and outer.active and outer.address not in self.blocked and blocked is not None:
+                self.blocked[outer.address] = replace(outer, blocked=waiting(outer.address, blocked, outer.declared.source))
 
     # -- what is required ------------------------------------------------------------------------------------------------------------
 
@@ -115,7 +122,7 @@ class _Run:
                 yield from self._by_contents(entry, (entry.kind.name, entry.old.id))
         elif entry.deletes:
             yield from self._by_contents(entry, (entry.kind.name, entry.id))
-            yield from self._by_mentions(entry)
+            yield from map(Requirement, self._mentions.get(entry.id, ()))
             yield from self._by_successors(entry)
         for rearrangement in self._rearranged.get(entry.address, ()):
             yield from self._by_rearrangement(rearrangement)
@@ -132,14 +139,14 @@ class _Run:
                 self._refused[batch.roots[-1]] = {root for root in batch.roots if self.selection.refuses(root)}
         for address in sorted(wanted):
             other = self.drafts.get(address)
-            if other is not None and (_appears(other) or address in sources):
+            if other is not None and (other.is_new or other.is_restored or other.is_transferred or address in sources):
                 yield Requirement(address, address == child or address in _used(draft, address))
 
     def _by_values(self, draft: Draft) -> Iterator[Requirement]:
         """What gives up a value that must be unique and that this one gets."""
         for difference in draft.sendable:
             if difference.field.unique:
-                holder = self._holders.get((level(draft, now=False), difference.field.name, repr(difference.after)))
+                holder = self._holders.get((namespace(draft, now=False), difference.field.name, repr(difference.after)))
                 if holder is not None and holder != draft.address:
                     yield Requirement(holder)
 
@@ -150,7 +157,9 @@ class _Run:
         at, path = draft.declared.parent, dict[Address, Draft]()
         while at is not None and at not in path and at != draft.address and (outer := self.drafts.get(at)) is not None:
             path[at] = outer
-            at = self._address_of_parent(outer)
+            # What the object is in now.
+            key = parent(outer.kind, outer.observed) if outer.observed is not None else None
+            at = next((address for address in self._of.get(key, ()) if address in self.drafts), None) if key is not None else None
         if at == draft.address:
             yield from (Requirement(address) for address, outer in path.items() if self._moves(outer))
 
@@ -165,13 +174,9 @@ class _Run:
                     elif self._moves(inner):
                         yield Requirement(address, why="would also delete {}, whose move is not part of this run")
 
-    def _by_mentions(self, removal: Removal) -> Iterator[Requirement]:
-        """What refers to a deleted object, and no longer does afterwards."""
-        yield from map(Requirement, self._mentions.get(removal.id, ()))
-
     def _by_successors(self, removal: Removal) -> Iterator[Requirement]:
         """What is created beside a deleted object, where without it the service would rearrange or empty what contains both."""
-        where = level(removal, now=True)
+        where = namespace(removal, now=True)
         if not _shapes(removal.kind) or any(other.id != removal.id and self._stays(other) for other in self._siblings.get(where, ())):
             return
         for draft in self._newcomers.get(where, ()):
@@ -196,11 +201,6 @@ class _Run:
             entry for address in self._of.get((observed.kind, observed.id), ()) if isinstance(entry := self.entries[address], Removal)
         ]
         return observed.deleted_at is None and not any(removal.deletes and removal.address in self.included for removal in removals)
-
-    def _address_of_parent(self, draft: Draft) -> Address | None:
-        """What an object is in now."""
-        node = parent(draft.kind, draft.observed) if draft.observed is not None else None
-        return next((at for at in self._of.get(node, ()) if at in self.drafts), None) if node is not None else None
 
     @cached_property
     def _of(self) -> Mapping[Key, list[Address]]:
@@ -228,34 +228,41 @@ class _Run:
         return mentions
 
     @cached_property
-    def _holders(self) -> Mapping[tuple[Level, str, str], Address]:
+    def _holders(self) -> Mapping[tuple[Namespace, str, str], Address]:
         """By a unique value, where it is in use now: what has it and is about to give it up."""
-        holders: dict[tuple[Level, str, str], Address] = {}
+        holders: dict[tuple[Namespace, str, str], Address] = {}
         for entry in self.entries.values():
             observed = entry.old if isinstance(entry, Draft) and entry.old is not None else entry.observed
             if observed is None:
                 continue
             for field in entry.kind.fields.values():
-                if field.unique and (isinstance(entry, Removal) or _gives_up(entry, field.name)):
-                    holders[level(entry, now=True), field.name, repr(observed.values.get(field.name))] = entry.address
+                if not field.unique:
+                    continue
+                # It gives the value up: it is deleted or replaced, goes elsewhere, or gets another value.
+                if (
+                    isinstance(entry, Removal)
+                    or entry.old is not None
+                    or any(change.field is field or change.field.container for change in entry.sendable)
+                ):
+                    holders[namespace(entry, now=True), field.name, repr(observed.values.get(field.name))] = entry.address
         return holders
 
     @cached_property
-    def _siblings(self) -> Mapping[Level, list[Observed]]:
-        """By level: the objects on it."""
-        siblings: dict[Level, list[Observed]] = defaultdict(list)
+    def _siblings(self) -> Mapping[Namespace, list[Observed]]:
+        """By namespace: the objects in it."""
+        siblings: dict[Namespace, list[Observed]] = defaultdict(list)
         for entry in self.entries.values():
             if entry.observed is not None and _shapes(entry.kind) and not (isinstance(entry, Draft) and self._moves(entry)):
-                siblings[level(entry, now=True)].append(entry.observed)
+                siblings[namespace(entry, now=True)].append(entry.observed)
         return siblings
 
     @cached_property
-    def _newcomers(self) -> Mapping[Level, list[Draft]]:
-        """By level: what is created or moved there."""
-        newcomers: dict[Level, list[Draft]] = defaultdict(list)
+    def _newcomers(self) -> Mapping[Namespace, list[Draft]]:
+        """By namespace: what is created or moved there."""
+        newcomers: dict[Namespace, list[Draft]] = defaultdict(list)
         for draft in self.drafts.values():
             if _shapes(draft.kind) and (draft.is_new or self._moves(draft)):
-                newcomers[level(draft, now=False)].append(draft)
+                newcomers[namespace(draft, now=False)].append(draft)
         return newcomers
 
     @cached_property
@@ -282,19 +289,9 @@ def _selected_as(entry: Draft | Removal) -> Address:
     return entry.replaces if isinstance(entry, Removal) and entry.replaces is not None else entry.address
 
 
-def _gives_up(draft: Draft, name: str) -> bool:
-    """Whether an object has another value of a field afterwards, or is elsewhere."""
-    return draft.old is not None or any(difference.field.name == name or difference.field.container for difference in draft.sendable)
-
-
 def _shapes(kind: Kind) -> bool:
     """Whether the last object of a kind means something for what contains it."""
     return bool(kind.reshapes) or (kind.inside is not None and kind.inside.cascade)
-
-
-def _appears(draft: Draft) -> bool:
-    """Whether what refers to the object must wait for a request."""
-    return draft.is_new or draft.is_restored or draft.is_transferred
 
 
 def waits(world: World, decisions: Decisions) -> Decisions:
@@ -312,6 +309,7 @@ def waits(world: World, decisions: Decisions) -> Decisions:
             drafts[address] = waiting_draft
             for dependent in dependents[address]:
                 pending.add(dependent)
+    # The old object of a replacement stays where the new one cannot be created.
     removals = {
         address: removal
         for address, removal in decisions.removals.items()

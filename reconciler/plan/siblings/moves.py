@@ -3,13 +3,26 @@
 In: siblings in their current and in their wanted order. Out: moves, to be sent one after the other, and `replay`, the model of what the
 service does with them. Forbidden: knowledge of any kind, I/O; an item is anything that hashes.
 
-Items that stay are chosen first, as many as possible; every other item is then placed beside one that stays or was
-placed before it. Where every item can be put beside every other, those that stay are a longest increasing subsequence.
-Where some are narrow (the service puts sections beside sections only, groups beside both), a narrow item that moves needs
-a narrow item that stays at one side of its gap. So two others stay one behind the other only where no narrow item comes
-between them, and first or last only where none comes before or behind them.
+The premise: to choose what moves is to choose what stays. Items that stay are chosen first, as many as possible; every other item is then
+placed beside one that stays or was placed before it. Where every item can be put beside every other, those that stay are a longest
+increasing subsequence of their current positions:
 
-Own code, because libraries compute which items stay (difflib, increasing subsequences), but know neither anchors nor narrow items.
+    wanted            a   b   c   d   e
+    current position  3   0   1   4   2         longest increasing: 0 1 4 (b c d) or 0 1 2 (b c e)
+    stay                  b   c   d             of equally long ones, the one with the earliest items
+    moves             a before b,  e after d    two of five
+
+Some items are *narrow*: the service puts sections beside sections only, and groups beside both. A narrow item that moves therefore needs a
+narrow item that stays, or that was placed before it, at one side of its gap. So two others stay one behind the other only where no narrow
+item comes between them, and first or last only where none comes before or behind them:
+
+    wanted            G   s   t   H             G, H: groups (wide); s, t: sections (narrow)
+    if G and H stay   G  [s   t]  H             s has no section beside it: no request can put it there
+    so                    s                     a section stays, and G, t and H are put around it where they are not in order
+
+`_staying` finds the most that can stay under that rule, `_placements` puts the rest in place; `tests/plan/test_order.py` compares both with
+a search over all sequences of moves. Own code, because libraries compute which items stay (difflib, increasing subsequences), but know
+neither anchors nor narrow items.
 """
 
 from __future__ import annotations
@@ -156,6 +169,7 @@ def _staying(places: Sequence[int | None], is_narrow: Sequence[bool], size: int)
     count = len(places)
     ahead = [0, *accumulate(is_narrow)]  # narrow items before each one in the wanted order, and before the end
     longest = [0] * count  # of a chain that begins with this item; 0 where it cannot stay
+    # Of the chains that begin further behind: with any item, with a narrow one, with a wide one of the current run of wide items.
     behind_any, behind_narrow, behind_wide = _LongestBehind(size), _LongestBehind(size), _LongestBehind(size)
     for index in reversed(range(count)):
         place = places[index]
@@ -167,6 +181,8 @@ def _staying(places: Sequence[int | None], is_narrow: Sequence[bool], size: int)
             longest[index] = 1 + behind_any.behind(place)
             behind_narrow.add(place, longest[index])
         else:
+            # A wide item is followed by a narrow one, or by a wide one without narrow ones in between. Where narrow ones are still to
+            # come and none of them stays behind it, it cannot be the last that stays.
             rest = max(behind_narrow.behind(place), behind_wide.behind(place))
             if not rest and ahead[index] < ahead[count]:
                 continue
@@ -177,6 +193,7 @@ def _staying(places: Sequence[int | None], is_narrow: Sequence[bool], size: int)
     staying = [False] * count
     left = max((longest[index] for index in range(count) if is_narrow[index] or not ahead[index]), default=0)
     last = -1
+    # From the front: the first item from which a chain of the length that is left begins, and that may follow the last one taken.
     for index in range(count):
         place = places[index]
         if not left or longest[index] != left or place is None:
@@ -193,6 +210,7 @@ def _placements(wanted: Sequence[T], is_narrow: Sequence[bool], staying: Sequenc
     """One move for each item that does not stay, gap by gap from the front; a gap lies between two items that stay."""
     kept = [-1, *(index for index, stays in enumerate(staying) if stays), len(wanted)]
     for left, right in pairwise(kept):
+        # The narrow ones of a gap first, each beside the narrow one at its side; then all others find somebody to be put beside.
         narrow = [index for index in range(left + 1, right) if is_narrow[index]]
         for previous, index in pairwise([left, *narrow]):
             behind = previous >= 0 and is_narrow[previous]

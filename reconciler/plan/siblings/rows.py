@@ -1,6 +1,21 @@
 """The order of siblings: which of them move, next to whom, and in which sequence. Pure.
 
-In: the drafts. Out: one `SiblingRow` for each list of the YAML, with the fewest moves from the current order of the siblings.
+The premise: the service has no request "this is the order". A create, a join and a transfer put an object at the end of its list, and a
+move puts one object beside another one. So the order of the YAML is reached in three stages, and each move is computed on what the list
+looks like after the requests before it:
+
+    YAML                a  n  b  m          (n and m are new, b was moved in front of a by somebody)
+    the service         b  a
+    1. appended         b  a  n             what is new and has an old sibling behind it
+    2. moves            a  n  b             the fewest that bring these into order (`moves`): here one, of b
+    3. tail             a  n  b  m          newcomers with nothing behind them are at their place as soon as they are created
+
+Newcomers of the tail are created last, and one after the other: then they need no move at all. Those of the *head*, everything before the
+tail, are created first. Some objects are put in place by a move in any case (`must`): what is restored, because nobody knows where
+the service puts it; what was never placed, because a run was interrupted; what a move brings from another list.
+
+A row is computed for the whole list, also where a run is about some of its siblings (`_partly`): then only those move, each behind the one
+that it follows in the YAML. In: the drafts. Out: one `SiblingRow` for each list of the YAML.
 """
 
 from __future__ import annotations
@@ -21,21 +36,25 @@ from reconciler.resource import FieldRole, narrow_kinds
 
 @dataclass(frozen=True)
 class SiblingRow:
-    """One list of siblings.
+    """One list of siblings, and what is sent for its order, in this sequence: `appended`, `moves`, `tail`.
 
-    `wanted`: the managed siblings that will be in the list, in the order of the YAML. `current`: those in the list before any move,
-    including those that are appended first. What happens, in sequence: `appended` are added by a create, a join or a transfer; then
-    `moves`; then `tail`, the newcomers at the end of the list, each by its own move or (an address) by its create or join. A transfer waits
-    for no move of the row: what moves may be transferred with it. `moved_outside`: those that a listing shows in another position than they
-    were given, each with the sibling of its kind that it was placed after and the one that precedes it now.
+    A transfer waits for no move of the row: what moves may be transferred with it.
     """
 
+    # What the list belongs to; None at the root.
     parent: Address | None
+    # The managed siblings that will be in the list, in the order of the YAML.
     wanted: tuple[Address, ...]
+    # Those in the list before any move, including those that are appended first.
     current: tuple[Address, ...]
+    # What a create, a join or a transfer puts at the end of the list before anything is moved.
     appended: tuple[Address, ...]
+    # The moves of the head, in their sequence.
     moves: tuple[SiblingMove[Address], ...]
+    # The newcomers at the end of the list, each by its own move or (an address) by its create or join.
     tail: tuple[SiblingMove[Address] | Address, ...] = ()
+    # Those that a listing shows elsewhere than they were put, each with the sibling of its kind that it was put after and the one before it
+    # now: people moved them.
     moved_outside: tuple[tuple[Address, Address | None, Address | None], ...] = ()
 
     def moving(self) -> tuple[SiblingMove[Address], ...]:
@@ -68,13 +87,13 @@ def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tup
     for draft in drafts.values():
         if draft.kind.ordered and not draft.declared.implied:
             lists[(draft.declared.parent, draft.declared.section)].append(draft)
-    members, rows, turns = frozenset(chosen), [], _turns(drafts)
+    members, rows, sequence = frozenset(chosen), [], _sequence_of_transfers(drafts)
     for (parent, _), siblings in lists.items():
         movable = {draft.address for draft in siblings if draft.address in members and not keeps_position(draft)}
         if len(movable) == len(siblings):
-            rows.append(_row(parent, siblings, movable, turns))
+            rows.append(_row(parent, siblings, movable, sequence))
         elif movable:
-            rows.append(_partly(parent, siblings, movable, turns))
+            rows.append(_partly(parent, siblings, movable, sequence))
     return tuple(rows)
 
 
@@ -88,6 +107,7 @@ def ignored_positions(drafts: Mapping[Address, Draft], chosen: Collection[Addres
     kept = {address for address in chosen if keeps_position(drafts[address])}
     if not kept:
         return ()
+    # Arranged once more as if nobody had said so: what moves then, and may not, is the difference that is ignored.
     plain = {
         address: replace(draft, declared=replace(draft.declared, ignores=frozenset())) if address in kept else draft
         for address, draft in drafts.items()
@@ -95,38 +115,38 @@ def ignored_positions(drafts: Mapping[Address, Draft], chosen: Collection[Addres
     return tuple(move.item for row in arrange(plain, chosen) for move in row.moving() if move.item in kept)
 
 
-def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
-    """The place of each transfer in one sequence for all lists: behind the transfers that it waits for, else as in the YAML.
-
-    Lists with sequences of their own could wait for each other.
-    """
-    going = {
+def _sequence_of_transfers(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
+    """The place of each transfer in one sequence for all lists: behind the transfers that it waits for, else as in the YAML."""
+    # One sequence, because a list appends its transfers one after the other: of two lists with sequences of their own, each could wait for
+    # a transfer of the other.
+    transfers = {
         draft.address: (draft, draft.purpose.waits_for) for draft in drafts.values() if draft.active and isinstance(draft.purpose, Transfer)
     }
-    turns: dict[Address, int] = {}
+    sequence: dict[Address, int] = {}
     started: set[Address] = set()
-    ahead = [(address, False) for address in reversed(going)]
+    ahead = [(address, False) for address in reversed(transfers)]
     while ahead:
         address, last = ahead.pop()
         if last:
-            turns[address] = len(turns)
+            sequence[address] = len(sequence)
         elif address not in started:
             started.add(address)
-            draft, behind = going[address]
+            draft, behind = transfers[address]
             previous = draft.after_transfer
-            while previous is not None and previous not in going:
+            while previous is not None and previous not in transfers:
                 previous = drafts[previous].after_transfer
             earlier = behind if previous is None else (previous, *behind)
-            ahead += [(address, True), *((other, False) for other in reversed(earlier) if other in going)]
-    return turns
+            ahead += [(address, True), *((other, False) for other in reversed(earlier) if other in transfers)]
+    return sequence
 
 
-def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collection[Address], turns: Mapping[Address, int]) -> SiblingRow:
+def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collection[Address], sequence: Mapping[Address, int]) -> SiblingRow:
     """A row of which only some siblings are selected: each of those is placed after the one it follows in the YAML, unless it already is.
 
     Where that would move one that is not selected (only some kinds can be named as neighbours), none is moved, and newcomers are added
     last.
     """
+    # The order of what is not selected is what the service shows, whatever the YAML says of it.
     fixed = [draft for draft in siblings if draft.address not in movable and _exists_here(draft)]
     fixed_addresses = {draft.address for draft in fixed}
     behind: dict[Address | None, list[Draft]] = defaultdict(list)
@@ -138,27 +158,32 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collecti
             behind[previous].append(draft)
     fixed_order = current_order(fixed, parent)
     order = [*behind[None], *(draft for sibling in fixed_order for draft in (sibling, *behind[sibling.address]))]
+    # With the fewest moves, the one that moves may be a sibling that is not selected. Then every selected one is moved, which may be more
+    # requests, but about the right objects.
     for forced in (frozenset[Address](), frozenset(movable)):
-        row = _row(parent, order, movable, turns, forced)
+        row = _row(parent, order, movable, sequence, forced)
         if {move.item for move in row.moving()} <= set(movable):
             return row
     shown = [draft for draft in siblings if draft.active or draft.address not in movable]
     stay = current_order([draft for draft in shown if _exists_here(draft)], parent)
     staying = {draft.address for draft in stay}
-    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in movable)], movable, turns)
+    return _row(
+        parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in movable)], movable, sequence
+    )
 
 
 def _row(
     parent: Address | None,
     siblings: Sequence[Draft],
     movable: Collection[Address],
-    turns: Mapping[Address, int],
+    sequence: Mapping[Address, int],
     forced: Collection[Address] = frozenset(),
 ) -> SiblingRow:
     """The row with the fewest moves. `movable`: those that this run may move; `forced`: those of them that it moves in any case.
 
-    `turns`: the transfers in their sequence.
+    `sequence`: the transfers in their sequence.
     """
+    # Every sibling is in the list now, arrives in it by itself, or must be put there by a move; some of the first must be moved too.
     present: list[Draft] = []
     arriving: list[Draft] = []
     must: list[Draft] = []
@@ -180,35 +205,35 @@ def _row(
     order_now = current_order(present, parent)
     wanted = tuple(draft.address for draft in siblings if draft.active)
     kinds = {draft.address: draft.kind for draft in siblings if draft.active}
-    few = narrow_kinds(kinds.values())
-    narrow = {address for address, kind in kinds.items() if kind.name in few}
+    narrow_names = narrow_kinds(kinds.values())
+    narrow = {address for address, kind in kinds.items() if kind.name in narrow_names}
     placing = {draft.address for draft in must}
+    # The tail begins behind the last sibling that is in the list already. A transfer is no part of it: it waits for no move.
     tailing = {draft.address for draft in arriving if not draft.is_transferred}
     split = _split(wanted, tailing, placing - narrow)
     if wanted and not split and wanted[0] in placing and not kinds[wanted[0]].moves_to_end:
-        placing.discard(wanted[0])  # it stays, and the others are put behind it
+        # Nothing stays, and a move of this kind must name a neighbour: the first one stays where it is, and the others are put behind it.
+        placing.discard(wanted[0])
         split = _split(wanted, tailing, placing - narrow)
     head, tail = wanted[:split], wanted[split:]
     placing |= {draft.address for draft in arriving if draft.address in forced} & {*head}
+    # A narrow sibling can be put beside narrow ones only, so one of them has to stay (see `moves`).
     narrow_in_head = [address for address in head if address in narrow]
     if narrow_in_head and placing.issuperset(narrow_in_head):
         placing.discard(narrow_in_head[0])
-    ahead = frozenset(head)
-    appended = _in_turn([draft.address for draft in arriving if draft.address in ahead], turns)
+    # Transfers keep the places that arriving siblings have, in the one sequence of all transfers.
+    comes = [draft.address for draft in arriving if draft.address in frozenset(head)]
+    following = iter(sorted((address for address in comes if address in sequence), key=sequence.__getitem__))
+    appended = tuple(next(following) if address in sequence else address for address in comes)
     current = (*(draft.address for draft in order_now), *appended)
     sibling_moves = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
     last = tuple(
         SiblingMove(address, after=wanted[index - 1] if index else None) if address in placing else address
         for index, address in enumerate(tail, start=split)
     )
+    # Where nothing has to be moved, what people moved is as the YAML has it.
     moved_outside = _moved_outside(order_now, parent) if sibling_moves else ()
     return SiblingRow(parent, wanted, current, appended, tuple(sibling_moves), last, moved_outside)
-
-
-def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Address, ...]:
-    """What is appended, with the transfers among them in their sequence."""
-    following = iter(sorted((address for address in comes if address in turns), key=turns.__getitem__))
-    return tuple(next(following) if address in turns else address for address in comes)
 
 
 def _split(wanted: Sequence[Address], arriving: Collection[Address], placing: Collection[Address]) -> int:
@@ -225,6 +250,7 @@ def _moved_outside(present: Sequence[Draft], parent: Address | None) -> tuple[tu
     for draft in present:
         if draft.observed is not None and draft.observed.rank is not None and last_index(draft, parent) is not None:
             alike[draft.kind.name].append(draft)
+    # Kind by kind, because a listing shows the siblings of one kind: how those of two kinds are mixed is remembered, and not seen.
     moved, drafts = [], {draft.address: draft for draft in present}
     for some in alike.values():
         now = [draft.address for draft in sorted(some, key=lambda draft: (draft.observed and draft.observed.rank) or 0)]
@@ -244,6 +270,7 @@ def _never_placed(draft: Draft) -> bool:
     if shown or draft.binding is None:
         return False
     place = draft.binding.place
+    # An adopted object stands where people put it; one that a run created and did not place is wherever the service appended it.
     if place is None:
         return draft.binding.origin is not Origin.ADOPTED
     return place.parent is not None and place.parent.root != draft.address.root

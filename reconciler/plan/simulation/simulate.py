@@ -6,6 +6,7 @@ an apply keeps it up to date with what its requests were answered. Every operati
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -13,10 +14,10 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Actual, Observed, Position, Step
+from reconciler.model.choices import Objects, chooser
 from reconciler.model.codec import path_ids, substitute
 from reconciler.plan.containment import Contents, Key, content_kinds, deleted_with
-from reconciler.plan.simulation.choices import ChosenChildren
-from reconciler.plan.simulation.order import Order, is_ranked, row_of, rows
+from reconciler.plan.siblings.positions import Siblings
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 
@@ -52,10 +53,11 @@ class Simulation:
         for row, order in rows(kinds, self.objects).items():
             for id in order:
                 self.order.append(row, id)
-        for some in actual.objects.values() if guess else ():
-            for observed in some.values():
-                if (observed.kind, observed.id) not in self.order:
-                    self.order.append(row_of(kinds[observed.kind], observed), observed.id)
+        if guess:
+            for some in actual.objects.values():
+                for observed in some.values():
+                    if (observed.kind, observed.id) not in self.order:
+                        self.order.append(row_of(kinds[observed.kind], observed), observed.id)
 
     # -- questions -------------------------------------------------------------------------------------------------------------------
 
@@ -139,19 +141,16 @@ class Simulation:
 
     def _make(self, address: Address, kind: Kind, values: Mapping[str, Any]) -> None:
         within = path_ids(self.kinds, address.container, self.ids.get)
-        id = kind.identity(kind.name if kind.one_per else _new(address), within)
+        id = kind.identity(kind.name if kind.one_per else (f"new-{sha256(str(address).encode()).hexdigest()[:16]}"), within)
         while not kind.one_per and id in self.first.objects.get(kind.name, {}):  # what was read may itself have come from a simulation
             id += "-again"
         blank = {name: _initial(field) for name, field in kind.fields.items() if field.compared or field.key}
         observed = Observed(kind.name, id, {**blank, **values}, within, {"id": id})
         self.ids[address] = id
-        flags = {flag: self._is_first(kind, flag, observed) for flag in self._flags[kind.name]}
+        # The service chooses what was just created where nothing else is chosen.
+        choices = {flag: self._chosen.choice(kind, flag, observed) for flag in self._flags[kind.name]}
+        flags = {flag: choice is not None and not self._chosen.ids(choice) for flag, choice in choices.items()}
         self.add_created(replace(observed, flags=flags))
-
-    def _is_first(self, kind: Kind, flag: str, observed: Observed) -> bool:
-        """Whether the service chooses what was just created, because nothing else is chosen."""
-        choice = self._chosen.choice(kind, flag, observed)
-        return choice is not None and not self._chosen.ids(choice)
 
     # -- what a request did ----------------------------------------------------------------------------------------------------------
 
@@ -312,11 +311,6 @@ def simulate(
     return world
 
 
-def _new(address: Address) -> str:
-    """The id of what is created at an address, in every simulation the same; it can be part of an address itself."""
-    return f"new-{sha256(str(address).encode()).hexdigest()[:16]}"
-
-
 def _initial(field: Field) -> Any:
     """The value of a field that a create does not set."""
     if field.initial is not UNSET:
@@ -329,3 +323,152 @@ def _copied(kind: Kind, source: Observed | None) -> dict[str, Any]:
     if source is None:
         return {}
     return {name: value for name, value in source.values.items() if kind.fields[name].container or not kind.fields[name].key}
+
+
+# -- which of its children an object chooses ---------------------------------------------------------------------------------------
+
+
+Choice = tuple[str, str, str]
+"""What chooses: its kind, its id, and its choice field."""
+
+
+class ChosenChildren:
+    """The ids of the chosen children by choice, in the order in which they were put."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+        self._flags = {name: kinds.flags(name) for name in kinds}
+        self._ids: dict[Choice, dict[str, None]] = defaultdict(dict)
+
+    def ids(self, choice: Choice) -> Iterable[str]:
+        """The chosen children, first put first."""
+        return self._ids.get(choice, ())
+
+    def last(self, choice: Choice) -> str | None:
+        """The child that was put last."""
+        return next(reversed(self._ids[choice]), None) if choice in self._ids else None
+
+    def choice(self, kind: Kind, flag: str, observed: Observed) -> Choice | None:
+        """The choice that a child's flag belongs to."""
+        parent = chooser(self._kinds, kind, flag, observed)
+        return (parent[0], parent[1], parent[2].name) if parent is not None else None
+
+    def put(self, old: Observed | None, new: Observed) -> None:
+        """Enter a child where `old` was."""
+        if not self._flags[new.kind]:
+            return
+        before = self._choices(old) if old is not None else set()
+        after = self._choices(new)
+        for choice in before - after:
+            self._ids[choice].pop(new.id, None)
+        for choice in after - before:
+            self._ids[choice][new.id] = None
+
+    def drop(self, observed: Observed) -> None:
+        """Remove a child."""
+        for choice in self._choices(observed):
+            self._ids[choice].pop(observed.id, None)
+
+    def _choices(self, observed: Observed) -> set[Choice]:
+        kind = self._kinds[observed.kind]
+        flags = [flag for flag in self._flags[kind.name] if observed.flags.get(flag)]
+        choices = (self.choice(kind, flag, observed) for flag in flags)
+        return {choice for choice in choices if choice is not None}
+
+
+# -- the order of siblings ---------------------------------------------------------------------------------------------------------
+
+
+Row = tuple[str, str, Any]
+"""Siblings: their kind, the id of their container, the id of the node that contains them."""
+
+
+class Order:
+    """`rows`: the siblings of each row. `places`: the final positions of siblings, which decide the position among its own kind of an
+    object that is placed beside one of another kind."""
+
+    def __init__(self, places: Mapping[Address, Position]) -> None:
+        self.rows: dict[Row, Siblings[str]] = defaultdict(Siblings)
+        self._row: dict[Key, Row] = {}
+        self._previous = _previous(places)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._row
+
+    def ranks(self) -> dict[Key, int]:
+        """How many siblings come before each object."""
+        return {(row[0], id): index for row, siblings in self.rows.items() for index, id in enumerate(siblings)}
+
+    def append(self, row: Row, id: str) -> None:
+        """Put an object last."""
+        self.rows[row].append(id)
+        self._row[row[0], id] = row
+
+    def remove(self, kind: str, id: str) -> None:
+        """Forget the place of an object."""
+        row = self._row.pop((kind, id), None)
+        if row is not None:
+            self.rows[row].remove(id)
+
+    def beside(self, row: Row, id: str, anchor: str, *, after: bool) -> None:
+        """Put an object beside a sibling."""
+        self.rows[row].insert(id, anchor, after=after)
+        self._row[row[0], id] = row
+
+    def knows(self, address: Address | None) -> bool:
+        """Whether the final position of an address is known."""
+        return address in self._previous
+
+    def behind_previous(self, row: Row, id: str, address: Address, ids: Mapping[Address, str]) -> None:
+        """Put an object behind the sibling of its kind that comes before it when all requests are done."""
+        siblings, at = self.rows[row], self._previous[address]
+        while at is not None and ids.get(at, "") not in siblings:
+            at = self._previous[at]
+        first = next(iter(siblings), None)
+        if at is not None:
+            self.beside(row, id, ids[at], after=True)
+        elif first is not None:
+            self.beside(row, id, first, after=False)
+        else:
+            self.append(row, id)
+
+    def transfer(self, keys: Iterable[Key], container: str) -> None:
+        """Give the rows of these objects another container, with all that is in them."""
+        for row in {self._row[key] for key in keys if key in self._row}:
+            siblings, there = self.rows.pop(row), (row[0], container, row[2])
+            self.rows[there] = siblings
+            self._row |= {(row[0], sibling): there for sibling in siblings}
+
+
+def rows(kinds: Kinds, objects: Objects) -> dict[Row, list[str]]:
+    """The ids of siblings in the order in which their listing shows them."""
+    ranked: dict[Row, list[Observed]] = defaultdict(list)
+    for name, some in objects.items():
+        for observed in some.values():
+            if observed.rank is not None:
+                ranked[row_of(kinds[name], observed)].append(observed)
+    return {row: [sibling.id for sibling in sorted(some, key=lambda sibling: sibling.rank or 0)] for row, some in ranked.items()}
+
+
+def row_of(kind: Kind, observed: Observed) -> Row:
+    """The row that an object belongs to."""
+    node = observed.values.get(kind.inside.name) if kind.inside is not None else None
+    return kind.name, observed.within.get(kind.within or "", ""), node
+
+
+def is_ranked(kind: Kind, observed: Observed) -> bool:
+    """Whether a listing would show the object among its siblings."""
+    for reading in kind.listings:
+        if reading.ordered:
+            return reading.each is None or (kind.inside is not None and observed.values.get(kind.inside.name) is not None)
+    return False
+
+
+def _previous(places: Mapping[Address, Position]) -> dict[Address, Address | None]:
+    """The sibling of its kind that comes before each address; None for the first."""
+    previous: dict[Address, Address | None] = {}
+    last: dict[tuple[Address | None, str | None], Address] = {}
+    for address, place in sorted(places.items(), key=lambda item: item[1].index):
+        previous[address] = last.get((place.parent, address.kind))
+        last[place.parent, address.kind] = address
+    return previous

@@ -1,56 +1,30 @@
 """The requests of a run, not yet in order: what each one sends. Pure.
 
-In: drafts, rows of siblings, removals. Out: sketches of steps; `rules` says what each of them waits for.
+In: drafts, rows of siblings, removals. Out: steps, numbered as they were added; `rules` says what each of them waits for, and `schedule`
+gives them the numbers of the order in which they could be sent.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Before, Binding, Position
+from reconciler.model import Before, Position, Step
+from reconciler.plan.containment import reached
 from reconciler.plan.decisions import Draft, Removal, Transfer
+from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.siblings.moves import SiblingMove
 from reconciler.plan.siblings.rows import SiblingRow
+from reconciler.plan.steps.graph import Waits
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Verb, placeholders
 
 
-@dataclass(frozen=True)
-class StepSketch:
-    """A step before it has its number; its fields are those of `Step`."""
-
-    draft: Draft | Removal
-    verb: Verb
-    path: tuple[str | Address, ...]
-    body: Any = None
-    writes: Mapping[str, Any] = field(default_factory=dict)
-    target: str | Address | None = None
-    create_like: bool = False
-    identity: Mapping[str, Any] = field(default_factory=dict)
-    source: str | Address | None = None
-    brings: tuple[tuple[str, str, Address], ...] = ()
-    takes: tuple[Address, ...] = ()
-    renames: Mapping[Address, Address] = field(default_factory=dict)
-
-
-class Sketches:
-    """All sketches of one plan, and where to find them. Numbers are places in `all`.
-
-    By address:
-    - `of`: all sketches of the object
-    - `providers`: the create, restore or transfer before which nothing else can be sent for it; of its parent, where that creates it too
-    - `transfers`: the transfer of the object itself
-    - `memberships`: the join or leave that changes its container
-    - `moves`: its move to another container or position
-    - `deletes`: its delete
-
-    `first_children`: by a resource that is created and a kind, the child that its create creates. `leave_before`: by join, the leave before
-    it. `temporary`: by a step that writes a unique value and the name of the field, the step that writes a temporary value before it.
-    """
+class Requests:
+    """All requests of one plan, and where to find them. The id of a step is its position in `steps`, and in `entries` that of its draft."""
 
     def __init__(
         self,
@@ -60,28 +34,66 @@ class Sketches:
         removals: Mapping[Address, Removal],
         ids: Mapping[Address, str],
         positions: Mapping[Address, Position],
+        derived: Mapping[Address, Derivation],
     ) -> None:
         self.kinds, self.drafts, self.rows, self.removals, self.ids, self.positions = kinds, drafts, rows, removals, ids, positions
+        # What created objects get by themselves.
+        self.derived = derived
+        self.steps: list[Step] = []
+        self.entries: list[Draft | Removal] = []
+        # The edges of the rules so far.
+        self.waits = Waits()
+        # All steps of an object.
+        self.of: dict[Address, list[int]] = defaultdict(list)
+        # The create, restore or transfer before which nothing else can be sent for it; that of its parent, where that creates it too.
+        self.providers: dict[Address, int] = {}
+        # The transfer of the object itself.
+        self.transfers: dict[Address, int] = {}
+        # The join or leave that changes its container.
+        self.memberships: dict[Address, int] = {}
+        # Its move to another container or position.
+        self.moves: dict[Address, int] = {}
+        self.deletes: dict[Address, int] = {}
+        # By join: the leave of the same object, which comes before it.
+        self.leave_before: dict[int, int] = {}
+        # By the step that writes a unique value and the name of its field: the step that writes a temporary value before it.
+        self.temporary: dict[tuple[int, str], int] = {}
+        # By a resource that is created and a kind: the first child of that kind, which its create creates.
         self.first_children = {
             (draft.created_with, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.created_with
         }
-        self.all: list[StepSketch] = []
-        self.providers: dict[Address, int] = {}
-        self.of: dict[Address, list[int]] = defaultdict(list)
-        self.memberships: dict[Address, int] = {}
-        self.moves: dict[Address, int] = {}
-        self.deletes: dict[Address, int] = {}
-        self.transfers: dict[Address, int] = {}
-        self.leave_before: dict[int, int] = {}
-        self.temporary: dict[tuple[int, str], int] = {}
 
-    # -- sketching ---------------------------------------------------------------------------------------------------------------
+    def __iter__(self) -> Iterator[tuple[Step, Draft | Removal]]:
+        """Every step with the draft or removal that it carries out."""
+        return zip(self.steps, self.entries, strict=True)
 
-    def add(self, sketch: StepSketch) -> int:
-        self.all.append(sketch)
-        index = len(self.all) - 1
-        self.of[sketch.draft.address].append(index)
-        return index
+    # -- adding ------------------------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        entry: Draft | Removal,
+        verb: Verb,
+        path: tuple[str | Address, ...],
+        body: Any = None,
+        writes: Mapping[str, Any] = {},
+        **others: Any,
+    ) -> int:
+        """Add a request. `others`: further fields of its step."""
+        step = Step(len(self.steps), entry.address, entry.kind.name, verb.name, verb.method, path, body, writes, **others)
+        return self._append(entry, step)
+
+    def add_like(self, id: int, writes: Mapping[str, Any]) -> int:
+        """Add the same request with other values, to be sent before it."""
+        step, entry = self.steps[id], self.entries[id]
+        return self._append(entry, replace(step, id=len(self.steps), body=body_of(entry.kind, writes), writes=writes))
+
+    def _append(self, entry: Draft | Removal, step: Step) -> int:
+        names = step.writes if isinstance(entry, Draft) else ("",)
+        relies = (other.remains for other in entry.prerequisites if other.remains is not None and other.field in names)
+        self.steps.append(replace(step, before=self._before(step, entry), relies=tuple(relies)))
+        self.entries.append(entry)
+        self.of[entry.address].append(step.id)
+        return step.id
 
     def add_creates(self) -> None:
         """The creates and restores, so that every later step can name the one it needs."""
@@ -90,11 +102,12 @@ class Sketches:
                 continue
             if draft.is_restored:
                 verb = draft.kind.api["restore"]
-                self.providers[draft.address] = self.add(StepSketch(draft, verb, self._path(verb, draft), target=draft.id))
+                self.providers[draft.address] = self.add(draft, verb, self._path(verb, draft), target=draft.id)
             elif draft.is_transferred:
                 self.transfers[draft.address] = self._transfer(draft)
             elif draft.is_new and draft.created_with is None:
                 self.providers[draft.address] = self._create(draft)
+        # Second, because what brings them may be declared after them.
         for draft in self.drafts.values():
             if draft.active and draft.created_with is not None:
                 self.providers[draft.address] = self.providers[draft.created_with]
@@ -107,33 +120,28 @@ class Sketches:
         container = self.kinds.container(draft.address, str(owner.to))
         writes = {owner.name: self.ids.get(container, container)}
         renames = draft.batch.moves if draft.batch is not None and draft.last_transfer == draft.address else {}
-        return self.add(
-            StepSketch(draft, verb, self._path(verb, draft), body_of(draft.kind, writes), writes, target=draft.id, renames=renames)
-        )
+        return self.add(draft, verb, self._path(verb, draft), body_of(draft.kind, writes), writes, target=draft.id, renames=renames)
 
     def _create(self, draft: Draft) -> int:
         kind, verb = draft.kind, draft.kind.api["create"]
         writes: dict[str, Any] = {}
-        for declared_field in kind.sent_by("create"):
-            value = draft.wants.get(declared_field.name, UNSET)
-            if value is UNSET or (declared_field.container and value is None):
-                continue
-            if declared_field.role is not FieldRole.SEED:
-                writes[declared_field.name] = value
+        for field in kind.sent_by("create"):
+            value = draft.wants.get(field.name, UNSET)
+            # None in a field that names what contains the object is the top, which a create says by not naming it.
+            if value is not UNSET and not (field.container and value is None) and field.role is not FieldRole.SEED:
+                writes[field.name] = value
         children = ((name, at, self.first_children.get((draft.address, name))) for name, at in verb.brings.items())
         body = {**body_of(kind, writes), **self._container(draft, verb)}
         return self.add(
-            StepSketch(
-                draft,
-                verb,
-                self._path(verb, draft),
-                body or None,
-                writes,
-                create_like=not verb.upsert,
-                identity={key.name: draft.wants.get(key.name) for key in kind.keys},
-                source=draft.wants.get(verb.copies) if verb.copies is not None else None,
-                brings=tuple((name, at, child) for name, at, child in children if child is not None),
-            )
+            draft,
+            verb,
+            self._path(verb, draft),
+            body or None,
+            writes,
+            create_like=not verb.upsert,
+            identity={key.name: draft.wants.get(key.name) for key in kind.keys},
+            source=draft.wants.get(verb.copies) if verb.copies is not None else None,
+            brings=tuple((name, at, child) for name, at, child in children if child is not None),
         )
 
     def add_changes(self) -> None:
@@ -141,29 +149,26 @@ class Sketches:
         for draft in self.drafts.values():
             if not (draft.differences and draft.active):
                 continue
-            is_created = draft.is_new and draft.created_with is None
             open_fields = {difference.field.name for difference in draft.sendable}
-            if is_created:
-                open_fields -= {declared_field.name for declared_field in draft.kind.sent_by("create")}
+            if draft.is_new and draft.created_with is None:
+                open_fields -= {field.name for field in draft.kind.sent_by("create")}
             elif draft.created_with is not None:
-                open_fields -= _fields_set_by_parent(draft)
+                # The parent's create has set what identifies the child that it brings.
+                open_fields -= {field.name for field in draft.kind.fields.values() if field.key or field.container}
+            # The first request that can carry a field carries it, so that as few as possible are sent.
             for verb in draft.kind.update_verbs:
-                carried = [declared_field for declared_field in draft.kind.sent_by(verb.name) if declared_field.name in open_fields]
+                carried = [field for field in draft.kind.sent_by(verb.name) if field.name in open_fields]
                 if not carried:
                     continue
-                open_fields -= {declared_field.name for declared_field in carried}
+                open_fields -= {field.name for field in carried}
                 if verb.whole:
-                    carried = [
-                        declared_field
-                        for declared_field in draft.kind.sent_by(verb.name)
-                        if draft.wants.get(declared_field.name, UNSET) is not UNSET
-                    ]
+                    carried = [field for field in draft.kind.sent_by(verb.name) if draft.wants.get(field.name, UNSET) is not UNSET]
                 for fields in _separately(draft, verb, carried):
-                    writes = {declared_field.name: draft.wants[declared_field.name] for declared_field in fields}
+                    writes = {field.name: draft.wants[field.name] for field in fields}
                     sent = {name: _completed(draft, name, value) for name, value in writes.items() if not draft.kind.fields[name].one_way}
                     body = body_of(draft.kind, sent)
                     body = {**_unmanaged_values(draft, verb), **body, **self._container(draft, verb)}
-                    self.add(StepSketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
+                    self.add(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft))
             self._membership(draft)
 
     def _container(self, draft: Draft, verb: Verb) -> dict[str, Any]:
@@ -179,26 +184,20 @@ class Sketches:
         for difference in draft.sendable:
             if difference.field.role is not FieldRole.MEMBER:
                 continue
-            assert difference.field.join is not None
-            assert difference.field.leave is not None
-            assert difference.field.to is not None
+            name, to, join, leave = difference.field.name, difference.field.to, difference.field.join, difference.field.leave
+            assert to is not None
+            assert join is not None
+            assert leave is not None
             left = None
             if difference.before is not UNSET and difference.before is not None:
-                path = self._path(difference.field.leave, draft, {difference.field.to: difference.before})
-                left = self.add(
-                    StepSketch(draft, difference.field.leave, path, None, {difference.field.name: None}, target=self._self(draft))
-                )
+                path = self._path(leave, draft, {to: difference.before})
+                left = self.memberships[draft.address] = self.add(draft, leave, path, None, {name: None}, target=self._self(draft))
             if difference.after is not None:
-                path = self._path(difference.field.join, draft, {difference.field.to: difference.after})
-                body = {difference.field.wire: self._named(draft)}
-                joined = StepSketch(
-                    draft, difference.field.join, path, body, {difference.field.name: difference.after}, target=self._self(draft)
-                )
-                self.memberships[draft.address] = join = self.add(joined)
+                path, body = self._path(join, draft, {to: difference.after}), {difference.field.wire: self._named(draft)}
+                joined = self.add(draft, join, path, body, {name: difference.after}, target=self._self(draft))
+                self.memberships[draft.address] = joined
                 if left is not None:
-                    self.leave_before[join] = left
-            elif left is not None:
-                self.memberships[draft.address] = left
+                    self.leave_before[joined] = left
 
     def add_moves(self) -> None:
         """Moves among siblings and to other containers, one request each."""
@@ -212,7 +211,7 @@ class Sketches:
 
     def writers(self, address: Address, name: str) -> list[int]:
         """The steps that write a field of an object."""
-        return [step for step in self.of.get(address, ()) if name in self.all[step].writes]
+        return [id for id in self.of.get(address, ()) if name in self.steps[id].writes]
 
     def _move(self, draft: Draft, move: SiblingMove[Address]) -> int:
         verb, inside = draft.kind.api["move"], draft.kind.inside
@@ -231,7 +230,7 @@ class Sketches:
             body[inside.wire] = draft.wants.get(inside.name)
         if not body:
             raise AssertionError(f"a move of {draft.address} that says nothing")
-        return self.add(StepSketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
+        return self.add(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft))
 
     def add_deletes(self) -> None:
         """The deletes, one request for everything that is deleted with an object."""
@@ -247,31 +246,32 @@ class Sketches:
             if removal.observed is not None:
                 holes |= {field.name: removal.observed.values.get(field.name) for field in removal.kind.keys}
             path = tuple(str(holes[part[1:-1]]) if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
-            takes = tuple(sorted(_deleted_with(removal.address, below)))
-            self.deletes[removal.address] = self.add(StepSketch(removal, verb, path, target=removal.id, takes=takes))
+            takes = tuple(sorted(reached([removal.address], lambda at: below.get(at, ())) - {removal.address}))
+            self.deletes[removal.address] = self.add(removal, verb, path, target=removal.id, takes=takes)
 
     # -- for undo ----------------------------------------------------------------------------------------------------------------
 
-    def before(self, sketch: StepSketch) -> Before:
+    def _before(self, step: Step, entry: Draft | Removal) -> Before:
         """What undoing the request needs: the values and the position that it changes, as they are now."""
-        position = None if sketch.verb in sketch.draft.kind.update_verbs else self.positions.get(sketch.draft.address)
-        if isinstance(sketch.draft, Removal):
-            return Before(_values_deleted(sketch.draft), position)
-        if sketch.draft.is_new:
-            made_anew = sketch.draft.old if sketch.verb.name == "create" else None
-            return Before(replaces=made_anew.id if made_anew is not None else None)
-        if sketch.verb.name == "restore":
+        is_update = step.verb in (verb.name for verb in entry.kind.update_verbs)
+        position = None if is_update else self.positions.get(entry.address)
+        if isinstance(entry, Removal):
+            return Before(_values_deleted(entry), position)
+        if entry.is_new:
+            return Before(replaces=entry.old.id if entry.old is not None and step.verb == "create" else None)
+        if step.verb == "restore":
             return Before()
-        if isinstance(sketch.draft.purpose, Transfer) and sketch.verb.name == "transfer":
-            return Before(
-                _container_left(sketch.draft.kind, sketch.draft.purpose), self.positions.get(sketch.draft.address), renames=sketch.renames
-            )
-        values = {
-            difference.field.name: _as_sent(sketch.draft, difference)
-            for difference in sketch.draft.sendable
-            if _is_recorded(sketch, difference)
-        }
-        return Before(values, position, unmanaged=_not_managed(sketch.draft.binding, values))
+        if isinstance(entry.purpose, Transfer) and step.verb == "transfer":
+            owner, inside = entry.kind.transferable, entry.kind.inside
+            left: dict[str, Any] = {owner.name: entry.purpose.source_id} if owner is not None else {}
+            if inside is not None and entry.purpose.left is not None:
+                left[inside.name] = entry.purpose.left
+            return Before(left, self.positions.get(entry.address), renames=step.renames)
+        written = [difference for difference in entry.sendable if difference.field.name in step.writes]
+        values = {other.field.name: _as_sent(entry, other) for other in written if not other.field.hides(other.before)}
+        # Fields of a tracked object that were not managed yet: an undo leaves them unmanaged again.
+        known = {*entry.binding.sent, *entry.binding.seen} if entry.binding is not None else values.keys()
+        return Before(values, position, unmanaged=tuple(name for name in values if name not in known))
 
     # -- paths and numbers -------------------------------------------------------------------------------------------------------
 
@@ -290,28 +290,13 @@ class Sketches:
             if name == "id":
                 holes[name] = self._named(draft)
             elif name in draft.kind.fields and draft.kind.fields[name].role is not FieldRole.WITHIN:
-                holes[name] = _named_value(draft, name)
+                # By the value as the service shows it, which may differ from the declared one in case.
+                shown = draft.observed.values.get(name) if draft.observed is not None and draft.kind.fields[name].caseless else None
+                holes[name] = shown if isinstance(shown, str) else draft.wants.get(name)
             else:
                 container = self.kinds.container(draft.address, name)
                 holes[name] = self.ids.get(container, container)
         return tuple(holes[part[1:-1]] if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
-
-
-def _named_value(draft: Draft, name: str) -> Any:
-    """The value by which a path names an object: as the service shows it, which may differ from the declared one in case."""
-    shown = draft.observed.values.get(name) if draft.observed is not None and draft.kind.fields[name].caseless else None
-    return shown if isinstance(shown, str) else draft.wants.get(name)
-
-
-def _deleted_with(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:
-    """Everything that is deleted with an object, at whatever depth. `below`: what is deleted with each."""
-    deleted: set[Address] = set()
-    waiting = [address]
-    while waiting:
-        new = set(below.get(waiting.pop(), ())) - deleted
-        deleted |= new
-        waiting += new
-    return deleted
 
 
 def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
@@ -323,8 +308,8 @@ def _separately(draft: Draft, verb: Verb, fields: Sequence[Field]) -> list[Seque
     waiting = {prerequisite.field for prerequisite in draft.prerequisites if prerequisite.address is not None}
     if verb.whole or not waiting:
         return [fields]
-    now = [declared_field for declared_field in fields if declared_field.name not in waiting]
-    later = [declared_field for declared_field in fields if declared_field.name in waiting]
+    now = [field for field in fields if field.name not in waiting]
+    later = [field for field in fields if field.name in waiting]
     return [part for part in (now, later) if part]
 
 
@@ -341,27 +326,9 @@ def _unmanaged_values(draft: Draft, verb: Verb) -> dict[str, Any]:
     """The current values of unmanaged fields, which a request that replaces the whole object must repeat."""
     if not verb.whole or draft.observed is None:
         return {}
-    carried = (
-        declared_field
-        for declared_field in draft.kind.sent_by(verb.name)
-        if declared_field.role is FieldRole.VALUE and not declared_field.hosted
-    )
-    seen = {declared_field.name: draft.observed.values.get(declared_field.name, UNSET) for declared_field in carried}
+    carried = (field for field in draft.kind.sent_by(verb.name) if field.role is FieldRole.VALUE and not field.hosted)
+    seen = {field.name: draft.observed.values.get(field.name, UNSET) for field in carried}
     return body_of(draft.kind, {name: value for name, value in seen.items() if value is not UNSET and value is not None})
-
-
-def _fields_set_by_parent(draft: Draft) -> set[str]:
-    """The fields that the parent's create has already set on the child it brings: what identifies it."""
-    return {declared_field.name for declared_field in draft.kind.fields.values() if declared_field.key or declared_field.container}
-
-
-def _is_recorded(sketch: StepSketch, difference: FieldDifference) -> bool:
-    return difference.field.name in sketch.writes and not difference.field.hides(difference.before)
-
-
-def _not_managed(binding: Binding | None, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of the fields of a tracked object that were not managed yet."""
-    return tuple(name for name in names if name not in binding.sent and name not in binding.seen) if binding is not None else ()
 
 
 def _as_sent(draft: Draft, difference: FieldDifference) -> Any:
@@ -371,12 +338,6 @@ def _as_sent(draft: Draft, difference: FieldDifference) -> Any:
         sent = binding.sent.get(difference.field.name, difference.before)
         return difference.before if difference.field.hides(sent) else sent
     return difference.before
-
-
-def _container_left(kind: Kind, transfer: Transfer) -> dict[str, Any]:
-    """The location that a transferred object leaves: its container and its node."""
-    left: dict[str, Any] = {kind.transferable.name: transfer.source_id} if kind.transferable is not None else {}
-    return left | ({kind.inside.name: transfer.left} if kind.inside is not None and transfer.left is not None else {})
 
 
 def _values_deleted(removal: Removal) -> dict[str, Any]:

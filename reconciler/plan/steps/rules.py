@@ -1,19 +1,19 @@
 """What each step must wait for: all rules, in two tuples. Pure.
 
-In: the sketches of a plan. Out: for each of them, the steps that it waits for. Raises `Cycle` where they wait for each other.
+In: the requests of a plan. Out: for each of them, the steps that it waits for. Raises `Cycle` where they wait for each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from reconciler.address import Address
-from reconciler.plan.derived import Derivation
-from reconciler.plan.steps import containers, deletes, prerequisites, references, transfers, unique_values
-from reconciler.plan.steps.edges import Rule, StepFacts, Waits
-from reconciler.plan.steps.graph import Acyclic, Edges
-from reconciler.plan.steps.requests import Sketches
+from reconciler.plan.steps import containers, deletes, references, transfers, unique_values
+from reconciler.plan.steps.graph import Acyclic, Edge, Edges
+from reconciler.plan.steps.requests import Requests
+
+Rule = Callable[[Requests], Iterator[Edge]]
+"""What it yields for the requests of a plan; it may read the edges of the rules before it."""
 
 REQUIRED: Final[tuple[Rule, ...]] = (
     references.referred_to_first,  # what a request names exists
@@ -28,7 +28,7 @@ REQUIRED: Final[tuple[Rule, ...]] = (
     deletes.deletes_last,  # nothing refers to what is deleted, and nothing is left in it
     deletes.creates_before_one_delete,  # the last sibling is not deleted before new ones exist
     references.derived_after_sources,  # the source of a derived value is set first
-    prerequisites.prerequisites_first,  # what takes away the last way in needs what gives the new one
+    references.prerequisites_first,  # what takes away the last way in needs what gives the new one
     transfers.ready_to_transfer,  # nothing shows what is transferred, and the address is free
     transfers.leave_first,  # what stays leaves what is transferred
 )
@@ -50,26 +50,20 @@ PREFERRED: Final[tuple[Rule, ...]] = (
 """Better than none: each of their edges is added where it makes no circle with all before it, so the more important ones come first."""
 
 
-def connect(sketches: Sketches, derived: Mapping[Address, Derivation]) -> dict[int, Edges]:
-    """What each step waits for. `derived`: what created objects get by themselves."""
-    facts = StepFacts(sketches, derived, Waits())
+def connect(requests: Requests) -> dict[int, Edges]:
+    """What each step waits for, by its id."""
     for rule in REQUIRED:
-        for edge in rule(facts):
-            facts.waits.add(edge)
-    acyclic = _acyclic(facts)
+        for edge in rule(requests):
+            requests.waits.add(edge)
+    # An order that agrees with most of the edges to come: a created object is completed at once.
+    required = {step.id: requests.waits.of(step.id).all for step in requests.steps}
+    acyclic = Acyclic(required, {step.id: (requests.providers.get(step.address, step.id), step.id) for step in requests.steps})
     for rule in PREFERRED:
-        for edge in rule(facts):
+        for edge in rule(requests):
             if acyclic.add(edge.step, edge.on):
-                facts.waits.add(edge)
+                requests.waits.add(edge)
                 continue
             for on in edge.otherwise:
                 if acyclic.add(edge.step, on):
-                    facts.waits.add(edge._replace(on=on))
-    return {index: facts.waits.of(index) for index in range(len(sketches.all))}
-
-
-def _acyclic(facts: StepFacts) -> Acyclic:
-    """The required edges, in an order that agrees with most later ones: a created object is completed at once."""
-    sketches = facts.sketches
-    waits = {index: facts.waits.of(index).all for index in range(len(sketches.all))}
-    return Acyclic(waits, {index: (sketches.providers.get(s.draft.address, index), index) for index, s in enumerate(sketches.all)})
+                    requests.waits.add(edge._replace(on=on))
+    return {index: requests.waits.of(index) for index in range(len(requests.steps))}

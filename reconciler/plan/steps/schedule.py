@@ -6,6 +6,7 @@ Raises `ReconcilerError` where steps wait for each other, naming the steps of th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.errors import ReconcilerError
@@ -13,14 +14,14 @@ from reconciler.model import Position, Step
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation
 from reconciler.plan.siblings.rows import SiblingRow
-from reconciler.plan.steps.graph import Cycle, Edges, ordered
-from reconciler.plan.steps.requests import Sketches, StepSketch
+from reconciler.plan.steps.graph import Cycle, ordered
+from reconciler.plan.steps.requests import Requests
 from reconciler.plan.steps.rules import connect
 from reconciler.plan.steps.unique_values import add_temporary_values
 from reconciler.resource import Kinds
 
 
-def requests(
+def scheduled(
     kinds: Kinds,
     drafts: Mapping[Address, Draft],
     rows: Sequence[SiblingRow],
@@ -31,56 +32,33 @@ def requests(
 ) -> tuple[Step, ...]:
     """All steps of a plan. `positions`: the positions of siblings before it. `derived`: the values that the service derives for created
     objects."""
+    # A request names the new object of a replacement, and never the old one by its id.
     known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].is_new}
-    sketches = Sketches(kinds, drafts, rows, removals, known, positions)
-    sketches.add_creates()
-    sketches.add_changes()
-    sketches.add_moves()
-    sketches.add_deletes()
-    if not sketches.all:
+    requests = Requests(kinds, drafts, rows, removals, known, positions, derived)
+    # The creates come first, so that every later request can look up the one that it needs.
+    requests.add_creates()
+    requests.add_changes()
+    requests.add_moves()
+    requests.add_deletes()
+    if not requests.steps:
         return ()
-    add_temporary_values(sketches)
+    add_temporary_values(requests)
     try:
-        waits = connect(sketches, derived)
+        waits = connect(requests)
         sequence = ordered(waits)
     except Cycle as cycle:
-        names = ", ".join(f"{sketches.all[n].draft.address} ({', '.join(sketches.all[n].writes)})" for n in cycle.nodes)
+        circle = [requests.steps[id] for id in cycle.nodes]
+        names = ", ".join(f"{step.address} ({', '.join(step.writes)})" for step in circle)
         raise ReconcilerError(
             f"these fields wait for each other: {names}", id="RC-fields-in-a-circle", hint="remove one of the references"
         ) from cycle
-    numbers = {index: number for number, index in enumerate(sequence, start=1)}
-    return tuple(_step(sketches, sketches.all[index], waits[index], numbers, numbers[index]) for index in sequence)
-
-
-def _relies(sketch: StepSketch) -> tuple[tuple[str, str], ...]:
-    """The objects that must still be as they were read when a request is sent."""
-    fields = sketch.writes if isinstance(sketch.draft, Draft) else ("",)
+    number = {id: number for number, id in enumerate(sequence, start=1)}
     return tuple(
-        prerequisite.remains
-        for prerequisite in sketch.draft.prerequisites
-        if prerequisite.remains is not None and prerequisite.field in fields
-    )
-
-
-def _step(sketches: Sketches, sketch: StepSketch, waits: Edges, numbers: Mapping[int, int], id: int) -> Step:
-    return Step(
-        id=id,
-        address=sketch.draft.address,
-        kind=sketch.draft.kind.name,
-        verb=sketch.verb.name,
-        method=sketch.verb.method,
-        path=sketch.path,
-        body=sketch.body,
-        writes=sketch.writes,
-        target=sketch.target,
-        create_like=sketch.create_like,
-        identity=sketch.identity,
-        source=sketch.source,
-        brings=sketch.brings,
-        takes=sketch.takes,
-        before=sketches.before(sketch),
-        renames=sketch.renames,
-        relies=_relies(sketch),
-        needs=frozenset(numbers[index] for index in waits.needs),
-        after=frozenset(numbers[index] for index in waits.after),
+        replace(
+            requests.steps[id],
+            id=number[id],
+            needs=frozenset(number[other] for other in waits[id].needs),
+            after=frozenset(number[other] for other in waits[id].after),
+        )
+        for id in sequence
     )

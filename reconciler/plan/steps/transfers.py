@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 from reconciler.address import Address
 from reconciler.plan.decisions import Draft, Transfer
-from reconciler.plan.steps.edges import Edge, StepFacts, Waits, needs
-from reconciler.plan.steps.requests import Sketches, StepSketch, body_of
+from reconciler.plan.steps.graph import Edge, Waits, needs
+from reconciler.plan.steps.requests import Requests
 
 
-def ready_to_transfer(facts: StepFacts) -> Iterator[Edge]:
+def ready_to_transfer(requests: Requests) -> Iterator[Edge]:
     """A transfer needs the deletes, transfers and updates of what shows its object, and the transfer that frees its address."""
-    for address, transfer in facts.sketches.transfers.items():
-        yield from needs(transfer, _before_transfer(facts.sketches, facts.sketches.drafts[address]))
+    for address, transfer in requests.transfers.items():
+        yield from needs(transfer, _before_transfer(requests, requests.drafts[address]))
 
 
 def _behind(draft: Draft) -> tuple[Address, ...]:
@@ -24,53 +24,40 @@ def _behind(draft: Draft) -> tuple[Address, ...]:
     return draft.purpose.waits_for if isinstance(draft.purpose, Transfer) else ()
 
 
-def _before_transfer(sketches: Sketches, draft: Draft) -> Iterator[int]:
+def _before_transfer(requests: Requests, draft: Draft) -> Iterator[int]:
     for address in _behind(draft):
-        removal = sketches.removals.get(address)
+        removal = requests.removals.get(address)
         while removal is not None and removal.deleted_with is not None:
-            removal = sketches.removals.get(removal.deleted_with)
-        deleted = sketches.deletes.get(removal.address) if removal is not None else None
-        yield from (step for step in (deleted, sketches.transfers.get(address)) if step is not None)
-        shower = sketches.drafts.get(address)
+            removal = requests.removals.get(removal.deleted_with)
+        deleted = requests.deletes.get(removal.address) if removal is not None else None
+        yield from (step for step in (deleted, requests.transfers.get(address)) if step is not None)
+        shower = requests.drafts.get(address)
         if shower is not None and shower.kind.transferable is None:
-            yield from (step for step in sketches.of.get(address, ()) if any(_refers(shower, name) for name in sketches.all[step].writes))
-    if draft.after_transfer in sketches.transfers:
-        yield sketches.transfers[draft.after_transfer]
+            # The fields by which it shows another object, and not those that say where it is.
+            showing = {name for name, field in shower.kind.fields.items() if field.refers is not None and not field.container}
+            yield from (step for step in requests.of.get(address, ()) if showing & requests.steps[step].writes.keys())
+    if draft.after_transfer in requests.transfers:
+        yield requests.transfers[draft.after_transfer]
 
 
-def _refers(draft: Draft, name: str) -> bool:
-    """Whether a field names another object, and not what contains this one."""
-    field = draft.kind.fields[name]
-    return field.refers is not None and not field.container
-
-
-def leave_first(facts: StepFacts) -> Iterator[Edge]:
+def leave_first(requests: Requests) -> Iterator[Edge]:
     """A transfer needs the moves out of its object; what leaves by a transfer of its own needs no move.
 
     Adds a move to the top level where a move waits for the transfer: by the rules before this one, or by an edge that it has yielded.
     """
-    sketches = facts.sketches
     to_the_top: dict[Address, int] = {}
-    for address, transfer in sketches.transfers.items():
-        waiting = _Waiting(facts.waits, transfer)
-        for leaving in (other for other in _behind(sketches.drafts[address]) if other not in sketches.transfers):
-            move = sketches.moves.get(leaving, sketches.memberships.get(leaving))
+    for address, transfer in requests.transfers.items():
+        waiting = _Waiting(requests.waits, transfer)
+        for leaving in (other for other in _behind(requests.drafts[address]) if other not in requests.transfers):
+            move = requests.moves.get(leaving, requests.memberships.get(leaving))
             if move is None:
                 continue
             if leaving not in to_the_top and waiting.includes(move):
-                to_the_top[leaving] = _add_move_to_the_top(sketches, leaving, move)
+                inside = requests.drafts[leaving].kind.inside
+                assert inside is not None
+                to_the_top[leaving] = requests.add_like(move, {inside.name: None})
                 yield from needs(move, (to_the_top[leaving],))
             yield from needs(transfer, (to_the_top.get(leaving, move),))
-
-
-def _add_move_to_the_top(sketches: Sketches, address: Address, move: int) -> int:
-    """Add a move of an object to the top of its container, to be sent before it moves where it belongs."""
-    sketch, inside = sketches.all[move], sketches.drafts[address].kind.inside
-    assert inside is not None
-    writes = {inside.name: None}
-    return sketches.add(
-        StepSketch(sketch.draft, sketch.verb, sketch.path, body_of(sketch.draft.kind, writes), writes, target=sketch.target)
-    )
 
 
 class _Waiting:

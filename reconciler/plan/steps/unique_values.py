@@ -1,6 +1,13 @@
 """Values that must be unique among siblings: who has one now, who gets it, and in which order. Pure.
 
-Where objects exchange their values in a circle, one of them gets a temporary value first.
+The premise: the service refuses a request that gives an object a value which a sibling has at that moment. So whoever has it gives it up
+first. Where objects exchange their values in a circle, nobody can be first, and one of them gets a temporary value before:
+
+    path       now     wanted         sent
+    site a     docs    api            1. a: docs-aside      2. b: docs      3. a: api
+    site b     api     docs
+
+In: the requests of a plan. Out: the steps with temporary values, and edges.
 """
 
 from __future__ import annotations
@@ -12,89 +19,81 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model.codec import is_chosen_name
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.derived import Level, level
-from reconciler.plan.steps.edges import Edge, StepFacts, after, needs
-from reconciler.plan.steps.requests import Sketches, StepSketch, body_of
+from reconciler.plan.derived import Namespace, namespace
+from reconciler.plan.steps.graph import Edge, after, needs
+from reconciler.plan.steps.requests import Requests
 from reconciler.text.names import canonical
 
 Name = tuple[str, Address | None, str]
 
-Writers = Mapping[tuple[Level, str], Sequence[int]]
+Writers = Mapping[tuple[Namespace, str], Sequence[int]]
 """The steps that write a unique value, by where it must be unique and the name of its field."""
 
 
-def add_temporary_values(sketches: Sketches) -> None:
+def add_temporary_values(requests: Requests) -> None:
     """Add the steps that give an object an unused value, one for each circle of values."""
-    for name, freeing in _freeing(sketches):
+    for name, freeing in _freeing(requests):
         for index in _first_of_cycles(freeing):
-            sketches.temporary[index, name] = _add_temporary_value(sketches, index, name)
+            # Short enough for the limit of such values, 100 characters, whatever the value was.
+            value = f"{str(requests.steps[index].writes[name])[:90]}-aside"
+            requests.temporary[index, name] = requests.add_like(index, {name: value})
 
 
-def _add_temporary_value(sketches: Sketches, index: int, name: str) -> int:
-    sketch = sketches.all[index]
-    value = f"{str(sketch.writes[name])[:90]}-aside"
-    body = body_of(sketch.draft.kind, {name: value})
-    return sketches.add(StepSketch(sketch.draft, sketch.verb, sketch.path, body, {name: value}, target=sketch.target))
-
-
-def temporary_first(facts: StepFacts) -> Iterator[Edge]:
+def temporary_first(requests: Requests) -> Iterator[Edge]:
     """The step that writes the final value needs the one that writes a temporary value."""
-    for (index, _), temporary in facts.sketches.temporary.items():
+    for (index, _), temporary in requests.temporary.items():
         yield from needs(index, (temporary,))
 
 
-def freed_first(facts: StepFacts) -> Iterator[Edge]:
+def freed_first(requests: Requests) -> Iterator[Edge]:
     """A step that writes a value needs the one that frees it."""
-    sketches = facts.sketches
-    for name, freeing in _freeing(sketches):
+    for name, freeing in _freeing(requests):
         for index, freed in freeing.items():
-            yield from needs(index, (sketches.temporary.get((freed, name), freed),))
+            yield from needs(index, (requests.temporary.get((freed, name), freed),))
 
 
-def settled_first(facts: StepFacts) -> Iterator[Edge]:
+def settled_first(requests: Requests) -> Iterator[Edge]:
     """Each create waits for the values written before it: those that creates get by themselves must not interfere."""
-    sketches = facts.sketches
-    creates: dict[Level, list[int]] = defaultdict(list)
-    for address, index in sketches.providers.items():
-        if sketches.drafts[address].is_new:
-            creates[level(sketches.drafts[address], now=False)].append(index)
-    for (where, _), indices in _writers(sketches).items():
+    creates: dict[Namespace, list[int]] = defaultdict(list)
+    for address, index in requests.providers.items():
+        if requests.drafts[address].is_new:
+            creates[namespace(requests.drafts[address], now=False)].append(index)
+    for (where, _), indices in _writers(requests).items():
         by_create: dict[int, list[int]] = defaultdict(list)
         for index in indices:
-            if _is_new(sketches, index):
-                by_create[sketches.providers[sketches.all[index].draft.address]].append(index)
-        written = [index for index in indices if not _is_new(sketches, index)]
+            if _is_new(requests, index):
+                by_create[requests.providers[requests.entries[index].address]].append(index)
+        written = [index for index in indices if not _is_new(requests, index)]
         for create in sorted(set(creates.get(where, []))):
             yield from after(create, written)
             written = by_create.get(create) or (written if len(written) < 2 else [create])  # what waits for it waits for all of them
 
 
-def names_given_up_first(facts: StepFacts) -> Iterator[Edge]:
+def names_given_up_first(requests: Requests) -> Iterator[Edge]:
     """A request that gives an object a name comes after the one that takes the name from a sibling, or deletes it.
 
     Most services accept equal names, so this is an order and not a requirement; a circle is left to the run (`apply.detour`).
     """
-    sketches = facts.sketches
     writers: dict[Name, list[int]] = defaultdict(list)
-    for index, sketch in enumerate(sketches.all):
-        if isinstance(sketch.draft, Draft) and (name := _name_of(sketch.draft, sketch.writes)) is not None:
-            writers[name].append(index)
+    for step, entry in requests:
+        if isinstance(entry, Draft) and (name := _name_of(entry, step.writes)) is not None:
+            writers[name].append(step.id)
     if not writers:
         return
-    entries: list[Draft | Removal] = [*sketches.drafts.values(), *sketches.removals.values()]
+    entries: list[Draft | Removal] = [*requests.drafts.values(), *requests.removals.values()]
     for entry in entries:
         name = _name_of(entry, entry.observed.values) if entry.observed is not None else None
         if name not in writers or name is None:
             continue
         if isinstance(entry, Removal):
-            delete = sketches.deletes.get(entry.deleted_with or entry.address)
+            delete = requests.deletes.get(entry.deleted_with or entry.address)
             giving = [] if delete is None else [delete]
         else:
             giving = [
-                index for index in sketches.of.get(entry.address, ()) if _name_of(entry, sketches.all[index].writes) not in (None, name)
+                index for index in requests.of.get(entry.address, ()) if _name_of(entry, requests.steps[index].writes) not in (None, name)
             ]
         for index in writers[name]:
-            if sketches.all[index].draft.address != entry.address:
+            if requests.entries[index].address != entry.address:
                 yield from after(index, giving)
 
 
@@ -107,46 +106,47 @@ def _name_of(entry: Draft | Removal, values: Mapping[str, Any]) -> Name | None:
     return None
 
 
-def _is_new(sketches: Sketches, index: int) -> bool:
-    draft = sketches.all[index].draft
+def _is_new(requests: Requests, index: int) -> bool:
+    draft = requests.entries[index]
     return isinstance(draft, Draft) and draft.is_new
 
 
-def _writers(sketches: Sketches) -> Writers:
-    writers: dict[tuple[Level, str], list[int]] = defaultdict(list)
-    for index, sketch in enumerate(sketches.all):
-        for name in sketch.writes:
-            if isinstance(sketch.draft, Draft) and sketch.draft.kind.fields[name].unique:
-                writers[(level(sketch.draft, now=False), name)].append(index)
+def _writers(requests: Requests) -> Writers:
+    writers: dict[tuple[Namespace, str], list[int]] = defaultdict(list)
+    for step, entry in requests:
+        if isinstance(entry, Draft):
+            for name in step.writes:
+                if entry.kind.fields[name].unique:
+                    writers[namespace(entry, now=False), name].append(step.id)
     return writers
 
 
-def _freeing(sketches: Sketches) -> Iterator[tuple[str, dict[int, int]]]:
+def _freeing(requests: Requests) -> Iterator[tuple[str, dict[int, int]]]:
     """By list of siblings and unique field: the steps that write a value which a sibling has now, each with the step that frees it."""
-    writers = _writers(sketches)
+    writers = _writers(requests)
     if not writers:
         return
-    siblings: dict[Level, list[Draft | Removal]] = defaultdict(list)
-    everyone: list[Draft | Removal] = [*sketches.drafts.values(), *sketches.removals.values()]
+    siblings: dict[Namespace, list[Draft | Removal]] = defaultdict(list)
+    everyone: list[Draft | Removal] = [*requests.drafts.values(), *requests.removals.values()]
     for entry in everyone:
         if entry.observed is not None:
-            siblings[level(entry, now=True)].append(entry)
-    temporary = frozenset(sketches.temporary.values())
+            siblings[namespace(entry, now=True)].append(entry)
+    temporary = frozenset(requests.temporary.values())
     for (where, name), indices in writers.items():
         final = [index for index in indices if index not in temporary]
-        yield name, _freed_by(sketches, siblings.get(where, ()), name, final)
+        yield name, _freed_by(requests, siblings.get(where, ()), name, final)
 
 
-def _freed_by(sketches: Sketches, siblings: Sequence[Draft | Removal], name: str, indices: Sequence[int]) -> dict[int, int]:
+def _freed_by(requests: Requests, siblings: Sequence[Draft | Removal], name: str, indices: Sequence[int]) -> dict[int, int]:
     holders = {repr(sibling.observed.values.get(name)): sibling for sibling in siblings if sibling.observed is not None}
-    writer_of = {sketches.all[index].draft.address: index for index in indices}
+    writer_of = {requests.entries[index].address: index for index in indices}
     freeing: dict[int, int] = {}
     for index in indices:
-        holder = holders.get(repr(sketches.all[index].writes[name]))
-        if holder is None or holder.address == sketches.all[index].draft.address:
+        holder = holders.get(repr(requests.steps[index].writes[name]))
+        if holder is None or holder.address == requests.entries[index].address:
             continue
         if isinstance(holder, Removal):
-            freed = sketches.deletes.get(holder.deleted_with or holder.address)
+            freed = requests.deletes.get(holder.deleted_with or holder.address)
         else:
             freed = writer_of.get(holder.address)
         if freed is not None:
@@ -156,7 +156,7 @@ def _freed_by(sketches: Sketches, siblings: Sequence[Draft | Removal], name: str
 
 def _first_of_cycles(follow: Mapping[int, int]) -> list[int]:
     """The first element, in the map's order, of each cycle in the map."""
-    turn = {start: number for number, start in enumerate(follow)}
+    position = {start: number for number, start in enumerate(follow)}
     walk: dict[int, int] = {}  # the walk that reached each first
     firsts: list[int] = []
     for number, start in enumerate(follow):
@@ -168,5 +168,5 @@ def _first_of_cycles(follow: Mapping[int, int]) -> list[int]:
             cycle = [at]
             while follow[cycle[-1]] != at:
                 cycle.append(follow[cycle[-1]])
-            firsts.append(min(cycle, key=turn.__getitem__))
+            firsts.append(min(cycle, key=position.__getitem__))
     return firsts

@@ -7,20 +7,18 @@ keeps its container and its address, and whatever needs it waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reconciler.address import Address
-from reconciler.model import Actual, Binding, Blocked, Observed, Position
-from reconciler.plan.decisions import Draft, Transfer
+from reconciler.model import Actual, Blocked, Position
+from reconciler.plan.decisions import Batch, Draft, Transfer, TransferredTogether
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
-from reconciler.plan.siblings.positions import Sibling, current_positions, unmanaged_siblings
-from reconciler.plan.transferred import Batch, TransferredTogether
-from reconciler.plan.transfers.batches import batches, each_once
+from reconciler.plan.siblings.positions import Sibling, UnmanagedSibling, current_positions, unmanaged_siblings
 from reconciler.plan.transfers.obstacles import TransferObstacles, transfer_obstacles
-from reconciler.plan.transfers.together import transferred_together
+from reconciler.plan.transfers.together import batches, each_once, transferred_together
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Kinds
 
 Decide = Callable[[World, Matches], Decisions]
 
@@ -28,7 +26,7 @@ Decide = Callable[[World, Matches], Decisions]
 def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
     """The world after the possible transfers, and the decisions in it."""
     unsettled = _unsettled(world, matches)
-    if not matches.transfers:
+    if all(match.transfers is None for match in matches.values()):
         return world, replace(decide(world, matches), unsettled=unsettled)
     world, decisions, obstacles = _possible_transfers(world, matches, decide)
     ordered = [_ready(decisions.drafts[root], required) for root, required in obstacles.required.items()]
@@ -68,16 +66,18 @@ def _without(matches: Matches, prevented: Mapping[Address, Blocked]) -> Matches:
     """The matches without what is not transferred now, as if its object were unknown."""
     if not prevented:
         return matches
-    ids = {address: id for address, id in matches.ids.items() if address not in prevented}
-    transfers = {address: at for address, at in matches.transfers.items() if address not in prevented}
-    blocked = {address: replace(reason, address=address) for address, reason in prevented.items()}
-    return replace(matches, ids=ids, transfers=transfers, blocked={**matches.blocked, **blocked})
+    unknown = {
+        address: matches[address]._replace(id=None, transfers=None, blocked=replace(reason, address=address))
+        for address, reason in prevented.items()
+    }
+    return matches.with_(unknown)
 
 
 def _unsettled(world: World, matches: Matches) -> frozenset[Address]:
     """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
     former = matches.former
-    stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
+    undecided = {*matches.where(lambda match: match.blocked is not None or match.unknown is not None)}
+    stuck = [new for new in former.today.values() if new in undecided and former.origin(new) is not None]
     stuck_batches = [*each_once(_after_transfers(world, matches).batches), *batches(former.today, stuck, {}, {})]
     return frozenset(old for batch in stuck_batches for old in batch.moves)
 
@@ -98,33 +98,20 @@ def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -
     return frozenset(key for key in transferred if key[0] in sought and before.find(*key) is not None)
 
 
-@dataclass(frozen=True)
-class _Former:
-    """A transferred object where it is now, under the address that it has there."""
-
-    address: Address
-    kind: Kind
-    binding: Binding | None
-    observed: Observed | None
-
-
 def positions_before_transfer(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, Position]:
     """Where the objects are that this run transfers, by their new addresses: among their siblings in the container that they leave."""
     drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.purpose, Transfer)]
     if not drafts:
         return {}
-    former = {
-        draft.address: _Former(_address(world, draft), draft.kind, draft.binding, before.find(draft.kind.name, str(draft.id)))
-        for draft in drafts
-    }
-    others = [draft for draft in decisions.drafts.values() if draft.address not in former]
+    former: dict[Address, UnmanagedSibling] = {}
+    for draft in drafts:
+        assert isinstance(draft.purpose, Transfer)
+        observed, old = before.find(draft.kind.name, str(draft.id)), world.state.renamed[draft.address]
+        if observed is not None:
+            # The address that it has in the container that it leaves, as that is called today.
+            address = old.renamed(old.root, draft.purpose.source)
+            former[draft.address] = UnmanagedSibling(address, draft.kind, observed, draft.binding)
+    others = [draft for draft in decisions.drafts.values() if not isinstance(draft.purpose, Transfer)]
     everyone: list[Sibling] = [*others, *decisions.removals.values(), *former.values()]
     places = current_positions(everyone, unmanaged_siblings(world.kinds, before, names), names)
     return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}
-
-
-def _address(world: World, draft: Draft) -> Address:
-    """The address that an object has in the container that it leaves, as that is called today."""
-    assert isinstance(draft.purpose, Transfer)
-    old = world.state.renamed[draft.address]
-    return old.renamed(old.root, draft.purpose.source)

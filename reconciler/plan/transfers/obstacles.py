@@ -18,9 +18,9 @@ from reconciler.model.codec import ids_in, title
 from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.match import moved_line
-from reconciler.plan.transfers.batches import each_once
+from reconciler.plan.transfers.together import each_once
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import UNSET, Kind
+from reconciler.resource import UNSET
 
 AGAIN = "run again when the service answers"
 
@@ -130,11 +130,12 @@ class _Obstacles:
 
     def _unread(self, root: Address, key: Key) -> Iterator[Blocked]:
         """Why it is not known what an object contains."""
-        container = self.matches.transfers[root]
+        container = str(self.matches[root].transfers)
         for kind in self.kinds.values():
             listings = [listing for listing in kind.listings if not listing.lister]
             scope = key[1] if any(listing.each == key[0] for listing in listings) else container
-            if key[0] in _nodes(kind) and listings and (kind.name, scope) not in self.actual.complete:
+            may_contain = any(field.container and field.to == key[0] for field in kind.fields.values())
+            if may_contain and listings and (kind.name, scope) not in self.actual.complete:
                 failed = (unknown.reason for unknown in self.actual.unknown if unknown.kind == kind.name and unknown.scope in (None, scope))
                 what = f"what {key[0]} {bare(key[1])} contains is unknown, {next(failed, 'it was not read')}"
                 yield self._blocked(root, f"cannot be transferred: {what}", AGAIN, id="RC-unread")
@@ -200,12 +201,14 @@ class _Obstacles:
         referring: dict[str, list[Observed]] = defaultdict(list)
         for kind in self.kinds.values():
             names = [name for name, field in kind.stored_fields if not field.container]
-            for observed in self.actual.objects.get(kind.name, {}).values() if names else ():
-                for name in names:
-                    value = observed.values.get(name, UNSET)
-                    for id in ids_in(value) if value is not UNSET else ():
-                        if id in self.transferred_ids:
-                            referring[id].append(observed)
+            if names:
+                for observed in self.actual.objects.get(kind.name, {}).values():
+                    for name in names:
+                        value = observed.values.get(name, UNSET)
+                        if value is not UNSET:
+                            for id in ids_in(value):
+                                if id in self.transferred_ids:
+                                    referring[id].append(observed)
         return referring
 
     def _shown(self, root: Address, transferred: set[Key]) -> Iterator[Blocked | Address]:
@@ -247,7 +250,7 @@ class _Obstacles:
             if any(reading.by == name for reading in kind.lookups):
                 yield kind.name
                 below = self.kinds.below(kind.name)
-                yield from (other.name for other in below if any(word.refers == name for word in other.fields.values()))
+                yield from (other.name for other in below if any(field.refers == name for field in other.fields.values()))
 
     def _called(self, observed: Observed) -> Address:
         """The address that an unmanaged object would have, with its id as the key."""
@@ -267,8 +270,3 @@ def _value(observed: Observed | None, name: str) -> Any:
     """The value of a field; None where it is unknown."""
     value = observed.values.get(name, UNSET) if observed is not None else UNSET
     return None if value is UNSET else value
-
-
-def _nodes(kind: Kind) -> tuple[str, ...]:
-    """The kinds of nodes that objects of a kind may be in."""
-    return tuple(str(word.to) for word in kind.fields.values() if word.container)

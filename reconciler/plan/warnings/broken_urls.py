@@ -13,34 +13,28 @@ from urllib.parse import quote
 from reconciler.address import Address
 from reconciler.model import Actual, BrokenUrl, Observed
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.matching.differences import FieldDifference
 from reconciler.resource import UNSET, Kind, Kinds
 
 ANEW = "it is recreated; the service chooses the URL"
 
 
-def broken_urls(
-    kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
-) -> tuple[BrokenUrl, ...]:
+def broken_urls(kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> Iterator[BrokenUrl]:
     """One for each object whose published URL breaks; the URLs below it break with it and are not reported again."""
-    urls = []
     renamed = dict(_renamed(drafts))
     for draft in drafts.values():
         if draft.active and draft.old is not None:
-            urls += _gone(kinds, actual, draft.address, draft.kind, draft.old, ANEW)
+            yield from _gone(kinds, actual, draft.address, draft.kind, draft.old, ANEW)
         elif draft.active and draft.differences and draft.observed is not None:
-            urls += _changed(kinds, actual, draft, draft.observed, renamed)
+            yield from _changed(kinds, actual, draft, draft.observed, renamed)
     for removal in removals.values():
         if removal.deletes and removal.observed is not None and not (removal.deleted_with or removal.replaces):
-            urls += _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
-    return tuple(urls)
+            yield from _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
 
 
-def _gone(kinds: Kinds, actual: Actual, address: Address, kind: Kind, now: Observed, reason: str) -> list[BrokenUrl]:
+def _gone(kinds: Kinds, actual: Actual, address: Address, kind: Kind, now: Observed, reason: str) -> Iterator[BrokenUrl]:
     url = kind.url(now.raw)
-    if url is None or not is_read(kinds, actual, kind, now):
-        return []
-    return [BrokenUrl(address, kind.name, _open(kind, url), None, reason)]
+    if url is not None and is_read(kinds, actual, kind, now):
+        yield BrokenUrl(address, kind.name, _open(kind, url), None, reason)
 
 
 def _open(kind: Kind, url: str) -> str | None:
@@ -67,9 +61,10 @@ Renamed = Mapping[str, tuple[Any, Any]]
 def _renamed(drafts: Mapping[Address, Draft]) -> Iterator[tuple[str, tuple[Any, Any]]]:
     for draft in drafts.values():
         url = draft.kind.url(draft.observed.raw) if draft.active and draft.differences and draft.observed is not None else None
-        for difference in draft.sendable if url is not None else ():
-            if difference.field.address == "segment" and url is not None:
-                yield url, (difference.before, difference.after)
+        if url is not None:
+            for difference in draft.sendable:
+                if difference.field.address == "segment" and url is not None:
+                    yield url, (difference.before, difference.after)
 
 
 def _outer(url: str, renamed: Renamed) -> str:
@@ -88,8 +83,8 @@ def _with_outer(url: str, segment: tuple[Any, Any] | None, renamed: Renamed) -> 
     return head + tail if head is not None and tail is not None else None
 
 
-def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed, renamed: Renamed) -> list[BrokenUrl]:
-    kind, urls = draft.kind, []
+def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed, renamed: Renamed) -> Iterator[BrokenUrl]:
+    kind = draft.kind
     url = kind.url(now.raw)
     read = url is not None and is_read(kinds, actual, kind, now)
     after, reasons = url, []
@@ -97,26 +92,19 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed, renamed:
         source = draft.declared.positions.get(difference.field.name, draft.declared.source)
         if difference.field.address == "whole" and difference.before not in (None, UNSET):
             then = difference.after if isinstance(difference.after, str) else None
-            urls.append(BrokenUrl(draft.address, kind.name, str(difference.before), then, f"{difference.field.name} changes", source))
+            yield BrokenUrl(draft.address, kind.name, str(difference.before), then, f"{difference.field.name} changes", source)
         elif difference.field.address == "segment" and read:
             after = _with_outer(url, (difference.before, difference.after), renamed) if after is not None and url is not None else None
             reasons.append(f"{difference.field.name} changes")
-        elif read and _closes(difference):
+        elif read and difference.before in difference.field.opens and difference.after not in difference.field.opens:
             after = None
-            before, then = (_text(difference.field.shown(value)) for value in (difference.before, difference.after))
+            before, then = (
+                str(value).lower() if isinstance(value, bool) else str(value)
+                for value in map(difference.field.shown, (difference.before, difference.after))
+            )
             reasons.append(f"{difference.field.name} {before} -> {then}")
     if reasons and url is not None:
-        urls.append(BrokenUrl(draft.address, kind.name, _open(kind, url), after, " and ".join(reasons), draft.declared.source))
-    return urls
-
-
-def _text(value: Any) -> str:
-    """As the YAML spells it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _closes(difference: FieldDifference) -> bool:
-    return difference.before in difference.field.opens and difference.after not in difference.field.opens
+        yield BrokenUrl(draft.address, kind.name, _open(kind, url), after, " and ".join(reasons), draft.declared.source)
 
 
 def _with(url: str | None, old: Any, new: Any) -> str | None:

@@ -1,12 +1,17 @@
 """What a plan makes public or no longer protects, each with the consent that it needs. Pure.
 
-Who can read what is a question about the whole world before and after the plan (`audience`, `opening`). The other exposures are changes of
-single fields that their declarations call dangerous, protections that end, and deletes that take one away.
+Who can read what is a question about the whole world before and after the plan (`audience`). The other exposures are changes of single
+fields that their declarations call dangerous, protections that end, and deletes that take one away.
+
+A consent names exactly what is consented to: the address, the readers and what admits them, or the value. If the run is killed, the next
+one opens the same things from another starting point; what was consented to then needs no second consent, and anything else does.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -19,8 +24,8 @@ from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.names import Names, named
 from reconciler.plan.state_updates import is_protected
-from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers, consent_value
 from reconciler.resource import UNSET, Field, FieldRole, Kinds
+from reconciler.resource.audience import LEVELS
 
 UNGUARDED: Final = "it is deleted without further consent when its line is removed"
 
@@ -39,35 +44,43 @@ def exposures(
     names: Names,
     *,
     freed: Collection[str],
-) -> tuple[Exposure, ...]:
+) -> Iterator[Exposure]:
     """One for each field that opens something, each protection that ends, and each delete that removes one.
 
     `freed`: kinds that are no longer protected, which have an exposure of their own.
     """
-    lines: list[Exposure] = []
     for draft in drafts.values():
         if draft.active:
-            lines += _granted(draft, names)
-            lines += _opened(draft, names)
-            lines += _local(draft, state)
-            if draft.declared.protect is not None or draft.kind.name not in freed:
-                lines += _unguarded(desired, draft)
+            yield from _granted(draft, names)
+            yield from _opened(draft, names)
+            yield from _local(draft, state)
+            # A protection that was recorded in the state and is no longer declared; that of a whole kind has a line of its own.
+            held = draft.binding is not None and draft.observed is not None and draft.binding.protected
+            unprotected = held and not is_protected(desired, draft)
+            if unprotected and (draft.declared.protect is not None or draft.kind.name not in freed):
+                yield Exposure(
+                    draft.address,
+                    draft.kind.name,
+                    "protect",
+                    True,
+                    False,
+                    UNGUARDED,
+                    draft.declared.source,
+                    id="RC-protection-removed",
+                    consents=(consent_to(draft.address, "protect", canonical(False)),),
+                )
     for removal in removals.values():
         if removal.deletes and removal.replaces is None and removal.kind.loses:
-            consent = consent_to(removal.address, "", canonical(removal.id))
-            lines.append(
-                Exposure(
-                    removal.address,
-                    removal.kind.name,
-                    "",
-                    UNSET,
-                    UNSET,
-                    removal.kind.loses,
-                    id="RC-protection-deleted",
-                    consents=(consent,),
-                )
+            yield Exposure(
+                removal.address,
+                removal.kind.name,
+                "",
+                UNSET,
+                UNSET,
+                removal.kind.loses,
+                id="RC-protection-deleted",
+                consents=(consent_to(removal.address, "", canonical(removal.id)),),
             )
-    return tuple(lines)
 
 
 def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
@@ -190,53 +203,38 @@ def windows(opened: Collection[ReaderWindow], kinds: Kinds, called: Called, befo
         )
 
 
-def who_reads(reach: Collection[tuple[Key, Access, Key]], called: Called) -> Iterator[Consent]:
-    """Who can read what the plan opens, new or not: (object, reader, what admits them)."""
-    for key, access, end in reach:
-        yield consent_to_readers(called(key), access, called(end))
-
-
-def _opened(draft: Draft, names: Names) -> list[Exposure]:
+def _opened(draft: Draft, names: Names) -> Iterator[Exposure]:
     """The fields that open something other than read access."""
-    lines = []
     audience = draft.kind.audience
     modelled = {*audience.gates, *audience.inherits} if audience is not None else set()
+    # What is new exposes nothing that existed; a replacement is new only to the service.
+    if draft.is_new and draft.old is None:
+        return
     for difference in draft.sendable:
-        word = difference.field.exposes
-        if word is None or difference.field.name in modelled or (draft.is_new and draft.old is None):
-            continue
-        before = draft.old.values.get(difference.field.name, UNSET) if draft.old is not None else difference.before
-        if word.opened(before, difference.after):
-            was, then = (
-                shown_value(difference.field, before, names, draft.address),
-                shown_value(difference.field, difference.after, names, draft.address),
+        field, exposes = difference.field, difference.field.exposes
+        before = draft.old.values.get(field.name, UNSET) if draft.old is not None else difference.before
+        if exposes is not None and field.name not in modelled and exposes.opened(before, difference.after):
+            yield Exposure(
+                draft.address,
+                draft.kind.name,
+                field.name,
+                shown_value(field, before, names, draft.address),
+                shown_value(field, difference.after, names, draft.address),
+                exposes.says,
+                draft.declared.positions.get(field.name, draft.declared.source),
+                id="RC-setting-exposes",
+                consents=(consent_to(draft.address, field.name, consent_value(draft, difference, names)),),
             )
-            source = draft.declared.positions.get(difference.field.name, draft.declared.source)
-            consents = (consent_to(draft.address, difference.field.name, consent_value(draft, difference, names)),)
-            lines.append(
-                Exposure(
-                    draft.address,
-                    draft.kind.name,
-                    difference.field.name,
-                    was,
-                    then,
-                    word.says,
-                    source,
-                    id="RC-setting-exposes",
-                    consents=consents,
-                )
-            )
-    return lines
 
 
 def _local(draft: Draft, state: State) -> Iterator[Exposure]:
     """What the project newly declares for an existing object and what that opens; nothing is new to a project that was never applied."""
     if draft.observed is None or state.rules is None:
         return
-    said = draft.binding.sent if draft.binding is not None else {}
+    sent = draft.binding.sent if draft.binding is not None else {}
     for field in draft.kind.fields.values():
         if field.role is FieldRole.LOCAL and field.exposes is not None:
-            before, after = said.get(field.name, UNSET), draft.wants.get(field.name, UNSET)
+            before, after = sent.get(field.name, UNSET), draft.wants.get(field.name, UNSET)
             if after is not UNSET and field.exposes.opened(before, after):
                 source = draft.declared.positions.get(field.name, draft.declared.source)
                 consents = (consent_to(draft.address, field.name, canonical(after)),)
@@ -258,22 +256,57 @@ def shown_value(field: Field, value: Any, names: Names, where: Address) -> Any:
     return UNSET if value is UNSET or field.sensitive else named(field.shown(value), names, where)
 
 
-def _unguarded(desired: Desired, draft: Draft) -> list[Exposure]:
-    """The protection that is recorded in the state and no longer declared in the YAML."""
-    held = draft.binding is not None and draft.observed is not None and draft.binding.protected
-    if not held or is_protected(desired, draft):
-        return []
-    consents = (consent_to(draft.address, "protect", canonical(False)),)
-    return [
-        Exposure(
-            draft.address,
-            draft.kind.name,
-            "protect",
-            True,
-            False,
-            UNGUARDED,
-            draft.declared.source,
-            id="RC-protection-removed",
-            consents=consents,
-        )
-    ]
+# -- what people consent to --------------------------------------------------------------------------------------------------------
+
+
+def with_consent_needed(exposures: Iterable[Exposure], state: State) -> tuple[Exposure, ...]:
+    """The exposures, each with whether it needs consent: not where the unfinished run was allowed exactly that."""
+    return tuple(replace(exposure, asked=not state.consents.issuperset(exposure.consents)) for exposure in exposures)
+
+
+def consents(
+    exposures: Iterable[Exposure],
+    reach: Iterable[tuple[Key, Access, Key]],
+    called: Called,
+    drafts: Mapping[Address, Draft],
+    names: Names,
+) -> tuple[Consent, ...]:
+    """Everything that a plan opens: its exposures, who can read what its steps open, and what it creates with fields that could be one.
+
+    What is created exposes nothing that existed, and neither does what moves from one public place to another. If the run is killed in
+    between, the next one finds an object that exists, or has no readers, which it opens; that was consented to then. `reach`: who can read
+    what the steps open, new or not: (object, reader, what admits them).
+    """
+    shown = (consent for exposure in exposures for consent in exposure.consents)
+    reading = (consent_to_readers(called(key), access, called(end)) for key, access, end in reach)
+    return tuple(sorted({*shown, *reading, *_fresh(drafts, names)}))
+
+
+def consent_to(address: Address, field: str, value: str) -> Consent:
+    """The consent to a field change, or to a delete, that names no readers."""
+    return Consent(str(address), field, "", "", "", value)
+
+
+def consent_to_readers(address: Address, access: Access, admits: Address) -> Consent:
+    """The consent to readers of an object, who reach it through what admits them."""
+    return Consent(str(address), "", str(access), LEVELS[access.level], str(admits), "")
+
+
+def consent_value(draft: Draft, difference: FieldDifference, names: Names) -> str:
+    """What is consented to when a field is sent: the same before and after what it refers to was created."""
+    value = named(difference.after, names, draft.address)
+    return canonical(difference.field.stored(value, str(draft.address)))
+
+
+def canonical(value: Any) -> str:
+    """The same text for the same value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def _fresh(drafts: Mapping[Address, Draft], names: Names) -> Iterator[Consent]:
+    for draft in drafts.values():
+        if draft.active and draft.is_new:
+            for difference in draft.sendable:
+                exposes = difference.field.exposes
+                if exposes is not None and exposes.may_open(difference.after):
+                    yield consent_to(draft.address, difference.field.name, consent_value(draft, difference, names))

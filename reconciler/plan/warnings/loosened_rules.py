@@ -14,7 +14,7 @@ from typing import Any, Final
 from reconciler.address import Address, Glob
 from reconciler.model import Desired, Exposure, Rules, Severity, Source, State
 from reconciler.model.policy import PLAN
-from reconciler.plan.warnings.consents import canonical, consent_to
+from reconciler.plan.warnings.exposure import canonical, consent_to
 from reconciler.resource import UNSET
 
 KIND: Final = "project"
@@ -76,11 +76,12 @@ def _untested(desired: Desired, state: State, leaving: Collection[Address]) -> I
     for test in desired.access:
         for demand in test.demands:
             now[f"{demand.reader} {demand.word}"].append(demand.pattern.glob)
-    for text in sorted(state.rules.access) if state.rules is not None else ():
-        who, _, pattern = text.rpartition(" ")
-        glob = Glob.parse(pattern)
-        if not any(other.covers(glob) for other in now.get(who, ())) and not _gone(pattern, desired, state, leaving):
-            yield _exposure(desired, "access", text, True, False, UNTESTED[who.rpartition(" ")[2]])
+    if state.rules is not None:
+        for text in sorted(state.rules.access):
+            who, _, pattern = text.rpartition(" ")
+            glob = Glob.parse(pattern)
+            if not any(other.covers(glob) for other in now.get(who, ())) and not _gone(pattern, desired, state, leaving):
+                yield _exposure(desired, "access", text, True, False, UNTESTED[who.rpartition(" ")[2]])
 
 
 def _gone(pattern: str, desired: Desired, state: State, leaving: Collection[Address]) -> bool:
@@ -112,22 +113,23 @@ def _policies(desired: Desired, was: Rules) -> Iterator[Exposure]:
 
 def _ignored(desired: Desired, state: State) -> Iterator[Exposure]:
     """One for each field of a managed object that can open something, and whose changes are ignored from now on."""
-    for text in sorted(desired.ignored - state.rules.ignored) if state.rules is not None else ():
-        at, _, name = text.rpartition(".")
-        address = Address.parse(at)
-        binding = state.bindings.get(address)
-        if binding is None or name not in {*binding.sent, *binding.seen}:
-            continue
-        declared, consents = desired.resources[address], (consent_to(address, name, canonical(IGNORED)),)
-        yield Exposure(
-            address, declared.kind, name, "compared", "ignored", IGNORED, declared.source, id="RC-changes-ignored", consents=consents
-        )
+    if state.rules is not None:
+        for text in sorted(desired.ignored - state.rules.ignored):
+            at, _, name = text.rpartition(".")
+            address = Address.parse(at)
+            binding = state.bindings.get(address)
+            if binding is None or name not in {*binding.sent, *binding.seen}:
+                continue
+            declared, consents = desired.resources[address], (consent_to(address, name, canonical(IGNORED)),)
+            yield Exposure(
+                address, declared.kind, name, "compared", "ignored", IGNORED, declared.source, id="RC-changes-ignored", consents=consents
+            )
 
 
-def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:
-    consents = (consent_to(Address((word,)), name, canonical(after)),)
+def _exposure(desired: Desired, rule: str, name: str, before: Any, after: Any, says: str) -> Exposure:
+    consents = (consent_to(Address((rule,)), name, canonical(after)),)
     return Exposure(
-        Address((word,)), KIND, name, before, after, says, _line(desired, f"{word}.{name}"), id="RC-rule-loosened", consents=consents
+        Address((rule,)), KIND, name, before, after, says, _line(desired, f"{rule}.{name}"), id="RC-rule-loosened", consents=consents
     )
 
 

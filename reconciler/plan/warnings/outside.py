@@ -13,14 +13,12 @@ from reconciler.address import Address
 from reconciler.model import Exposure
 from reconciler.plan.audience.agreed import AgreedWorld
 from reconciler.plan.audience.disclosure import Disclosure
-from reconciler.plan.audience.openings import Opening
-from reconciler.plan.audience.readers import Objects
+from reconciler.plan.audience.openings import Opening, gained
+from reconciler.plan.audience.readers import Access, Audiences, Objects, order
 from reconciler.plan.containment import Key
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.names import Names, named
-from reconciler.plan.warnings.consents import canonical, consent_to
-from reconciler.plan.warnings.exposure import audience_lines, shown_value
-from reconciler.plan.warnings.transfers import by_transfers
+from reconciler.plan.warnings.exposure import audience_lines, canonical, consent_to, consent_to_readers, shown_value
 from reconciler.plan.world import World
 from reconciler.resource import UNSET, Kinds
 
@@ -58,8 +56,8 @@ def accepted_exposures(
 
     def shown_already(key: Key, name: str) -> bool:
         difference = sent.get((agreed.addresses[key], name))
-        word = difference.field.exposes if difference is not None else None
-        return difference is not None and word is not None and word.opened(_value(world.actual.objects, key, name), difference.after)
+        exposes = difference.field.exposes if difference is not None else None
+        return difference is not None and exposes is not None and exposes.opened(_value(world.actual.objects, key, name), difference.after)
 
     lines = [
         *_audience(world.kinds, openings, drafts, names, disclosed),
@@ -121,3 +119,77 @@ def _settings(
 def _value(objects: Objects, key: Key, name: str) -> Any:
     observed = objects.get(key[0], {}).get(key[1])
     return observed.values.get(name, UNSET) if observed is not None else UNSET
+
+
+# -- transfers ---------------------------------------------------------------------------------------------------------------------
+
+
+ADMINS = "admins"
+
+
+def by_transfers(world: World, opening: Opening) -> bool:
+    """Whether an opening is one that `transfer_exposures` reports."""
+    owner = world.kinds[opening.at[0]].transferable
+    return owner is not None and opening.field == owner.name
+
+
+def transfer_exposures(world: World, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
+    """One exposure for each transfer request, with everything that is transferred by it."""
+    openings = {opening.at: opening for opening in disclosed.openings if by_transfers(world, opening)}
+    contents: dict[Key, list[Key]] = {}
+    if disclosed.worlds is not None:
+        for key, outer in disclosed.worlds.transferred.items():
+            contents.setdefault(outer, []).append(key)
+    for root in world.transferred.roots:
+        draft = drafts.get(root)
+        if draft is not None and draft.active and isinstance(draft.purpose, Transfer):
+            key = (draft.kind.name, str(draft.id))
+            included = tuple(sorted(address for address, by in world.transferred.root_of.items() if by == root))
+            yield replace(
+                _transfer_line(disclosed, draft, draft.purpose.source, contents.get(key, [key]), openings.get(key)), reaches=included
+            )
+
+
+def _transfer_line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], opening: Opening | None) -> Exposure:
+    root, owner = draft.address, draft.kind.transferable
+    assert owner is not None
+    then = root.root
+    opened = opening.opened if opening is not None else {}
+    worlds, source = disclosed.worlds, draft.purpose.source_id if isinstance(draft.purpose, Transfer) else ""
+    gain, loss = _people(then, set()), _people(was, set())
+    if worlds is not None:
+        target = worlds.after.objects[draft.kind.name][str(draft.id)].within.get(str(owner.to), "")
+        gain = _people(then, _people_of(worlds.before, worlds.after, keys, target))
+        loss = _people(was, _people_of(worlds.after, worlds.before, keys, source))
+    more = f" and to the {len(keys) - 1} in it" if len(keys) > 1 else ""
+    readers = sorted(consent_to_readers(disclosed.called(key), access, disclosed.called(end)) for (key, access), end in opened.items())
+    return Exposure(
+        root,
+        draft.kind.name,
+        owner.name,
+        str(was),
+        str(then),
+        f"{_listed(gain)} get access to it{more}; {_listed(loss)} lose it",
+        draft.declared.source,
+        id="RC-given-away",
+        readers=gain,
+        consents=(consent_to(root, owner.name, canonical(str(then))), *readers),
+    )
+
+
+def _people_of(without: Audiences, having: Audiences, keys: list[Key], container: str) -> set[Access]:
+    """The people of a container who can read some of the objects in the one world and not in the other, by whatever cause."""
+    accesses = {access for key in keys for access in gained(without, having, key)}
+    return {access for access in accesses if access.of is not None and access.of[1] == container}
+
+
+def _people(container: Address, accesses: set[Access]) -> tuple[str, ...]:
+    """The people of a container: its admins, and each class of readers that no other of them includes."""
+    widest = [access for access in accesses if not any(other.includes(access) for other in accesses if other != access)]
+    texts = (access.text(str(container)) for access in sorted(widest, key=order))
+    return (f"{ADMINS} of {container}", *dict.fromkeys(texts))
+
+
+def _listed(people: tuple[str, ...]) -> str:
+    """`admins of acme and members of acme (edit)`."""
+    return " and ".join([", ".join(people[:-1]), people[-1]] if len(people) > 1 else people)

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from reconciler.model import Finding, Severity, Source
-from reconciler.report.annotations.place import path_of, with_fingerprints
+from reconciler.report.annotations.findings import path_of, with_fingerprints
 
 SEVERITIES: Final = {Severity.ERROR: "critical", Severity.WARNING: "minor"}
+# GitLab drops an entry without a position.
 PROJECT: Final = Source("reconciler.yaml", 1)
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reconciler.model import Finding, Violation
-from reconciler.report.annotations.of_sheet import of_sheet
-from reconciler.report.annotations.place import path_of
-from reconciler.report.entries import Sheet
+from reconciler.report.annotations.findings import of_sheet, path_of
+from reconciler.report.sheet import Sheet
 from reconciler.text import escape
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from reconciler.model import Finding, Severity
-from reconciler.report.annotations.place import path_of
+from reconciler.report.annotations.findings import path_of
 from reconciler.text.escape import xml
 
 
@@ -19,6 +19,7 @@ def junit(findings: Sequence[Finding], *, title: str, summary: str, folder: str 
     counts = {"tests": str(len(findings) + 1), "failures": str(len(errors)), "errors": "0", "skipped": "0"}
     suites = ElementTree.Element("testsuites", {"name": "reconciler", **counts})
     suite = ElementTree.SubElement(suites, "testsuite", {"name": xml(title), **counts})
+    # A report without any test looks like one that was not written.
     whole = ElementTree.SubElement(suite, "testcase", {"classname": "reconciler", "name": xml(title)})
     ElementTree.SubElement(whole, "system-out").text = xml(summary)
     for finding in findings:
@@ -28,15 +29,18 @@ def junit(findings: Sequence[Finding], *, title: str, summary: str, folder: str 
 
 
 def _case(suite: ElementTree.Element, finding: Finding, folder: str) -> None:
-    words = {"classname": xml(finding.name), "name": xml(f"{finding.address}: {finding.message}" if finding.address else finding.message)}
+    attributes = {
+        "classname": xml(finding.name),
+        "name": xml(f"{finding.address}: {finding.message}" if finding.address else finding.message),
+    }
     if finding.source is not None:
-        words |= {"file": xml(path_of(finding.source, folder))} | ({"line": str(finding.source.line)} if finding.source.line else {})
-    case = ElementTree.SubElement(suite, "testcase", words)
-    says = "\n".join(xml(part) for part in (_place(finding, folder), finding.message, finding.remedy) if part)
+        attributes |= {"file": xml(path_of(finding.source, folder))} | ({"line": str(finding.source.line)} if finding.source.line else {})
+    case = ElementTree.SubElement(suite, "testcase", attributes)
+    details = "\n".join(xml(part) for part in (_place(finding, folder), finding.message, finding.remedy) if part)
     if finding.severity is Severity.ERROR:
-        ElementTree.SubElement(case, "failure", {"type": xml(finding.name), "message": xml(finding.message)}).text = says
+        ElementTree.SubElement(case, "failure", {"type": xml(finding.name), "message": xml(finding.message)}).text = details
     else:
-        ElementTree.SubElement(case, "system-out").text = says
+        ElementTree.SubElement(case, "system-out").text = details
 
 
 def _place(finding: Finding, folder: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reconciler import __version__
 from reconciler.model import Edit, Finding, Fix, Severity, Source
-from reconciler.report.annotations.place import path_of, with_fingerprints
+from reconciler.report.annotations.findings import path_of, with_fingerprints
 from reconciler.text import escape
 from reconciler.text.pages import IN_REPOSITORY, LINK, CausePage, pages
 
@@ -23,11 +23,13 @@ FINGERPRINT: Final = "reconciler/v1"
 def sarif(findings: Sequence[Finding], *, folder: str = "", repository: str = "") -> dict[str, Any]:
     """The log, with one run. `folder`: the project's, from the root of the repository. `repository`: where this version of the
     documentation is on the web; "" if unknown."""
+    # The first finding of a rule describes it.
     rules = {finding.name: finding for finding in reversed(findings)}
     places = {name: index for index, name in enumerate(sorted(rules))}
     results = [_result(finding, places[finding.name], fingerprint, folder) for finding, fingerprint in with_fingerprints(findings, folder)]
     described = [_rule(rules[name], repository) for name in places]
     driver = {"name": "Reconciler", "semanticVersion": __version__, "rules": described}
+    # Columns of ours count characters; the default of SARIF is UTF-16 units.
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 

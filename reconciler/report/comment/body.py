@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from reconciler.report.comment.content import FAILED
-from reconciler.report.comment.part import CommentPart, Dialect, code, mark, marked, read, text
+from reconciler.report.comment.part import CommentPart, Dialect, code, marker_line, marker_of, read, text
+from reconciler.report.reading import FAILED
 from reconciler.report.words import count
 
 HEADING: Final = "### Reconciler"
@@ -48,11 +48,12 @@ def size(text: str) -> int:
 def body(comment: CommentText, dialect: Dialect) -> CommentBody:
     """The whole comment. Raises `TooLong`."""
     parts = sorted(comment.parts, key=_rank)
-    top = [mark("comment", {"name": comment.name} if comment.name else {}, dialect), "", HEADING]
+    top = [marker_line("comment", {"name": comment.name} if comment.name else {}, dialect), "", HEADING]
     top += [line for stale in _stale(parts) for line in ("", stale)]
     head = "\n".join(top)
     room = dialect.limit - size(head) - 2 * len(parts) - 1
     texts = [text(part, dialect) for part in parts]
+    # Parts of other jobs are shortened only now: otherwise they would change although nothing about them did.
     if sum(map(size, texts)) > room:
         parts = _fitting(parts, dialect, room)
         texts = [text(part, dialect) for part in parts]
@@ -63,13 +64,14 @@ def body(comment: CommentText, dialect: Dialect) -> CommentBody:
 def comment_of(text: str) -> CommentText | None:
     """The contents of one of our comments; None for any other text."""
     lines = text.replace("\r\n", "\n").split("\n")
-    first = marked(lines[0])
+    first = marker_of(lines[0])
     if first is None or first[0] != "comment":
         return None
+    # People edit comments: what is between two parts is dropped, and a part without an end is read up to the next one.
     blocks: list[list[str]] = []
     is_open = False
     for line in lines[1:]:
-        word = (marked(line) or ("",))[0]
+        word = (marker_of(line) or ("",))[0]
         if word == "part":
             blocks.append([])
             is_open = True
@@ -113,6 +115,7 @@ def _fitting(parts: Sequence[CommentPart], dialect: Dialect, room: int) -> list[
     left = room - sum(size(text(part, dialect)) for part in bare)
     if left >= 0:
         return _with_others(parts, bare, dialect, left)
+    # Every entry keeps its title before any of them becomes a number; the longest part gives first.
     for shorten in (_titles, _number):
         for index in sorted(range(len(bare)), key=lambda index: -size(text(bare[index], dialect))):
             if left >= 0:
@@ -142,6 +145,7 @@ def _with_others(parts: Sequence[CommentPart], bare: Sequence[CommentPart], dial
 def _some(bare: CommentPart, others: tuple[str, ...], dialect: Dialect, room: int) -> CommentPart:
     """As many of the other entries as fit, from the first on."""
     longest = max((len(run) for entry in others for run in re.findall("`+", entry)), default=0)
+    # The fence grows with the longest run of backticks in what it holds, and the sentence above it by "of which N fit here".
     used = size(text(replace(bare, others=others[:1]), dialect)) - size(text(bare, dialect)) - size(others[0]) + 2 * longest + 40
     number = 0
     for entry in others:

@@ -15,8 +15,8 @@ from hashlib import sha256
 from typing import Final
 from urllib.parse import quote, unquote
 
-from reconciler.report.comment.content import Content
 from reconciler.report.markdown import entry_text, fenced
+from reconciler.report.sheet import Sheet, Weight
 from reconciler.report.words import count
 from reconciler.text import escape
 
@@ -28,8 +28,10 @@ Run = tuple[int, int]
 
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{7,64}")
 _URL: Final = re.compile(r"https?://[^\s<>\"'`\\^{|}()]+")
-_MARK: Final = re.compile(r"(?:<!-- |\[//\]: # \()reconciler:(comment|part|end)((?: [a-z]+=[^\s()<>]*)*)(?: -->|\))")
+# Bitbucket shows HTML comments, so there a marker is the definition of a link that nothing uses.
+_MARKER: Final = re.compile(r"(?:<!-- |\[//\]: # \()reconciler:(comment|part|end)((?: [a-z]+=[^\s()<>]*)*)(?: -->|\))")
 _FENCE: Final = re.compile(r"(`{3,})diff")
+# The line above the second block is the only thing that tells it from the first.
 _OTHERS: Final = re.compile(r"(?:<details><summary>)?[\d,]+ (?:other )?entr(?:y|ies)\b.*")
 
 
@@ -78,19 +80,23 @@ class PartOrigin:
     links: tuple[tuple[str, str], ...] = ()
 
 
-def part(content: Content, name: str, origin: PartOrigin) -> CommentPart:
+def part(sheet: Sheet, name: str, origin: PartOrigin) -> CommentPart:
     """The part of a job. `name`: of the project and environment, the same in each run."""
     commit = origin.commit if _COMMIT.fullmatch(origin.commit) else ""
     links = [f"[{text}](<{url}>)" for text, url in origin.links if is_link(url)]
-    about = " · ".join([f"**{content.headline}**", *([f"commit {code(commit[:10])}"] if commit else []), *links])
-    notes = () if content.quiet else content.notes
-    left = [f"- {count(len(notes) - NOTES, 'more remark')}: see the HTML or JSON report."] if len(notes) > NOTES else []
-    remarks = ["", *(f"- {code(note, NOTE_MAX)}" for note in notes[:NOTES]), *left] if notes else []
-    title = f"{TITLES[content.kind]} of {code(name)}"
-    head = (f"{title}: {about}",) if content.quiet else (f"#### {title}", "", about, *remarks)
-    urgent, others = (tuple(map(entry_text, entries)) for entries in (content.urgent, content.others))
+    about = " · ".join([f"**{sheet.headline}**", *([f"commit {code(commit[:10])}"] if commit else []), *links])
+    title = f"{TITLES[sheet.kind]} of {code(name)}"
+    head = [f"{title}: {about}"] if sheet.quiet else [f"#### {title}", "", about]
+    if sheet.notes and not sheet.quiet:
+        head += ["", *(f"- {code(note, NOTE_MAX)}" for note in sheet.notes[:NOTES])]
+        if len(sheet.notes) > NOTES:
+            head.append(f"- {count(len(sheet.notes) - NOTES, 'more remark')}: see the HTML or JSON report.")
+    urgent = tuple(entry_text(entry) for entry in sheet.entries if entry.weight is Weight.URGENT)
+    rest = [entry for entry in sheet.entries if entry.weight in (Weight.HINDERED, Weight.CHANGE)]
+    # What cannot be done comes before ordinary changes: it is what a reviewer has to do something about.
+    others = tuple(map(entry_text, sorted(rest, key=lambda entry: entry.weight)))
     digest = sha256("\0".join([*head, *urgent, "", *others]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return CommentPart(name, content.kind, origin.run, commit, content.quiet, digest, head, urgent, others, len(urgent), len(others))
+    return CommentPart(name, sheet.kind, origin.run, commit, sheet.quiet, digest, tuple(head), urgent, others, len(urgent), len(others))
 
 
 def is_link(url: str) -> bool:
@@ -112,18 +118,19 @@ def code(text: str, most: int = NAME_MAX) -> str:
 
 def text(part: CommentPart, dialect: Dialect) -> str:
     """The lines of a part, markers included."""
+    # What another job wrote is not composed again: it may be of another version of this program.
     if part.raw:
         return part.raw
     about = {
         "name": part.name, "kind": part.kind, "run": f"{part.run[0]}.{part.run[1]}", "commit": part.commit, "digest": part.digest,
         "quiet": str(int(part.quiet)), "urgent": str(part.urgent_total), "others": str(part.others_total),
     }  # fmt: skip
-    lines = [mark("part", about, dialect), "", *part.head]
+    lines = [marker_line("part", about, dialect), "", *part.head]
     if part.urgent:
         lines += ["", fenced(part.urgent)]
     if part.others_total:
         lines += ["", *_rest(part, dialect)]
-    return "\n".join([*lines, "", mark("end", {}, dialect)])
+    return "\n".join([*lines, "", marker_line("end", {}, dialect)])
 
 
 def _rest(part: CommentPart, dialect: Dialect) -> list[str]:
@@ -137,22 +144,23 @@ def _rest(part: CommentPart, dialect: Dialect) -> list[str]:
     return [f"<details><summary>{says}</summary>", "", fenced(part.others), "", "</details>"]
 
 
-def mark(word: str, about: Mapping[str, str], dialect: Dialect) -> str:
+def marker_line(word: str, about: Mapping[str, str], dialect: Dialect) -> str:
     """A hidden line."""
     pairs = "".join(f" {name}={_encoded(value)}" for name, value in about.items())
     return f"<!-- reconciler:{word}{pairs} -->" if dialect.html else f"[//]: # (reconciler:{word}{pairs})"
 
 
 def _encoded(value: str) -> str:
+    # Two hyphens end an HTML comment, and quote() leaves them alone.
     return quote(value, safe="/", errors="surrogatepass").replace("--", "-%2D")
 
 
 # -- reading --------------------------------------------------------------------------------------------------------------------------
 
 
-def marked(line: str) -> tuple[str, dict[str, str]] | None:
+def marker_of(line: str) -> tuple[str, dict[str, str]] | None:
     """The word and the values of a hidden line; None for any other line."""
-    match = _MARK.fullmatch(line)
+    match = _MARKER.fullmatch(line)
     if match is None:
         return None
     pairs = (pair.partition("=") for pair in match[2].split())
@@ -161,7 +169,7 @@ def marked(line: str) -> tuple[str, dict[str, str]] | None:
 
 def read(lines: Sequence[str]) -> CommentPart | None:
     """A part from its lines, markers included; None if its marker is not ours."""
-    begin = marked(lines[0]) if lines else None
+    begin = marker_of(lines[0]) if lines else None
     if begin is None or begin[0] != "part":
         return None
     about = begin[1]
@@ -172,6 +180,7 @@ def read(lines: Sequence[str]) -> CommentPart | None:
     blocks: dict[bool, tuple[str, ...]] = {}
     block: list[str] = []
     fence, rest = "", False
+    # Within a fence nothing is ours, whatever it looks like.
     for line in lines[1:]:
         if fence:
             if line == fence:
@@ -182,7 +191,7 @@ def read(lines: Sequence[str]) -> CommentPart | None:
             fence, block = opened[1], []
         elif _OTHERS.fullmatch(line):
             rest = True
-        elif not rest and not blocks and marked(line) is None:
+        elif not rest and not blocks and marker_of(line) is None:
             head.append(line)
     return CommentPart(
         about["name"], about["kind"], (_number(run), _number(attempt)), about.get("commit", ""), about.get("quiet") == "1",

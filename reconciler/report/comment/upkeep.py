@@ -1,8 +1,8 @@
 """Which comments to create, update, delete or hide, given the comments of ours as they are now and the parts of one job.
 
-No forge supports conditional updates of comments, so a job reads, executes the steps, and repeats until there are none. A part is replaced
-only by one of a later run, wherever it is: in the comment, in a second comment that was created at the same time, or in one of the other
-mode (`--separate`). A comment is deleted only after its parts were read in the remaining one, the oldest.
+No forge supports conditional updates of comments, so a job reads, executes the actions, and repeats until there are none. A part is
+replaced only by one of a later run, wherever it is: in the comment, in a second comment that was created at the same time, or in one of
+the other mode (`--separate`). A comment is deleted only after its parts were read in the remaining one, the oldest.
 
 Whoever posts as the same user can write any part, with any number of a run. So a part that claims a later run than the job's own counts
 only if the forge confirms that run (`claims`); it is `refused` otherwise, and replaced.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from reconciler.report.comment.body import CommentText, body, comment_of
 from reconciler.report.comment.part import CommentPart, Dialect, Run
@@ -30,32 +31,12 @@ class OurComment:
 
 
 @dataclass(frozen=True)
-class CreateComment:
-    body: str
+class CommentAction:
+    """One request to the forge about one comment. `id`: of the comment, 0 of one to create. `body`: of those that write a text."""
 
-
-@dataclass(frozen=True)
-class UpdateComment:
-    id: int
-    body: str
-
-
-@dataclass(frozen=True)
-class DeleteComment:
-    id: int
-
-
-@dataclass(frozen=True)
-class Hide:
-    id: int
-
-
-@dataclass(frozen=True)
-class Reveal:
-    id: int
-
-
-Step = CreateComment | UpdateComment | DeleteComment | Hide | Reveal
+    verb: Literal["create", "update", "delete", "hide", "reveal"]
+    id: int = 0
+    body: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,11 +50,12 @@ class CommentMode:
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What to do now. `superseded`: parts of the job that a later run has written already. `short`: the number of serious entries not shown
-    completely."""
+    """The next actions; none if the comments are as they should be."""
 
-    steps: tuple[Step, ...]
+    actions: tuple[CommentAction, ...]
+    # Parts of the job that a later run has written already: they stay.
     superseded: tuple[CommentPart, ...] = ()
+    # How many urgent entries are not shown completely.
     short: int = 0
 
 
@@ -93,11 +75,11 @@ def upkeep(
     written: bool = False,
     refused: Collection[Claim] = (),
 ) -> Upkeep:
-    """The next steps. `written`: the job's parts were in a comment already, so a different part with the same run number came later.
+    """The next actions. `written`: the job's parts were in a comment already, so a different part with the same run number came later.
     `refused`: parts of runs that there were not."""
     comments = {item.id: comment for item in sorted(known, key=lambda item: item.id) if (comment := comment_of(item.body)) is not None}
     names = {part.name for part in mine}
-    steps: list[Step] = []
+    actions: list[CommentAction] = []
     superseded: dict[tuple[str, str], CommentPart] = {}
     short = 0
     for name in sorted(names) if mode.separate else [""]:
@@ -116,15 +98,16 @@ def upkeep(
         comment_body = body(CommentText(name, tuple(parts.values())), mode.dialect)
         short += comment_body.short
         place = next((item for item in known if item.id == home), None)
-        steps += _steps(place, read, parts, comment_body.text, moving=any(elsewhere.values()), mode=mode)
+        actions += _at_home(place, read, parts, comment_body.text, moving=any(elsewhere.values()), mode=mode)
         at_home = {part.key: part for part in read}
         for id, leaving in elsewhere.items():
             here = [part.key in at_home and (at_home[part.key].run >= part.run or _claim(part) in refused) for part in leaving]
             if leaving and all(here):
-                steps += _steps_for_left_comment(id, comments[id], leaving, mode)
+                actions.append(_at_left_comment(id, comments[id], leaving, mode))
             elif not leaving and comments[id].name == name:
-                steps.append(DeleteComment(id))  # a second one without a part
-    return Upkeep(tuple(steps), tuple(superseded.values()), short)
+                # A second comment of the same name without a part: two jobs created theirs at the same time.
+                actions.append(CommentAction("delete", id))
+    return Upkeep(tuple(actions), tuple(superseded.values()), short)
 
 
 def numbered(known: Iterable[OurComment], mine: Iterable[CommentPart]) -> list[CommentPart]:
@@ -140,7 +123,7 @@ def _next(before: CommentPart | None, part: CommentPart) -> tuple[int, int]:
     return before.run if before.digest == part.digest else (before.run[0], before.run[1] + 1)
 
 
-def _steps(
+def _at_home(
     home: OurComment | None,
     read: Sequence[CommentPart],
     parts: Mapping[tuple[str, str], CommentPart],
@@ -148,15 +131,22 @@ def _steps(
     *,
     moving: bool,
     mode: CommentMode,
-) -> list[Step]:
-    """The steps for the comment itself. `moving`: parts of it are in another comment."""
+) -> list[CommentAction]:
+    """The actions for the comment itself. `moving`: parts of it are in another comment."""
     quiet = all(part.quiet for part in parts.values())
     if home is None:
-        return [CreateComment(text)] if moving or not quiet else []
+        # A pull request that changes nothing gets no comment, until there is one to correct.
+        return [CommentAction("create", body=text)] if moving or not quiet else []
     changed = {part.key: part.version for part in read} != {key: part.version for key, part in parts.items()}
-    steps: list[Step] = [Reveal(home.id)] if mode.hides and changed and home.hidden and not quiet else []  # first, to be sure it happens
-    steps += [UpdateComment(home.id, text)] if changed else []
-    return [*steps, Hide(home.id)] if mode.hides and quiet and not home.hidden else steps
+    actions = []
+    # Revealed first: if the job is killed in between, an old text is seen rather than a new one hidden.
+    if mode.hides and changed and home.hidden and not quiet:
+        actions.append(CommentAction("reveal", home.id))
+    if changed:
+        actions.append(CommentAction("update", home.id, text))
+    if mode.hides and quiet and not home.hidden:
+        actions.append(CommentAction("hide", home.id))
+    return actions
 
 
 def _claim(part: CommentPart) -> Claim:
@@ -181,8 +171,10 @@ def _leaving(comment: CommentText, name: str, names: set[str]) -> tuple[CommentP
     return tuple(part for part in comment.parts if part.name == name or (not name and part.name in names))
 
 
-def _steps_for_left_comment(id: int, comment: CommentText, leaving: Sequence[CommentPart], mode: CommentMode) -> list[Step]:
-    """The steps for a comment whose parts are in another one."""
-    gone = {part.key for part in leaving}
-    rest = tuple(part for part in comment.parts if part.key not in gone)
-    return [UpdateComment(id, body(CommentText(comment.name, rest), mode.dialect).text)] if rest else [DeleteComment(id)]
+def _at_left_comment(id: int, comment: CommentText, leaving: Sequence[CommentPart], mode: CommentMode) -> CommentAction:
+    """The action for a comment whose parts are in another one."""
+    moved = {part.key for part in leaving}
+    rest = tuple(part for part in comment.parts if part.key not in moved)
+    if not rest:
+        return CommentAction("delete", id)
+    return CommentAction("update", id, body(CommentText(comment.name, rest), mode.dialect).text)

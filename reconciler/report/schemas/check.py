@@ -38,6 +38,7 @@ def problem(document: Any, data: Any) -> str | None:
     return None
 
 
+# pydantic builds a validator in tenths of a second; a comment of many documents needs one for each kind.
 @cache
 def _adapter(document: Any) -> TypeAdapter[Any]:
     return TypeAdapter(document)

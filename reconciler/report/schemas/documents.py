@@ -9,12 +9,9 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from reconciler.report.schemas.access import AccessDocument
-from reconciler.report.schemas.drift import DriftDocument
-from reconciler.report.schemas.findings import FindingsDocument
 from reconciler.report.schemas.fleet import FleetApprovalDocument, FleetAuditLine, FleetPlanDocument, FleetStatusDocument
-from reconciler.report.schemas.plan import PlanDocument, SavedPlanDocument
-from reconciler.report.schemas.runs import DoctorDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
+from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
+from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument
 from reconciler.text.escape import as_json
 
@@ -47,9 +44,9 @@ class _Schema(GenerateJsonSchema):
         return False
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
-        made = super().typed_dict_schema(schema)
-        made.pop("title", None)
-        return made
+        json_schema = super().typed_dict_schema(schema)
+        json_schema.pop("title", None)
+        return json_schema
 
 
 def schemas() -> dict[str, dict[str, Any]]:
@@ -60,9 +57,9 @@ def schemas() -> dict[str, dict[str, Any]]:
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of one document; its `$id` changes only with the version of its format."""
     title, document = DOCUMENTS[name]
-    made = TypeAdapter(document).json_schema(schema_generator=_Schema)
-    form = str(made.get("properties", {}).get("format", {}).get("const", ""))
-    return {"$schema": DRAFT, "$id": f"urn:docs-reconciler:{name}:{form.partition('/')[2] or 1}", "title": title, **made}
+    schema = TypeAdapter(document).json_schema(schema_generator=_Schema)
+    form = str(schema.get("properties", {}).get("format", {}).get("const", ""))
+    return {"$schema": DRAFT, "$id": f"urn:docs-reconciler:{name}:{form.partition('/')[2] or 1}", "title": title, **schema}
 
 
 def dumped() -> dict[str, str]:

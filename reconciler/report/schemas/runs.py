@@ -1,4 +1,4 @@
-"""The documents about runs: those of `apply`, `history`, `show`, `undo` and `doctor` with `--format json`."""
+"""The documents about runs and about a project: those of `apply`, `history`, `show`, `undo`, `doctor` and `validate`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from reconciler.model import RunStatus, StepStatus, What
+from reconciler.model import RunStatus, Severity, StepStatus, What
 from reconciler.report.schemas import types as t
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.words import Level
@@ -166,3 +166,38 @@ class DoctorDocument(t.Record):
     format: Literal["reconciler.doctor/1"]
     summary: DoctorSummaryData
     checks: t.Items[CheckData]
+
+
+class FindingsSummaryData(t.Record):
+    error: t.Count
+    warning: t.Count
+    fixable: Annotated[t.Count, t.doc("How many `validate --fix` corrects.")]
+
+
+class PlaceData(t.Record):
+    """Where something is written."""
+
+    file: Annotated[t.Text, t.doc("Relative to the project; the name of an option where the command line is meant.")]
+    line: Annotated[t.Number | None, t.doc("From 1; null where the whole file is meant.")]
+    column: Annotated[t.Number | None, t.doc("From 1; null where the whole file is meant.")]
+
+
+class FindingData(t.Record):
+    id: Annotated[t.CauseId, t.doc("The cause; of lint, `RC-` and the name of the rule.")]
+    rule: NotRequired[Annotated[t.Text | None, t.doc("The violated rule of the project, such as `policy/NAME`; null for others.")]]
+    severity: Annotated[str, t.OneOf(Severity)]
+    message: t.Text
+    address: Annotated[t.Text | None, t.doc("The resource, or a setting such as `vars.brand`.")]
+    source: PlaceData | None
+    remedy: Annotated[t.Text | None, t.doc("What to do.")]
+    fix: Annotated[t.Text | None, t.doc("What `validate --fix` does; null where a person must decide.")]
+
+
+class FindingsDocument(t.Record):
+    """What is wrong with a project, or probably a mistake, by place."""
+
+    format: Literal["reconciler.findings/1"]
+    project: Annotated[t.Text | None, t.doc("The name of the project; null where it cannot be loaded.")]
+    environment: t.Text | None
+    summary: FindingsSummaryData
+    findings: t.Items[FindingData]

@@ -57,8 +57,10 @@ def _different(values: list[str]) -> list[str]:
 
 _ADDRESS = f"^{SEGMENT_PATTERN}(/{KIND_PATTERN}/{SEGMENT_PATTERN})*(/{KIND_PATTERN})?$"
 
+# The first error is enough for a message; a wrong document of a million items should not make a million.
 Items = Annotated[list[T], FailFast()]
-Text = InstanceOf[str]  # any text, also one with an unpaired surrogate, which pydantic's own type refuses
+# A title of the service can have half of a surrogate pair, and the document must still show it.
+Text = InstanceOf[str]  # pydantic's own type refuses it
 AddressText = TypeAliasType("AddressText", Annotated[str, Field(pattern=_ADDRESS, description="The stable name of a resource.")])
 KindName = TypeAliasType("KindName", Annotated[str, Field(pattern=f"^{KIND_PATTERN}$")])
 Count = Annotated[int, Field(ge=0)]

@@ -24,10 +24,9 @@ from reconciler.fleet.pages.query import AuditQuery, Query
 from reconciler.fleet.status import StatusWord
 from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain
-from reconciler.report.text import plan_text
 from reconciler.text.escape import is_plain
 from tests.fleet.pages import samples
-from tests.report.made import the_example
+from tests.report.made import plan_text, the_example
 
 VOID = {"meta", "link", "input", "br"}
 CALM = [name for name in (*samples.PAGES, *samples.PARTS) if not name.endswith("hostile")]

@@ -31,9 +31,9 @@ from reconciler.fleet.reports import status_document
 from reconciler.fleet.store import connected, projects
 from tests import processes
 from tests.fleet.running import Running, children
+from tests.fleet.storm.events import PATIENCE, WORKERS, Event
 from tests.fleet.storm.machines import ROOT, Clock, Postgres, Process
 from tests.fleet.storm.service import CONTROL, requests
-from tests.fleet.storm.weather import PATIENCE, WORKERS, Event
 
 TENANTS: Final = ("blue", "green", "red")
 PROJECTS: Final = 12
@@ -89,7 +89,7 @@ class Storm(Running):
         self.events: list[tuple[float, int, Callable[[], None]]] = []
         self.order = itertools.count()
         self.begun = 0.0
-        self.diary: list[str] = []
+        self.log: list[str] = []
         self.wrong: list[str] = []
         self.seen: dict[str, list[str]] = defaultdict(list)
         self.ended = threading.Event()
@@ -215,7 +215,7 @@ class Storm(Running):
         self._at(time.monotonic() - self.begun + seconds, action)
 
     def _happen(self, event: Event) -> None:
-        self.diary.append(f"{time.monotonic() - self.begun:6.1f}  {event}")
+        self.log.append(f"{time.monotonic() - self.begun:6.1f}  {event}")
         getattr(self, f"_{event.what.replace('-', '_')}")(**event.how)
 
     def _calm(self) -> None:
@@ -226,7 +226,7 @@ class Storm(Running):
             process.signal(signal.SIGCONT)
             process.start()
         self.send_rules([])
-        self.diary.append(f"{time.monotonic() - self.begun:6.1f}  the storm is over")
+        self.log.append(f"{time.monotonic() - self.begun:6.1f}  the storm is over")
 
     def _kill_worker(self, worker: int, seconds: float) -> None:
         self.workers[worker].signal(signal.SIGKILL)

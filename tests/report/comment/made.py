@@ -1,13 +1,12 @@
-"""Contents and parts for tests, drawn from a seed; their texts are as hostile as anybody can write them."""
+"""Sheets and parts for tests, drawn from a seed; their texts are as hostile as anybody can write them."""
 
 from __future__ import annotations
 
 from random import Random
 
-from reconciler.report.comment.content import Content
 from reconciler.report.comment.part import CommentPart, PartOrigin, part
-from reconciler.report.entries import ReportEntry, ReportLine
 from reconciler.report.layout import Style
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 
 EVIL = (
     "--> <b>bold</b> @acme/everyone #1 !1 http://evil.example",
@@ -26,26 +25,28 @@ EVIL = (
 STYLES = (Style.CREATE, Style.DELETE, Style.UPDATE, Style.BLOCKED, Style.DIM)
 
 
-def entry(random: Random, longest: int = 300) -> ReportEntry:
+def entry(random: Random, weight: Weight, longest: int = 300) -> SheetEntry:
     lines = [
-        ReportLine(
+        SheetLine(
             random.choice(STYLES), random.choice("+-~!> "), random.choice(EVIL), random.choice(EVIL) * random.randint(0, longest // 40)
         )
         for _ in range(random.randint(0, 4))
     ]
-    return ReportEntry(random.choice(EVIL), random.choice(["", *EVIL]), lines)
+    return SheetEntry(random.choice(EVIL), random.choice(["", *EVIL]), lines, weight)
 
 
-def content(random: Random, *, urgent: int = 5, others: int = 20, kind: str | None = None) -> Content:
-    """A content with up to so many entries."""
+def sheet(random: Random, *, urgent: int = 5, others: int = 20, kind: str | None = None) -> Sheet:
+    """A sheet with up to so many entries."""
     sizes = random.choice([0, 0, 1, urgent]), random.choice([0, 1, others])
-    made = [tuple(entry(random) for _ in range(random.randint(0, size))) for size in sizes]
+    weights = Weight.URGENT, Weight.CHANGE
+    entries = [entry(random, weight) for weight, size in zip(weights, sizes, strict=True) for _ in range(random.randint(0, size))]
     notes = tuple(random.choice(EVIL) for _ in range(random.choice([0, 0, 1, 7])))
     kinds = ("plan", "diff", "outcome", "drift", "findings")
-    return Content(kind or random.choice(kinds), "p", None, f"{random.randint(0, 9)} to create.", *made, quiet=not any(made), notes=notes)
+    kind, headline = kind or random.choice(kinds), f"{random.randint(0, 9)} to create."
+    return Sheet(kind, "p", None, headline, entries, notes, headline=headline, quiet=not entries)
 
 
 def drawn(random: Random, name: str, *, run: int = 1, kind: str | None = None, others: int = 20) -> CommentPart:
     """A part; of an equal seed an equal one."""
     commit = f"{random.getrandbits(160):040x}"
-    return part(content(random, kind=kind, others=others), name, PartOrigin((run, 1), commit, (("run", f"https://ci.example/{run}"),)))
+    return part(sheet(random, kind=kind, others=others), name, PartOrigin((run, 1), commit, (("run", f"https://ci.example/{run}"),)))

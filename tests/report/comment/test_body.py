@@ -9,13 +9,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from reconciler.report.comment.body import CommentText, TooLong, body, comment_of, size
-from reconciler.report.comment.content import failed
 from reconciler.report.comment.part import CommentPart, Dialect, PartOrigin, code, is_link, part, text
-from reconciler.report.entries import ReportEntry, ReportLine
 from reconciler.report.layout import Style
+from reconciler.report.reading import failed
+from reconciler.report.sheet import SheetEntry, SheetLine, Weight
 from tests.forges.gitlab import quick_actions
 from tests.proofs import sampled, tries
-from tests.report.comment.made import EVIL, content, drawn
+from tests.report.comment.made import EVIL, drawn, sheet
 
 DIALECTS = [Dialect(65_500), Dialect(32_700, html=False)]
 both = pytest.mark.parametrize("dialect", DIALECTS, ids=["html", "no html"])
@@ -101,18 +101,18 @@ def test_texts_of_anybody_are_neither_markup_nor_mentions_nor_markers(dialect: D
 
 
 def test_serious_parts_are_first_and_calm_ones_last() -> None:
-    gone = ReportEntry("acme/space/old", "", [ReportLine(Style.DELETE, "-", "delete", "no longer declared")])
-    calm = ReportEntry("acme/space/new", "", [ReportLine(Style.CREATE, "+", "create", "")])
-    base = content(Random(0), urgent=0, others=0, kind="plan")
-    contents = {
-        "a-quiet": replace(base, urgent=(), others=(), quiet=True),
-        "b-calm": replace(base, urgent=(), others=(calm,), quiet=False),
-        "c-serious": replace(base, urgent=(gone,), others=(calm,), quiet=False),
+    gone = SheetEntry("acme/space/old", "", [SheetLine(Style.DELETE, "-", "delete", "no longer declared")], Weight.URGENT)
+    calm = SheetEntry("acme/space/new", "", [SheetLine(Style.CREATE, "+", "create", "")])
+    base = sheet(Random(0), urgent=0, others=0, kind="plan")
+    sheets = {
+        "a-quiet": replace(base, entries=(), quiet=True),
+        "b-calm": replace(base, entries=(calm,), quiet=False),
+        "c-serious": replace(base, entries=(calm, gone), quiet=False),
         "d-failed": failed("plan"),
     }
-    parts = [part(made, name, PartOrigin((1, 1))) for name, made in contents.items()]
+    parts = [part(made, name, PartOrigin((1, 1))) for name, made in sheets.items()]
     written = body(CommentText("", tuple(parts)), DIALECTS[0]).text
-    order = sorted(contents, key=lambda name: written.index(f"Plan of `{name}`"))
+    order = sorted(sheets, key=lambda name: written.index(f"Plan of `{name}`"))
     assert order == ["c-serious", "d-failed", "b-calm", "a-quiet"]
     assert written.index("@@ acme/space/old @@") < written.index("<details>") < written.index("@@ acme/space/new @@")
     assert "The job failed before it had a result." in written
@@ -121,7 +121,7 @@ def test_serious_parts_are_first_and_calm_ones_last() -> None:
 def test_parts_of_an_older_commit_are_named() -> None:
     old, new = "a" * 40, "b" * 40
     parts = [
-        part(content(Random(1), kind="plan"), name, PartOrigin((run, 1), commit))
+        part(sheet(Random(1), kind="plan"), name, PartOrigin((run, 1), commit))
         for name, run, commit in (("acme/prod", 5, old), ("acme/staging", 6, new))
     ]
     written = body(CommentText("", tuple(parts)), DIALECTS[0]).text

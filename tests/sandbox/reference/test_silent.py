@@ -32,11 +32,11 @@ GUIDES = "/collections/col_guides/spaces"
 
 
 def paths(box: Box, at: str) -> list[str]:
-    return [one["path"] for one in box.items(at)]
+    return [item["path"] for item in box.items(at)]
 
 
 def defaults(box: Box, at: str) -> list[bool]:
-    return [one["default"] for one in box.items(at)]
+    return [item["default"] for item in box.items(at)]
 
 
 def test_copy_lands_beside_its_source_after_the_siblings(box: Box) -> None:
@@ -89,7 +89,7 @@ def test_deleted_space_lists_leave_it_out(box: Box) -> None:
     def listed() -> list[list[str]]:
         return [
             box.ids(GUIDES),
-            [one["space"]["id"] for one in box.items("/orgs/org_a/members/usr_ada/spaces")],
+            [item["space"]["id"] for item in box.items("/orgs/org_a/members/usr_ada/spaces")],
             [one["space"] for one in box.items("/integrations/words/spaces")],
             box.ids("/orgs/org_a/search", query="page"),
             [one["space"] for one in box.items("/orgs/org_a/change-requests")],
@@ -146,7 +146,7 @@ def test_deleting_a_section_deletes_its_site_spaces(box: Box) -> None:
     site = box.site()
     first, second = box.section(site, "First"), box.section(site, "Second", "spc_two")
     box.delete(f"{site}/sections/{second}")
-    assert [one["section"] for one in box.items(f"{site}/site-spaces")] == [first]
+    assert [item["section"] for item in box.items(f"{site}/site-spaces")] == [first]
 
 
 def test_deleting_a_group_leaves_its_sections_at_the_root(box: Box) -> None:
@@ -188,7 +188,7 @@ def test_deleting_the_last_is_allowed(box: Box) -> None:
     assert box.items(f"{site}/site-spaces") == []
     section = box.section(site, "Guides")
     box.delete(f"{site}/site-spaces/{box.ids(f'{site}/site-spaces')[0]}")
-    assert [(one["id"], one["siteSpaces"]) for one in box.items(f"{site}/sections")] == [(section, [])]
+    assert [(item["id"], item["siteSpaces"]) for item in box.items(f"{site}/sections")] == [(section, [])]
     box.delete(f"{site}/sections/{section}")
     assert box.items(f"{site}/sections") == []
 

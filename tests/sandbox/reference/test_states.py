@@ -167,7 +167,7 @@ def test_share_link_any_patch_share_link_makes_it_active_or_inactive(box: Box) -
     key = made["urls"]["published"].split("key=")[1]
     for active in (True, False, False, True):
         assert box.patch(f"{site}/share-links/{made['id']}", {"active": active}) == made | {"active": active}
-        assert [one["active"] for one in box.items(f"{site}/share-links")] == [active]
+        assert [item["active"] for item in box.items(f"{site}/share-links")] == [active]
         read = box.send("GET", "/spaces/spc_one", token=BOB, params={"shareKey": key})
         assert read.status_code == (200 if active else 404)
 

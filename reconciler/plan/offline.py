@@ -1,0 +1,165 @@
+"""What the service would show, and the state remember, had a project been applied as it is written. Pure.
+
+In: two versions of a project. Out: the world of the first one, in which the second can be planned without a service and without a state.
+What can only be adopted exists as in the version that declares it first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Declared, Desired, Observed, State
+from reconciler.model.codec import path_ids, unresolved_addresses, wanted
+from reconciler.plan import plan as make_plan
+from reconciler.plan.prove import carried_out
+from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
+
+LINEAGE = "as declared"
+
+
+def as_declared(kinds: Kinds, before: Desired, after: Desired) -> tuple[State, Actual]:
+    """State and Actual once `before` is applied. What only `after` adopts exists too, as it declares it, and nobody manages it."""
+    nothing = State(LINEAGE, 0)
+    actual = _with(kinds, Actual(), _adopted(kinds, before, {}, ()))
+    plan = make_plan(kinds, before, nothing, actual)
+    state, shown = carried_out(kinds, before, nothing, actual, plan)
+    shown = _with(kinds, shown, _settled(kinds, before, state, shown))
+    ids = {address: binding.id for address, binding in state.bindings.items()}
+    known = {id for objects in shown.objects.values() for id in objects}
+    shown = _with(kinds, shown, _adopted(kinds, after, ids, known))
+    return replace(state, rules=before.rules), PublishedUrls(kinds, shown).actual()
+
+
+def _with(kinds: Kinds, actual: Actual, more: Iterator[Observed]) -> Actual:
+    """The same with more objects; everything was read completely."""
+    objects = {name: dict(actual.objects.get(name, {})) for name in kinds}
+    for observed in more:
+        objects[observed.kind][observed.id] = observed
+    scopes = {id for some in objects.values() for id in some}
+    return replace(actual, objects=objects, complete=frozenset((name, id) for name in kinds for id in scopes))
+
+
+def _adopted(kinds: Kinds, desired: Desired, known: Mapping[Address, str], shown: Container[str]) -> Iterator[Observed]:
+    """The objects of a project that no create makes, containers first, less those that are `shown` already."""
+    ids = dict(known)
+    for address, declared in desired.resources.items():
+        kind = kinds[declared.kind]
+        if address in ids or (declared.id is None and "create" in kind.api):
+            continue
+        within = path_ids(kinds, address.container, ids.get)
+        ids[address] = id = kind.identity(declared.id or f"the-{kind.name}-{address.key}", within)
+        if id not in shown:
+            yield Observed(kind.name, id, _values(kind, declared, ids), within, {"id": bare(id)})
+
+
+def _settled(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> Iterator[Observed]:
+    """The objects with the values that the service derives for them and those that only the project declares."""
+    taken = {(kind, _within(observed), name, value) for kind, observed, name, value in _unique(kinds, shown)}
+    for address, binding in state.bindings.items():
+        kind, observed = kinds[binding.kind], shown.find(binding.kind, binding.id)
+        declared = desired.resources.get(address)
+        if observed is None or declared is None:
+            continue
+        values = dict(observed.values)
+        for name, field in kind.fields.items():
+            if field.role is FieldRole.LOCAL:
+                values[name] = declared.values.get(name, UNSET)
+            elif field.derived is not None and values.get(name, UNSET) is UNSET:
+                value = _derived(kind, observed, field, shown)
+                if value is not None and (key := (kind.name, _within(observed), name, value)) not in taken:
+                    taken.add(key)
+                    values[name] = value
+        yield replace(observed, values=values)
+
+
+def _unique(kinds: Kinds, shown: Actual) -> Iterator[tuple[str, Observed, str, Any]]:
+    """The values that siblings may not share."""
+    for kind in kinds.values():
+        names = [name for name, field in kind.fields.items() if field.unique]
+        for observed in shown.objects.get(kind.name, {}).values():
+            yield from ((kind.name, observed, name, observed.values.get(name)) for name in names)
+
+
+def _within(observed: Observed) -> tuple[tuple[str, str], ...]:
+    """The containers of an object, as a comparable value."""
+    return tuple(sorted(observed.within.items()))
+
+
+def _derived(kind: Kind, observed: Observed, field: Field, shown: Actual) -> str | None:
+    """What the service derives from the source of a field; None where only the service knows it."""
+    assert field.derived is not None
+    source: Observed | None = observed
+    if field.derived.reference is not None:
+        reference = kind.fields[field.derived.reference]
+        source = shown.find(str(reference.refers or reference.to), str(observed.values.get(reference.name)))
+    text = source.values.get(field.derived.field) if source is not None else None
+    return (field.derived.form(text) or None) if isinstance(text, str) else None
+
+
+def _values(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[str, Any]:
+    """The values of an object that is as declared; values that refer to objects that do not exist yet are set later."""
+    values = {name: value for name, value in wanted(kind, declared, ids).items() if not any(unresolved_addresses(value))}
+    local = {
+        name: declared.values[name] for name, field in kind.fields.items() if field.role is FieldRole.LOCAL and name in declared.values
+    }
+    return {**{name: value for name, field in kind.stored_fields if (value := values.get(name, _silent(field))) is not UNSET}, **local}
+
+
+def _silent(field: Field) -> Any:
+    """The value of a field that is not declared."""
+    return None if field.readable and (field.clear or field.container) and field.role is not FieldRole.CHOICE else UNSET
+
+
+# -- published URLs ----------------------------------------------------------------------------------------------------------------
+
+
+class PublishedUrls:
+    """Gives objects the published URLs that follow from the paths of what contains them. Without a host, which files do not contain."""
+
+    def __init__(self, kinds: Kinds, shown: Actual) -> None:
+        self.kinds, self.shown = kinds, shown
+        self._urls: dict[tuple[str, str], str | None] = {}
+        self._segments = {
+            name: segment
+            for name, kind in kinds.items()
+            if kind.published is not None
+            and (segment := next((field for field in kind.fields.values() if field.address == "segment"), None))
+        }
+
+    def actual(self) -> Actual:
+        """The given objects, with the URLs."""
+        objects = dict(self.shown.objects)
+        for name in self._segments:
+            objects[name] = {id: self._addressed(self.kinds[name], observed) for id, observed in objects.get(name, {}).items()}
+        return replace(self.shown, objects=objects)
+
+    def _addressed(self, kind: Kind, observed: Observed) -> Observed:
+        url = self._url(kind, observed)
+        if url is None or kind.published is None:
+            return observed
+        raw: Any = url
+        for key in reversed(kind.published.at.split(".")):
+            raw = {key: raw}
+        return replace(observed, raw={**observed.raw, **raw})
+
+    def _url(self, kind: Kind, observed: Observed) -> str | None:
+        key = (kind.name, observed.id)
+        if key not in self._urls:
+            path = observed.values.get(self._segments[kind.name].name)
+            outer = self._outer(kind, observed)
+            start = self._url(*outer) if outer is not None else ""
+            self._urls[key] = "/".join(filter(None, [start, quote(path)])) if isinstance(path, str) and start is not None else None
+        return self._urls[key]
+
+    def _outer(self, kind: Kind, observed: Observed) -> tuple[Kind, Observed] | None:
+        """The nearest object with a path of its own that contains an object; None where there is none."""
+        ids = [(str(field.to), str(observed.values.get(field.name))) for field in kind.location_fields]
+        for name, id in (*ids, *reversed(tuple(observed.within.items()))):
+            item = self.shown.find(name, id) if name in self._segments else None
+            if item is not None:
+                return self.kinds[name], item
+        return None
