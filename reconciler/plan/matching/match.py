@@ -51,7 +51,7 @@ def match(
         (resource.kind, resource.id) for address, resource in desired.resources.items() if resource.id is not None and address not in wrong
     }
     lost = late(kinds, state, actual, taken)
-    taken |= lost.keys()
+    taken.update(lost)
     matches = Matches(former, late=lost)
     matching = _Matching(state, actual, matches, Natural(kinds, state, actual, matches, taken, Projects(desired, state)))
     free = {address: id for (_, id), address in sorted(lost.items(), reverse=True)}

@@ -19,7 +19,9 @@ RULES: Final = "the rules of the project"
 
 def write_rules(connection: Connection, state: int, rules: Rules) -> None:
     """Replace the recorded rules by these."""
-    value = {"guards": vars(rules.guards), "prune": dict(rules.prune), "protect": sorted(rules.protect)}
+    # A limit that is not set is left out, as it was before it could be set.
+    guards = {name: limit for name, limit in vars(rules.guards).items() if limit is not None}
+    value = {"guards": guards, "prune": dict(rules.prune), "protect": sorted(rules.protect)}
     value |= {"access": sorted(rules.access)} if rules.access else {}
     value |= {"policies": dict(rules.policies)} if rules.policies else {}
     value |= {"exceptions": sorted(rules.exceptions)} if rules.exceptions else {}
