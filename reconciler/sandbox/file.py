@@ -74,8 +74,8 @@ class File:
         self._log_ahead()
 
     def _refuse_others(self) -> None:
-        made = self.connection.execute("pragma application_id").fetchone()[0]
-        if made != APPLICATION and self.db.stat().st_size:
+        application = self.connection.execute("pragma application_id").fetchone()[0]
+        if application != APPLICATION and self.db.stat().st_size:
             raise NotASandbox(f"{self.db} is not a sandbox; choose another file")
 
     def _log_ahead(self) -> None:

@@ -64,8 +64,8 @@ class Store(File):
             if value is not None:
                 where.append(f"{column} = ?")
                 values.append(value)
-        way = " desc" if newest else ""
-        order = f"json_extract(data, '$.{by}'){way}, id{way}" if by else f"position{way}, id"
+        direction = " desc" if newest else ""
+        order = f"json_extract(data, '$.{by}'){direction}, id{direction}" if by else f"position{direction}, id"
         rows = self.connection.execute(f"select data from objects where {' and '.join(where)} order by {order}", values)  # noqa: S608
         return Rows([row[0] for row in rows])
 

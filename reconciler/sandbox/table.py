@@ -46,13 +46,13 @@ class _Known:
 class _Level:
     """One segment of the paths: what follows a word, what follows any other segment, and the endpoints that end here, by method."""
 
-    words: dict[str, _Level] = field(default_factory=dict)
+    literal: dict[str, _Level] = field(default_factory=dict)
     any: _Level | None = None
     ends: dict[str, _Known] = field(default_factory=dict)
 
     def below(self, segment: str) -> _Level:
         if not segment.startswith("{"):
-            return self.words.setdefault(segment, _Level())
+            return self.literal.setdefault(segment, _Level())
         self.any = self.any or _Level()
         return self.any
 
@@ -104,7 +104,7 @@ def _end(level: _Level, segments: Sequence[str], depth: int) -> _Level | None:
     if depth == len(segments):
         return level if level.ends else None
     segment = segments[depth]
-    word = level.words.get(segment)
+    word = level.literal.get(segment)
     end = _end(word, segments, depth + 1) if word else None
     if end is None and level.any is not None and segment:
         end = _end(level.any, segments, depth + 1)

@@ -50,8 +50,9 @@ def give(store: Store, kind: str, data: Object, organization: str) -> Object:
         data["visibility"] = _visibility(data.get("visibility", "private"), None)
         data["updatedAt"] = store.stamp()
     given = owner(store, kind, data, organization)
-    for inner, item in inside_of(store, data["id"]) if kind == "collection" else ():
-        owner(store, inner, item, organization)
+    if kind == "collection":
+        for inner, item in inside_of(store, data["id"]):
+            owner(store, inner, item, organization)
     return given
 
 
@@ -156,7 +157,7 @@ def restore(store: Store, data: Object) -> Object:
 def new_space(store: Store, organization: str, title: str, *, id: str | None = None, parent: str | None = None) -> Object:
     """A space with one page, not yet in the store."""
     now = store.stamp()
-    made: Object = {
+    space: Object = {
         "id": id or store.new_id("spc"),
         "title": title,
         "emoji": "",
@@ -173,19 +174,19 @@ def new_space(store: Store, organization: str, title: str, *, id: str | None = N
         "_pages": [{"id": store.new_id("pag"), "title": "Page", "slug": "page", "path": "page", "type": "document", "pages": []}],
     }
     if parent is not None:
-        made["parent"] = parent
-    return made
+        space["parent"] = parent
+    return space
 
 
 def duplicate(store: Store, source: Object) -> Object:
     """A copy beside its source, after the siblings, with the content and with new ids."""
-    made = copy.deepcopy(source)
+    copied = copy.deepcopy(source)
     now = store.stamp()
-    made |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
-    made |= {"revision": store.new_id("rev"), **revisions.NONE}
-    made["_pages"] = fresh(store, made["_pages"])
-    made.pop("deletedAt", None)
-    return store.add("space", made["organization"], collection_container(made["organization"], made.get("parent")), made)
+    copied |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
+    copied |= {"revision": store.new_id("rev"), **revisions.NONE}
+    copied["_pages"] = fresh(store, copied["_pages"])
+    copied.pop("deletedAt", None)
+    return store.add("space", copied["organization"], collection_container(copied["organization"], copied.get("parent")), copied)
 
 
 def fresh(store: Store, pages: list[Any]) -> list[Any]:

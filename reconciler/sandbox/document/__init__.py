@@ -71,20 +71,20 @@ def answer(shape: str) -> Schema | None:
 
 def document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     """The OpenAPI 3.1 document of the service."""
-    made = get_openapi(title="Documentation service (sandbox)", version="1", description=DESCRIPTION, routes=routes)
-    made["servers"] = [{"url": "/", "description": "where the sandbox listens"}]
-    made["security"] = [{"token": []}]
-    parts = made.setdefault("components", {})
+    openapi = get_openapi(title="Documentation service (sandbox)", version="1", description=DESCRIPTION, routes=routes)
+    openapi["servers"] = [{"url": "/", "description": "where the sandbox listens"}]
+    openapi["security"] = [{"token": []}]
+    parts = openapi.setdefault("components", {})
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     schemas = parts.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas |= {**SHAPES, **MORE}
-    named = {(one.method.lower(), PREFIX + one.path): one for one in operations()}
-    for path, methods in made["paths"].items():
+    named = {(operation.method.lower(), PREFIX + operation.path): operation for operation in operations()}
+    for path, methods in openapi["paths"].items():
         for method, operation in methods.items():
             _describe(operation, named.get((method, path)))
-    return made
+    return openapi
 
 
 def _describe(operation: dict[str, Any], known: Operation | None) -> None:

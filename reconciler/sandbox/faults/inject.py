@@ -242,7 +242,7 @@ def _error(rule: Error) -> Answer:
 
 def _shifted(query: str, by: int) -> str | None:
     """A query whose page begins an item earlier or later; None where its page token is not the service's."""
-    made: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, Any]] = []
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name == "page":
             try:
@@ -250,5 +250,5 @@ def _shifted(query: str, by: int) -> str | None:
             except ValueError:
                 return None
             value = base64.urlsafe_b64encode(f"from:{max(0, start + by)}".encode()).decode()
-        made.append((name, value))
-    return urlencode(made)
+        pairs.append((name, value))
+    return urlencode(pairs)

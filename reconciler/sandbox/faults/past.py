@@ -31,9 +31,9 @@ class Past:
         if lags:
             memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             store.connection.backup(memory)
-            made = copy.copy(store)
-            made.connection = memory
-            self._copies.append((store.now(), made))
+            past = copy.copy(store)
+            past.connection = memory
+            self._copies.append((store.now(), past))
         return bool(lags)
 
     def after_write(self, rules: Sequence[AnyRule], *, changed: bool) -> None:

@@ -69,17 +69,17 @@ def publish(caller: Caller, name: str, body: Publish) -> Object:
         own(caller, name)
         raise Fault(400, f"organization: {name} is published by another organization")
     given = body.model_dump(exclude_unset=True, include={"blocks", "contentSources", "externalLinks", "configurations"})
-    made: Object = {"_pk": name, "name": name, "version": last["version"] + 1 if last else 1, "title": body.title, "verified": False}
-    made |= {field: getattr(body, field) for field in SHOWN} | {"configurations": {}} | given
-    made |= {"_organization": owner, "_runtime": body.runtime, "_icon": bool(body.icon), "_previews": len(body.previewImages)}
+    integration: Object = {"_pk": name, "name": name, "version": last["version"] + 1 if last else 1, "title": body.title, "verified": False}
+    integration |= {field: getattr(body, field) for field in SHOWN} | {"configurations": {}} | given
+    integration |= {"_organization": owner, "_runtime": body.runtime, "_icon": bool(body.icon), "_previews": len(body.previewImages)}
     if body.contentSecurityPolicy:
-        made["contentSecurityPolicy"] = body.contentSecurityPolicy
+        integration["contentSecurityPolicy"] = body.contentSecurityPolicy
     if last is None:
-        return store.add(KIND, owner, "integrations", made)
+        return store.add(KIND, owner, "integrations", integration)
     if "_dev" in last:
-        made["_dev"] = last["_dev"]
-    store.save(KIND, made)
-    return made
+        integration["_dev"] = last["_dev"]
+    store.save(KIND, integration)
+    return integration
 
 
 def remove(caller: Caller, name: str) -> None:

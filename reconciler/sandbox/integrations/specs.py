@@ -31,8 +31,8 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def give(store: Store, organization: str, url: str, text: str) -> None:
     """Set the document at an address for the specifications of an organization, from their next processing on."""
-    made = {"id": url, "_pk": f"{organization}:{url}", "organization": organization, "text": text}
-    store.add("spec-file", organization, f"spec-files:{organization}", made)
+    file = {"id": url, "_pk": f"{organization}:{url}", "organization": organization, "text": text}
+    store.add("spec-file", organization, f"spec-files:{organization}", file)
 
 
 def keep_file(store: Store, spec: Object) -> None:

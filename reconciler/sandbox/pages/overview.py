@@ -67,10 +67,10 @@ class Sketch:
         self.left -= len(row)
         self.more += self.store.count_in(container) - len(row)
         for kind, item in row:
-            made = {"kind": kind, "id": item["id"], "title": item["title"], "emoji": item.get("emoji") or "", "gone": self._left_of(item)}
+            node = {"kind": kind, "id": item["id"], "title": item["title"], "emoji": item.get("emoji") or "", "gone": self._left_of(item)}
             if kind == "collection" and depth < DEPTH_MAX:
-                made["inside"] = self._level(container_of(item["id"]), depth + 1)
-            nodes.append(made)
+                node["inside"] = self._level(container_of(item["id"]), depth + 1)
+            nodes.append(node)
         return nodes
 
     def _left_of(self, data: Object) -> str:
@@ -101,12 +101,12 @@ class Sketch:
         """Sections and groups in the order of the page's top."""
         nodes = []
         for kind, item in self.store.mixed(container):
-            made = {"kind": kind, "title": item["title"], "default": item.get("default", False), "condition": item.get("condition") or ""}
+            node = {"kind": kind, "title": item["title"], "default": item.get("default", False), "condition": item.get("condition") or ""}
             if kind == "group":
-                made["inside"] = self._tabs(level("", item["id"]), depth + 1) if depth < DEPTH_MAX else []
+                node["inside"] = self._tabs(level("", item["id"]), depth + 1) if depth < DEPTH_MAX else []
             else:
-                made |= {"path": item["path"], "pages": self._variants(row("", item["id"]))}
-            nodes.append(made)
+                node |= {"path": item["path"], "pages": self._variants(row("", item["id"]))}
+            nodes.append(node)
         return nodes
 
     def _variants(self, container: str) -> list[dict[str, Any]]:

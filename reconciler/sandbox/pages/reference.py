@@ -36,12 +36,13 @@ class Reference:
             "path": path,
             "summary": operation.get("summary", ""),
             "parameters": [
-                {"name": one["name"], "type": self.type(one["schema"]), "required": one.get("required", False), "where": one["in"]}
-                for one in operation.get("parameters", [])
+                {"name": item["name"], "type": self.type(item["schema"]), "required": item.get("required", False), "where": item["in"]}
+                for item in operation.get("parameters", [])
             ],
             "body": self._fields(body) if body else [],
             "answers": [
-                {"status": status, "type": self._answer(one), "about": one["description"]} for status, one in operation["responses"].items()
+                {"status": status, "type": self._answer(response), "about": response["description"]}
+                for status, response in operation["responses"].items()
             ],
         }
 
@@ -51,14 +52,14 @@ class Reference:
 
     def _fields(self, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
         schema = self._resolved(schema)
-        found = [
-            {"name": name, "type": self.type(one), "required": name in schema.get("required", ())}
-            for name, one in schema.get("properties", {}).items()
+        shown = [
+            {"name": name, "type": self.type(field), "required": name in schema.get("required", ())}
+            for name, field in schema.get("properties", {}).items()
         ]
         for word in ALTERNATIVES:
             for part in schema.get(word, ()):
-                found += [field for field in self._fields(part) if field not in found]
-        return found
+                shown += [field for field in self._fields(part) if field not in shown]
+        return shown
 
     def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
         while "$ref" in schema:
@@ -71,33 +72,33 @@ class Reference:
             return str(schema["$ref"].rsplit("/", 1)[1])
         for word in ALTERNATIVES:
             if word in schema:
-                return " or ".join(dict.fromkeys(self.type(one) for one in schema[word]))
+                return " or ".join(dict.fromkeys(self.type(option) for option in schema[word]))
         if "const" in schema:
             return repr(schema["const"])
         if "enum" in schema:
-            return ", ".join(str(one) for one in schema["enum"])
+            return ", ".join(str(option) for option in schema["enum"])
         if schema.get("type") == "array":
             return f"list of {self.type(schema.get('items', {}))}"
         if schema.get("type") == "object" and "items" in schema.get("properties", {}):
             return f"page: {self.type(schema['properties']['items'])}"
-        words = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "object", "null": "null"}
-        kind = words.get(str(schema.get("type")), str(schema.get("type", "anything")))
+        names = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "object", "null": "null"}
+        kind = names.get(str(schema.get("type")), str(schema.get("type", "anything")))
         return ", ".join([kind, *_limits(schema)])
 
 
 def _limits(schema: Mapping[str, Any]) -> list[str]:
-    found = []
+    limits = []
     least, most = schema.get("minLength"), schema.get("maxLength")
     if least is not None or most is not None:
-        found.append(f"{least or 0} to {most} characters" if most is not None else f"{least} characters or more")
+        limits.append(f"{least or 0} to {most} characters" if most is not None else f"{least} characters or more")
     least, most = schema.get("minimum"), schema.get("maximum")
     if least is not None or most is not None:
-        found.append(f"{least} to {most}" if most is not None else f"{least} or more")
+        limits.append(f"{least} to {most}" if most is not None else f"{least} or more")
     if "format" in schema:
-        found.append(str(schema["format"]))
+        limits.append(str(schema["format"]))
     if "default" in schema and schema["default"] is not None:
-        found.append(f"default {schema['default']}")
-    return found
+        limits.append(f"default {schema['default']}")
+    return limits
 
 
 @router.get("/docs")

@@ -36,17 +36,17 @@ async def create_group(organizationId: str, siteId: str, body: GroupCreate, call
     store = caller.store
     with store.write():
         structure.site_of(caller, organizationId, siteId)
-        made: dict[str, Any] = {"id": store.new_id("sitesg"), "title": body.title, "organization": organizationId, "site": siteId}
+        group: dict[str, Any] = {"id": store.new_id("sitesg"), "title": body.title, "organization": organizationId, "site": siteId}
         if body.icon:
-            made["icon"] = body.icon
+            group["icon"] = body.icon
         if body.parent is not None:
             structure.part(caller, organizationId, siteId, "group", body.parent)
-            made["sectionGroup"] = body.parent
+            group["sectionGroup"] = body.parent
         joining = [structure.part(caller, organizationId, siteId, "section", id) for id in dict.fromkeys(body.sections)]
-        store.add("group", organizationId, structure.level(siteId, body.parent), made)
+        store.add("group", organizationId, structure.level(siteId, body.parent), group)
         for section in joining:
-            _join(store, made, section, "sections")
-    return View(caller).group(made)
+            _join(store, group, section, "sections")
+    return View(caller).group(group)
 
 
 @router.delete("/{siteSectionGroupId}", status_code=204)

@@ -30,14 +30,14 @@ def _get(caller: Caller, organization: str, slug: str) -> Object:
 
 def _create(caller: Caller, organization: str, slug: str, source: SpecSource) -> Object:
     store = caller.store
-    made = {
+    spec = {
         "id": store.new_id("spec"),
         "slug": slug,
         "createdAt": store.stamp(),
         "visibility": "private",
         "organization": organization,
     }
-    return store.add("openapi", organization, f"openapi:{organization}", specs.begin(store, made, source.url, source.text))
+    return store.add("openapi", organization, f"openapi:{organization}", specs.begin(store, spec, source.url, source.text))
 
 
 @router.get("")
@@ -54,8 +54,8 @@ async def create_spec(organizationId: str, body: SpecCreate, caller: Caller = Ca
     with caller.store.write():
         if _find(caller, organizationId, body.slug) is not None:
             raise Fault(400, f"slug: {body.slug} is taken")
-        made = _create(caller, organizationId, body.slug, body.source)
-    return specs.show(caller, made)
+        spec = _create(caller, organizationId, body.slug, body.source)
+    return specs.show(caller, spec)
 
 
 @router.get("/{specSlug}")

@@ -34,7 +34,7 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
         site = structure.site_of(caller, organizationId, siteId)
         space = caller.get("space", body.spaceId, organizationId)
         first = not store.has_section(siteId)
-        made: dict[str, Any] = {
+        created: dict[str, Any] = {
             "id": store.new_id("sitesc"),
             "title": body.title,
             "path": structure.new_path(body.title, partial(store.section_at, siteId), partial(store.section_paths, siteId)),
@@ -43,12 +43,12 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
             "site": siteId,
         }
         if body.icon:
-            made["icon"] = body.icon
-        store.add("section", organizationId, structure.level(siteId), made)
-        structure.new_site_space(store, site, space, made["id"])
+            created["icon"] = body.icon
+        store.add("section", organizationId, structure.level(siteId), created)
+        structure.new_site_space(store, site, space, created["id"])
         if first:
-            structure.rehome(store, site, made)
-    return View(caller).section(made)
+            structure.rehome(store, site, created)
+    return View(caller).section(created)
 
 
 @router.delete("/{siteSectionId}", status_code=204)

@@ -26,7 +26,7 @@ async def create_share_link(organizationId: str, siteId: str, body: ShareLinkCre
     store = caller.store
     with store.write():
         structure.site_of(caller, organizationId, siteId)
-        made = {
+        link = {
             "id": store.new_id("link"),
             "createdAt": store.stamp(),
             "name": body.name,
@@ -35,8 +35,8 @@ async def create_share_link(organizationId: str, siteId: str, body: ShareLinkCre
             "site": siteId,
             "_secret": secrets.token_urlsafe(24),
         }
-        store.add("share-link", organizationId, f"links:{siteId}", made)
-    return View(caller).share_link(made)
+        store.add("share-link", organizationId, f"links:{siteId}", link)
+    return View(caller).share_link(link)
 
 
 @router.delete("/{shareLinkId}", status_code=204)

@@ -44,8 +44,8 @@ async def create_site_space(organizationId: str, siteId: str, body: SiteSpaceCre
             structure.part(caller, organizationId, siteId, "section", section)
         else:
             section = next((item["id"] for item in structure.sections(store, siteId) if item["default"]), None)
-        made = structure.new_site_space(store, site, space, section)
-    return View(caller).site_space(made)
+        site_space = structure.new_site_space(store, site, space, section)
+    return View(caller).site_space(site_space)
 
 
 @router.delete("/{siteSpaceId}", status_code=204)

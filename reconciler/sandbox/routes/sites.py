@@ -50,17 +50,17 @@ async def create_site(organizationId: str, body: SiteCreate, caller: Caller = Ca
     caller.creator(organizationId)
     with caller.store.write():
         spaces = [caller.get("space", id, organizationId) for id in body.spaces]
-        made = structure_site(caller, organizationId, body)
+        site = structure_site(caller, organizationId, body)
         for space in spaces:
-            structure.new_site_space(caller.store, made, space, None)
-    return View(caller).site(made)
+            structure.new_site_space(caller.store, site, space, None)
+    return View(caller).site(site)
 
 
 def structure_site(caller: Caller, organization: str, body: SiteCreate) -> dict[str, Any]:
     """A new site, in the store."""
     store = caller.store
     taken = partial(store.values, "site", organization, "basename")
-    made = {
+    site = {
         "id": store.new_id("site"),
         "type": body.type,
         "title": body.title,
@@ -74,7 +74,7 @@ def structure_site(caller: Caller, organization: str, body: SiteCreate) -> dict[
         "features": [],
         "organization": organization,
     }
-    return store.add("site", organization, f"sites:{organization}", made)
+    return store.add("site", organization, f"sites:{organization}", site)
 
 
 @router.get("/{siteId}")

@@ -37,7 +37,7 @@ async def create_saml(organizationId: str, body: SamlCreate, caller: Caller = Ca
     store = caller.store
     with store.write():
         given = _team(caller, organizationId, body.given())
-        made = {
+        provider = {
             "id": store.new_id("saml"),
             "defaultRole": None,
             **given,
@@ -45,8 +45,8 @@ async def create_saml(organizationId: str, body: SamlCreate, caller: Caller = Ca
             "status": "active",
             "organization": organizationId,
         }
-        store.add("saml", organizationId, f"saml:{organizationId}", made)
-    return View(caller).saml(made)
+        store.add("saml", organizationId, f"saml:{organizationId}", provider)
+    return View(caller).saml(provider)
 
 
 @router.get("/saml/{samlProviderId}")

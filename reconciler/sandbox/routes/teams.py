@@ -33,7 +33,7 @@ async def create_team(organizationId: str, body: TeamCreate, caller: Caller = Ca
         for user in body.members:
             if store.find("member", f"{organizationId}:{user}") is None:
                 raise Fault(400, f"members: there is no member {user}")
-        made = {
+        team = {
             "id": store.new_id("team"),
             "title": body.title,
             "createdAt": store.stamp(),
@@ -41,8 +41,8 @@ async def create_team(organizationId: str, body: TeamCreate, caller: Caller = Ca
             "_members": list(dict.fromkeys(body.members)),
             "_owner": caller.member(organizationId)["id"],
         }
-        store.add("team", organizationId, f"teams:{organizationId}", made)
-    return View(caller).team(made)
+        store.add("team", organizationId, f"teams:{organizationId}", team)
+    return View(caller).team(team)
 
 
 @router.get("/{teamId}")

@@ -67,8 +67,8 @@ class Audience:
         ways: dict[str, list[Way]] = {}
         for site_space in self.site_spaces:
             gate, space = self.gates[site_space["site"]], self.spaces.get(site_space["_space"])
-            way = Way(gate, gate.conditions(self.sections.get(site_space.get("section", "")), site_space))
-            visible = [] if space is None or is_deleted(space) else [way]
+            path = Way(gate, gate.conditions(self.sections.get(site_space.get("section", "")), site_space))
+            visible = [] if space is None or is_deleted(space) else [path]
             ways.setdefault(site_space["_space"], []).extend(visible)
             yield self._entry("site-space", {"title": space["title"] if space else "", **site_space}, self._readers(visible))
         for space in self.spaces.values():
@@ -85,8 +85,8 @@ class Audience:
         organization = self.organization
         ways = [f"joins:{domain}" for domain in organization.get("emailDomains") or []]
         ways += ["joins:invite-link"] if organization.get("inviteLinks") else []
-        for way in ways:
-            yield {"reader": way, "level": organization.get("defaultRole") or "guest"}
+        for path in ways:
+            yield {"reader": path, "level": organization.get("defaultRole") or "guest"}
         for provider in self.store.select("saml", organization=organization["id"]):
             yield {"reader": f"joins:saml:{provider['id']}", "level": provider.get("defaultRole") or "guest"}
         for member in self.store.select("member", organization=organization["id"]):
@@ -102,14 +102,14 @@ class Audience:
     def _readers(self, ways: list[Way], visibility: str = "private") -> list[Object]:
         """Those who read an object on one of these ways, or by its own visibility."""
         population = dict(GENERAL)
-        for way in ways:
-            population |= self.holders.get(way.gate.site["id"], {})
-        classes = dict.fromkeys([*(way.conditions for way in ways), *sorted(self.asked, key=sorted)])
+        for path in ways:
+            population |= self.holders.get(path.gate.site["id"], {})
+        classes = dict.fromkeys([*(path.conditions for path in ways), *sorted(self.asked, key=sorted)])
         population |= {name: reader for name, reader in map(_visitor, classes) if reader is not None}
         audience = []
         for name, reader in population.items():
             by_itself = opened(visibility, reader, has_key=False) and not reader.agent
-            if by_itself or any(way.gate.opens(reader) and self._passes(name, reader, way.conditions) for way in ways):
+            if by_itself or any(path.gate.opens(reader) and self._passes(name, reader, path.conditions) for path in ways):
                 audience.append(_read(name))
         return audience
 

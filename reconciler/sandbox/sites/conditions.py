@@ -150,17 +150,17 @@ def _choices(node: Node) -> Iterator[tuple[Path, list[Any]]]:
 
 def _claims(paths: Iterable[Path], values: Iterable[Any]) -> dict[str, Any]:
     """The claims as nested objects; shorter paths come before longer ones that begin with them."""
-    made: dict[str, Any] = {}
+    claims: dict[str, Any] = {}
     for path, given in zip(paths, values, strict=True):
         if given is None:
             continue
-        at = made
+        at = claims
         for name in path[:-1]:
             inner = at.get(name)
             at[name] = inner = inner if isinstance(inner, dict) else {}
             at = inner
         at[path[-1]] = given
-    return made
+    return claims
 
 
 class _Parser:
