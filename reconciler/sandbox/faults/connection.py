@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from asyncio import BaseTransport
 
 from starlette.types import Receive
 
@@ -11,13 +11,9 @@ class ConnectionCut(ConnectionError):
     """The sandbox cut the connection; raised to whoever calls the service inside the same process."""
 
 
-class Closing(Protocol):
-    def close(self) -> None: ...
-
-
-def transport(receive: Receive) -> Closing | None:
+def transport(receive: Receive) -> BaseTransport | None:
     """The connection behind a request that came through the server, which binds `receive` to what it knows of the request."""
-    closing: Closing | None = getattr(getattr(receive, "__self__", None), "transport", None)
+    closing: BaseTransport | None = getattr(getattr(receive, "__self__", None), "transport", None)
     return closing
 
 

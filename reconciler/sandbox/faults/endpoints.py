@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache
 
 from starlette.types import Scope
 
@@ -12,25 +12,16 @@ from reconciler.sandbox.endpoints import Endpoint
 from reconciler.sandbox.faults.rules import Call
 
 
-class Endpoints:
-    """All endpoints under the version's prefix, in the order in which they are tried."""
-
-    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
-        self._endpoints = endpoints
-
-    @cached_property
-    def _known(self) -> list[tuple[Endpoint, re.Pattern[str]]]:
-        return [(endpoint, _pattern(endpoint.path)) for endpoint in self._endpoints]
-
-    def call(self, scope: Scope, body: bytes) -> Call:
-        """A request as rules see it."""
-        method, path, query = scope["method"], scope["path"], scope["query_string"].decode("latin-1")
-        for endpoint, pattern in self._known:
-            match = pattern.fullmatch(path) if method == endpoint.method else None
-            if match is not None:
-                return Call(method, path, endpoint.path, endpoint.call.__name__, match.groupdict(), query, body)
-        return Call(method, path, query=query, body=body)
+def call_of(endpoints: Iterable[Endpoint], scope: Scope, body: bytes) -> Call:
+    """A request as rules see it. `endpoints`: all under the version's prefix, in the order in which they are tried."""
+    method, path, query = scope["method"], scope["path"], scope["query_string"].decode("latin-1")
+    for endpoint in endpoints:
+        match = _pattern(endpoint.path).fullmatch(path) if method == endpoint.method else None
+        if match is not None:
+            return Call(method, path, endpoint.path, endpoint.call.__name__, match.groupdict(), query, body)
+    return Call(method, path, query=query, body=body)
 
 
+@cache
 def _pattern(path: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\{(\w+)(?::\w+)?\\}", r"(?P<\1>[^/]+)", re.escape(path)))

@@ -18,7 +18,7 @@ from reconciler.sandbox.faults import answers, book, late
 from reconciler.sandbox.faults.answers import Answer, collect, deliver, refusal
 from reconciler.sandbox.faults.book import Chosen
 from reconciler.sandbox.faults.connection import cut, transport
-from reconciler.sandbox.faults.endpoints import Endpoints
+from reconciler.sandbox.faults.endpoints import call_of
 from reconciler.sandbox.faults.past import Past
 from reconciler.sandbox.faults.rules import (
     VERSION,
@@ -51,7 +51,7 @@ class Faults:
     """Between the front of the service and its endpoints."""
 
     def __init__(self, app: ASGIApp, service: Service, endpoints: Sequence[Endpoint]) -> None:
-        self.app, self.service, self.endpoints, self.past = app, service, Endpoints(endpoints), Past()
+        self.app, self.service, self.endpoints, self.past = app, service, endpoints, Past()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(f"{VERSION}/"):
@@ -72,7 +72,7 @@ class Faults:
         body = await _read(receive)
         if body is None:
             return  # the caller closed the connection
-        call = self.endpoints.call(scope, body)
+        call = call_of(self.endpoints, scope, body)
         chosen, headers = book.choose(store, call, own)
         await _Request(self, scope, receive, send, call, headers).run(chosen)
 

@@ -85,11 +85,6 @@ class Rule(BaseModel):
         return rolled < self.rate
 
 
-class Writing(Rule):
-    def means(self, call: Call) -> bool:
-        return call.writes
-
-
 class Latency(Rule):
     """The request waits before anything happens, in seconds of the machine's clock."""
 
@@ -150,12 +145,15 @@ class NotJson(Rule):
         return self
 
 
-class Late(Writing):
+class Late(Rule):
     """The answer is lost, or is a 5xx; the write is done later: after seconds of the service's clock, or just before the next request."""
 
     fault: Literal["late"]
     seconds: Seconds = 0.0
     status: Broken | None = None
+
+    def means(self, call: Call) -> bool:
+        return call.writes
 
 
 class ListLag(Rule):
@@ -225,7 +223,7 @@ class Conflicts(Rule):
         return call.method == "POST" and call.path.endswith(("/merge", "/update"))
 
 
-class PositionIgnored(Writing):
+class PositionIgnored(Rule):
     """The position in the body is not heeded: what is made or moved lands at the end."""
 
     ends: ClassVar[bool] = False
