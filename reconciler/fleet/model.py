@@ -171,8 +171,8 @@ class Fleet:
 
 @dataclass(frozen=True)
 class Quarantine:
-    """Changes that were undone, and wait for a person. `commit`: the one applied before the undo. `undone_by`: the run of `undo`. `at`: None if
-    it is not stored yet."""
+    """Changes that were undone, and wait for a person. `commit`: the one applied before the undo. `undone_by`: the run of `undo`. `at`:
+    None if it is not stored yet."""
 
     commit: str
     addresses: tuple[str, ...]

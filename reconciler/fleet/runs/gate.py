@@ -50,7 +50,7 @@ class RunGate:
         self._sent: set[str] = set()
         self._told: dict[str, BudgetReport | None] = {}
         # The row of the budget is locked by a transaction, so several of one run at a time would only wait in the database.
-        self._turn = asyncio.Lock()  # one transaction of a run at a time: the row is locked anyway
+        self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> RunGate:
@@ -69,7 +69,7 @@ class RunGate:
         self._told |= dict.fromkeys(self._sent)
         self._sent.clear()
         # What was sent and never reported counts as in flight, with the budget, until it is too old to be true.
-        await self._flush()  # an unreported request expires after a while
+        await self._flush()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         current = asyncio.current_task()
@@ -105,7 +105,7 @@ class RunGate:
                     wait = await asyncio.to_thread(self._take, method, ticket)
             # Whatever the database does, the run must not be told to send: a limit that is exceeded blocks all other projects of
             # the token.
-            except Exception:  # the database cannot be reached; the run decides how long it waits
+            except Exception:
                 wait = AGAIN
             if wait <= 0:
                 break
@@ -222,7 +222,7 @@ class Turnstile:
             if answer is not None and not answer.done():
                 answer.set_result(message.get("refused"))
         # Not an exception: somebody could catch it, and a request would follow that nobody has counted.
-        os._exit(LOST)  # the worker has died: nothing counts requests from here, and another worker will run the project
+        os._exit(LOST)
 
 
 def limit_report(status: int | None, hints: Hints | None) -> list[Any] | None:

@@ -15,10 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reconciler.sandbox.endpoints import Endpoint
 from reconciler.sandbox.faults import answers, book, late
-from reconciler.sandbox.faults.answers import Answer, collect, deliver, refusal
+from reconciler.sandbox.faults.answers import Answer, collect, cut, deliver, refusal, transport
 from reconciler.sandbox.faults.book import Chosen
-from reconciler.sandbox.faults.connection import cut, transport
-from reconciler.sandbox.faults.endpoints import call_of
 from reconciler.sandbox.faults.past import Past
 from reconciler.sandbox.faults.rules import (
     VERSION,
@@ -39,6 +37,7 @@ from reconciler.sandbox.faults.rules import (
     Truncated,
     UnstablePages,
     WrongRule,
+    call_of,
     parse,
 )
 from reconciler.sandbox.service import Service

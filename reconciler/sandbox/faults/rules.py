@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import parse_qs
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from starlette.types import Scope
+
+from reconciler.sandbox.endpoints import Endpoint
 
 READING = ("GET", "HEAD", "OPTIONS")
 VERSION = "/v1"
@@ -55,6 +60,21 @@ class Call:
             return json.loads(self.body)
         except (ValueError, RecursionError):
             return None
+
+
+def call_of(endpoints: Iterable[Endpoint], scope: Scope, body: bytes) -> Call:
+    """A request as rules see it. `endpoints`: all under the version's prefix, in the order in which they are tried."""
+    method, path, query = scope["method"], scope["path"], scope["query_string"].decode("latin-1")
+    for endpoint in endpoints:
+        match = _pattern(endpoint.path).fullmatch(path) if method == endpoint.method else None
+        if match is not None:
+            return Call(method, path, endpoint.path, endpoint.call.__name__, match.groupdict(), query, body)
+    return Call(method, path, query=query, body=body)
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{(\w+)(?::\w+)?\\}", r"(?P<\1>[^/]+)", re.escape(path)))
 
 
 class Rule(BaseModel):

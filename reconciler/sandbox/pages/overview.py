@@ -1,4 +1,6 @@
-"""What the page shows, as plain data: each organization with its people, its content tree and its sites as visitors would see them."""
+"""`/`: what the service holds and what was asked of it lately; the page looks again every two seconds by itself.
+
+As plain data: each organization with its people, its content tree and its sites as visitors would see them."""
 
 from __future__ import annotations
 
@@ -7,12 +9,20 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, Final
 
+from starlette.responses import HTMLResponse
+
 from reconciler.sandbox.content.tree import RETENTION, collection_container, container_of
+from reconciler.sandbox.endpoints import Request, Router
+from reconciler.sandbox.pages.render import rendered
+from reconciler.sandbox.recent import newest
+from reconciler.sandbox.service import Service
 from reconciler.sandbox.sites.audience import AGENT, GENERAL
 from reconciler.sandbox.sites.readers import Gate
 from reconciler.sandbox.sites.structure import level, row
 from reconciler.sandbox.store import Object, Store
 
+router = Router(include_in_schema=False)
+REQUESTS_MAX: Final = 40
 SHOWN_MAX: Final = 400  # entries of one list; the rest is counted
 DEPTH_MAX: Final = 20
 
@@ -122,3 +132,9 @@ class Sketch:
             }
             for item in placed
         ]
+
+
+@router.get("/")
+async def page(request: Request) -> HTMLResponse:
+    service: Service = request.app.state.service
+    return rendered("page.html", Sketch(service.store).whole(newest(service, REQUESTS_MAX)))

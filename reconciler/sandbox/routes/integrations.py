@@ -8,6 +8,7 @@ from reconciler.sandbox.endpoints import Query, Router
 from reconciler.sandbox.integrations import installations, integrations
 from reconciler.sandbox.integrations.publishing import Install, Publish, Tunnel
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.sites.visitors import is_member
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
@@ -32,7 +33,7 @@ async def list_integrations(
     view = View(caller)
 
     def listed(integration: Object) -> bool:
-        return integration["visibility"] == "public" or integrations.belongs(caller, integration["_organization"])
+        return integration["visibility"] == "public" or is_member(caller, integration["_organization"])
 
     published = [item for item in caller.store.select(integrations.KIND) if integrations.matches(item, wanted) and listed(item)]
     return listing(published, paging, lambda integration: integrations.show(caller, integration, view))
