@@ -134,6 +134,8 @@ class Front:
 
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
+        # a page in a browser could reach the port under a name of its own (DNS rebinding); it cannot choose what the browser sends as
+        # Host
         if (host.rsplit(":", 1)[0] if not host.endswith("]") else host) not in LOOPBACK:
             await _error(403, "this service only listens on the loopback interface")(scope, receive, dated)
             return
@@ -145,6 +147,7 @@ class Front:
             except Fault as fault:
                 await _error(fault.status, fault.message)(scope, receive, dated)
                 return
+        # the clock may be moved by hours between two requests, so what has expired is removed when somebody looks, not by a timer
         tree.purge(self.service.store)
         await self.app(scope, receive, dated)
 

@@ -76,7 +76,8 @@ def seed(db: Path, document: Mapping[str, Any]) -> None:
 
 def plant(store: Store, document: Mapping[str, Any]) -> None:
     """The same for a store that is open."""
-    if not isinstance(document, Mapping):  # what YAML holds is whatever someone wrote
+    # the YAML of a seed may be a list or a text: whoever wrote it gets a message, not a traceback
+    if not isinstance(document, Mapping):
         raise SeedError("a seed must be a map of lists: organizations, members, spaces, …")
     unknown = next((name for name in document if name not in PLANTERS), None)
     if unknown is not None:

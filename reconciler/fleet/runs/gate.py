@@ -55,6 +55,7 @@ class RunGate:
 
     async def __aenter__(self) -> RunGate:
         self._server = await asyncio.start_unix_server(self._serve, self.path)
+        # whoever can connect here spends the budget of the token, so only the account of the worker may
         self.path.chmod(0o600)
         return self
 
@@ -89,12 +90,14 @@ class RunGate:
                     self._sent.discard(ticket)
                     self._told[ticket] = reported(message["told"])
                     _kept(flushes, self._flush())
-        except (ValueError, KeyError, TypeError, OSError, asyncio.CancelledError):  # an invalid message gets no answer
+        # an invalid message gets no answer: the run is the only one who can write here, and then it is broken
+        except (ValueError, KeyError, TypeError, OSError, asyncio.CancelledError):
             pass
         finally:
             for task in tuple(grants):
                 task.cancel()
-            await asyncio.gather(*flushes, return_exceptions=True)  # a lost report keeps a request in flight for minutes
+            # a report that is lost keeps its request in flight for minutes, and other projects of the token wait for it
+            await asyncio.gather(*flushes, return_exceptions=True)
             self._tasks.discard(current)
             writer.close()
 
@@ -205,7 +208,8 @@ class Turnstile:
 
     async def _connected(self) -> asyncio.StreamWriter:
         loop = asyncio.get_running_loop()
-        if self._connecting is None or self._loop is not loop:  # other callers wait for the same connection
+        # several requests of a run begin at once: they share the connection that the first of them opens
+        if self._connecting is None or self._loop is not loop:
             self._loop, self._waiting = loop, {}
             self._connecting = asyncio.ensure_future(self._connect())
         return await asyncio.shield(self._connecting)

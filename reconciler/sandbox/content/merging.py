@@ -34,7 +34,8 @@ def together(base: list[Any], ours: list[Any], theirs: list[Any]) -> tuple[list[
     seen: set[str] = set()
     tree = _tree(None, rows, kept, seen)
     for id in kept:
-        if id not in seen:  # the pages below a deleted page
+        # a page that is kept below a deleted one has no place any more: it comes to the end of the root
+        if id not in seen:
             seen.add(id)
             tree.append({**kept[id], "pages": _tree(id, rows, kept, seen)})
     return tree, conflicts

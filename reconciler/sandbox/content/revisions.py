@@ -49,7 +49,8 @@ def find_request(store: Store, space: str, id: str) -> Object | None:
         return request
     if id.isascii() and id.isdigit() and len(id) <= DIGITS:
         rows = store.rows(REQUEST, container=requests_of(space))
-        return rows[int(id) - 1] if 0 < int(id) <= len(rows) else None  # none is ever removed: the nth has the number n
+        # no change request is ever removed, so the nth of the row has the number n
+        return rows[int(id) - 1] if 0 < int(id) <= len(rows) else None
     return None
 
 
@@ -110,6 +111,7 @@ def rewrite(store: Store, space: Object, pages: list[Any], files: list[Any], kin
 def propose(caller: Caller, space: Object, fields: Object) -> Object:
     """A new change request with the content the space has now."""
     store, user = caller.store, caller.member(space["organization"])["id"]
+    # the revision that a space shows is not stored until something refers to it: most spaces of a large seed are never edited
     base = _keep(store, space, current(store, space))
     began = _after(store, space, [base["id"]], "edits", base["_pages"], base["_files"])
     request: Object = {
@@ -167,6 +169,7 @@ def merge(store: Store, space: Object, request: Object) -> Object:
     """Put a change request into its space. Where both changed the same, nothing happens and the answer says so."""
     _still_open(request)
     pages, files, conflicts = _joined(store, space, request)
+    # the API reference describes a conflict as an answer 200 with a result, not as an error: a client must look into the body
     if conflicts and outdated(request, space):
         return {"revision": request["revision"], "result": "conflicts"}
     merged = write(store, space, pages, files, "merge", request["revision"])

@@ -47,6 +47,7 @@ def give(store: Store, kind: str, data: Object, organization: str) -> Object:
     data.pop("parent", None)
     store.place(kind, data["id"], f"root:{organization}")
     if kind == "space":
+        # "in-collection" means nothing at the root, and the new organization has its own collections
         data["visibility"] = _visibility(data.get("visibility", "private"), None)
         data["updatedAt"] = store.stamp()
     given = owner(store, kind, data, organization)
@@ -75,6 +76,7 @@ def move_content(caller: Caller, kind: str, data: Object, body: ContentMove) -> 
     if parent is not None:
         caller.get("collection", parent, organization)
         at: str | None = parent
+        # a collection inside itself would be in no list any more, and nothing could move it out again
         while at is not None and kind == "collection":
             if at == data["id"]:
                 raise Fault(400, "parent is the collection itself or inside it")
@@ -122,6 +124,7 @@ def delete_collection(store: Store, collection: str) -> None:
 
 def delete_space(store: Store, data: Object) -> None:
     if not data.get("deletedAt"):
+        # the API reference deletes spaces softly: they are read and restored for seven days, so only the purge removes the row
         data["deletedAt"] = store.stamp()
         store.save("space", data)
 
@@ -129,6 +132,7 @@ def delete_space(store: Store, data: Object) -> None:
 def purge(store: Store) -> None:
     """Remove the spaces whose seven days are over, and their places in sites."""
     limit = store.now() - RETENTION
+    # every request passes here: it must not take the write lock unless there is something to remove
     if not _due(store, limit):
         return
     with store.write():
@@ -146,6 +150,7 @@ def restore(store: Store, data: Object) -> Object:
     """Put a deleted space back where it was, or at the root if its collection was deleted."""
     data.pop("deletedAt", None)
     parent = data.get("parent")
+    # the collection may have been deleted while the space waited to be restored
     if parent is not None and store.find("collection", parent) is None:
         data.pop("parent")
         data["visibility"] = _visibility(data["visibility"], None)

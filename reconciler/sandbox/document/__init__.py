@@ -77,6 +77,7 @@ def document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     parts = openapi.setdefault("components", {})
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     schemas = parts.setdefault("schemas", {})
+    # FastAPI adds its own shape of a refusal, which this service never answers: every refusal has the shape of the reference
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas |= {**SHAPES, **MORE}
@@ -89,7 +90,8 @@ def document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
 
 def _describe(operation: dict[str, Any], known: Operation | None) -> None:
     refusals = {status: {"description": why, "content": _json(ref("error"))} for status, why in _REFUSALS.items()}
-    if known is not None and "/adaptive-schema" in known.path:  # the reference documents it there
+    # the API reference documents a 500 for these endpoints only
+    if known is not None and "/adaptive-schema" in known.path:
         refusals["500"] = {"description": "Unexpected error.", "content": _json(ref("error"))}
     if known is None:
         operation["responses"] = {**operation["responses"], **refusals}

@@ -153,6 +153,7 @@ class _Request:
             match item.rule:
                 case PositionIgnored():
                     body = _without(self.call.json(), "position")
+                    # the length of the body that the client sent no longer fits the shorter one
                     scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"content-length"]
                 case UnstablePages() as rule:
                     query = _shifted(self.call.query, -1 if rule.how == "repeat" else 1)
@@ -177,6 +178,7 @@ class _Request:
         if kept:
             past.after_write(rules, changed=changed)
         if deletes is not None:
+            # the rule is about a delete that deleted something: one that is repeated stays 204
             if answer.status == 204 and changed:
                 answer = replace(answer, status=205)
             else:
@@ -202,6 +204,7 @@ class _Request:
                 await cut(self.receive)
             case Cut():
                 await self._deliver(answer)
+                # inside a process there is no connection to close after a whole answer: the caller has it already
                 if transport(self.receive) is not None:
                     await cut(self.receive)
             case _:
@@ -211,6 +214,7 @@ class _Request:
 def _own(header: str) -> AnyRule:
     rule = parse(header)
     if isinstance(rule, ListLag):
+        # the header comes with the list itself, when nobody has kept what was true before
         raise WrongRule("list-lag must be active before the writes; set it as a rule")
     return rule
 
@@ -231,7 +235,8 @@ def _without(body: dict[str, Any], name: str) -> bytes:
     try:
         return json.dumps({key: value for key, value in body.items() if key != name}).encode()
     except RecursionError:
-        return b"["  # it is too deep for the service too
+        # a body that is too deep to be written again is too deep for the service too: it must refuse it, so any invalid JSON does
+        return b"["
 
 
 def _error(rule: Error) -> Answer:

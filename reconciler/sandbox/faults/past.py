@@ -30,6 +30,7 @@ class Past:
             self._of = store
         if lags:
             memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            # the whole file is copied, not only lists: an answer joins several kinds, and they must be of one moment
             store.connection.backup(memory)
             past = copy.copy(store)
             past.connection = memory

@@ -61,6 +61,7 @@ def _fields(document: Mapping[str, Any], schema: Mapping[str, Any]) -> list[dict
 
 
 def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    # a reference may lead to another one, as the shapes of answers name each other
     while "$ref" in schema:
         schema = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     return schema

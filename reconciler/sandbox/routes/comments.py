@@ -222,7 +222,8 @@ def _family(base: str, here: Any) -> None:
             view, reply = _view(place, target), _reply(place, target, commentId, commentReplyId)
             _edit(caller, view, reply, body)
             caller.store.save(REPLY, reply)
-            if target.request is not None and "resolved" in body.model_fields_set:  # a reply resolves what it replies to
+            # the API reference has "resolved" on a reply too, where it means the comment that the reply belongs to
+            if target.request is not None and "resolved" in body.model_fields_set:
                 comment = _comment(place, target, commentId)
                 _resolve(caller, view.user, comment, body.resolved)
                 caller.store.save(COMMENT, comment)

@@ -23,6 +23,7 @@ async def list_groups(organizationId: str, siteId: str, paging: Paging = Paged, 
 def _join(store: Store, group: Object, section: Object, field: str) -> None:
     if section.get("sectionGroup") == group["id"]:
         return
+    # a section leaves its group through an endpoint of its own, so that joining another one never takes it away silently
     if section.get("sectionGroup"):
         raise Fault(400, f"{field}: section {section['id']} is in another group; remove it from there first")
     section["sectionGroup"] = group["id"]

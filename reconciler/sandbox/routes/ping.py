@@ -16,7 +16,8 @@ async def ping_organization(organizationId: str, caller: Caller = Calling) -> An
     store = caller.store
     with store.write():
         member = caller.member(organizationId)
-        if caller.user is None:  # the control token is nobody who could be seen
+        # the control token acts as an admin, and is nobody who could be seen in the list of members
+        if caller.user is None:
             return {}
         member["_seenAt"] = store.stamp()
         store.save("member", member)

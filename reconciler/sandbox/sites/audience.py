@@ -114,6 +114,7 @@ class Audience:
             return True
         if (name, conditions) not in self._passed:
             signed = {claim: value for claim, value in (reader.claims or {}).items() if claim != UNSIGNED}
+            # the search for claims tries thousands of combinations, and the same conditions are on many site spaces
             self._passed[name, conditions] = example(conditions, signed) is not None
         return self._passed[name, conditions]
 

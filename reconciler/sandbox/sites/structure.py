@@ -72,6 +72,7 @@ def site_spaces(store: Store, site: str) -> list[Object]:
 
 def slug(title: str) -> str:
     """A path from a title: lower case, hyphens."""
+    # an accent is removed and its letter stays; a letter without such a form is lost: "Größe" gives "groe"
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:90] or "page"
 
@@ -107,6 +108,7 @@ def new_site_space(store: Store, site: Object, space: Object, section: str | Non
     site_space: Object = {
         "id": store.new_id("sitesp"),
         "path": free_path(space["title"], {sibling["path"] for sibling in siblings}),
+        # visitors of a row without a default would get nothing, so the first in it is always the default
         "default": not siblings,
         "site": site["id"],
         "organization": site["organization"],
@@ -150,6 +152,7 @@ def delete_section(store: Store, section: Object) -> None:
     """Delete a section with its site spaces; those of the last one go back to the root."""
     site = section["site"]
     store.remove("section", section["id"])
+    # a site consists of sections or of site spaces: without its last section the spaces are shown at the root
     last = not store.has_section(site)
     for site_space in store.select("site-space", container=row(site, section["id"])):
         if not last:

@@ -39,6 +39,7 @@ def visiting(caller: Caller, organization: str, standing: int = GUEST, reader: R
 
 def as_reader(caller: Caller, header: str, method: str) -> Visitor:
     """The caller as the reader that a header describes, who belongs to no organization. Raises 400 and 403."""
+    # the header says how a visitor sees the service; a visitor has no account that could write
     if method not in ("GET", "HEAD"):
         raise Fault(403, f"{HEADER}: a reader only reads")
     try:
