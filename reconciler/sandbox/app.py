@@ -22,7 +22,6 @@ from reconciler.sandbox.endpoints import Endpoint
 from reconciler.sandbox.faults.control import router as faults
 from reconciler.sandbox.faults.inject import Faults
 from reconciler.sandbox.faults.rules import VERSION
-from reconciler.sandbox.recent import note
 from reconciler.sandbox.routes import (
     adaptive_schema,
     agent_instructions,
@@ -49,7 +48,7 @@ from reconciler.sandbox.routes import (
     teams,
     translations,
 )
-from reconciler.sandbox.service import Fault, Service, who
+from reconciler.sandbox.service import Fault, Service, note, who
 from reconciler.sandbox.sites.readers import HEADER as READER
 from reconciler.sandbox.sites.visitors import as_reader
 from reconciler.sandbox.store import Store

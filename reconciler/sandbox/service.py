@@ -153,3 +153,30 @@ def listing(items: Sequence[T], paging: Paging, show: Any = None) -> dict[str, A
         token = base64.urlsafe_b64encode(f"from:{start + paging.limit}".encode()).decode()
         answer = {"next": {"page": token}, **answer}
     return answer
+
+
+# -- what was asked lately: writes are kept in the file, readings only while the service runs --------------------------------------------
+
+WRITES = 500  # kept in the file
+_KEYS = ("at", "method", "path", "status")
+_READING = ("GET", "HEAD", "OPTIONS")
+
+
+def note(service: Service, method: str, path: str, status: int) -> None:
+    """Note one request that is being answered."""
+    store = service.store
+    request = {"at": store.stamp(), "method": method, "path": path[:400], "status": status}
+    if method in _READING:
+        service.readings.append(request)
+        del service.readings[:-READINGS]
+        return
+    with store.write():
+        store.connection.execute("insert into requests (at, method, path, status) values (:at, :method, :path, :status)", request)
+        store.connection.execute("delete from requests where id <= (select max(id) from requests) - ?", (WRITES,))
+
+
+def newest(service: Service, count: int) -> list[dict[str, Any]]:
+    """The last requests, newest first."""
+    rows = service.store.connection.execute("select at, method, path, status from requests order by id desc limit ?", (count,))
+    writes = [dict(zip(_KEYS, row, strict=True)) for row in rows]
+    return sorted([*writes, *service.readings[-count:][::-1]], key=lambda request: str(request["at"]), reverse=True)[:count]

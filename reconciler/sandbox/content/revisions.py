@@ -184,14 +184,13 @@ def merge(store: Store, space: Object, request: Object) -> Object:
 def update(caller: Caller, space: Object, request: Object) -> Object:
     """Pull the space's content into a change request, which keeps what it changed itself, also where both did."""
     _still_open(request)
-    store = caller.store
     if not outdated(request, space):
         return {"revision": request["revision"], "result": "update"}
-    pages, files, conflicts = _joined(store, space, request)
-    base = _keep(store, space, current(store, space))
+    pages, files, conflicts = _joined(caller.store, space, request)
+    base = _keep(caller.store, space, current(caller.store, space))
     after = edit(caller, space, request, pages, files, "update")
     request["revisionMergedAncestor"] = base["id"]
-    store.save(REQUEST, request)
+    caller.store.save(REQUEST, request)
     return {"revision": after, "result": "conflicts" if conflicts else "update"}
 
 

@@ -16,8 +16,7 @@ from typing import Any, Final
 from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
-from reconciler.sandbox.document.more_shapes import MORE
-from reconciler.sandbox.document.shapes import SHAPES
+from reconciler.sandbox.document.shapes import MORE, SHAPES
 from reconciler.sandbox.document.words import Schema, envelope, ref
 
 PREFIX: Final = "/v1"

@@ -14,8 +14,7 @@ from starlette.responses import HTMLResponse
 from reconciler.sandbox.content.tree import RETENTION, collection_container, container_of
 from reconciler.sandbox.endpoints import Request, Router
 from reconciler.sandbox.pages.render import rendered
-from reconciler.sandbox.recent import newest
-from reconciler.sandbox.service import Service
+from reconciler.sandbox.service import Service, newest
 from reconciler.sandbox.sites.audience import AGENT, GENERAL
 from reconciler.sandbox.sites.readers import Gate
 from reconciler.sandbox.sites.structure import level, row

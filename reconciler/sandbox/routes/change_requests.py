@@ -116,15 +116,14 @@ async def get_change_request(spaceId: str, changeRequestId: str, caller: Caller 
 
 @router.patch(REQUEST)
 async def change_change_request(spaceId: str, changeRequestId: str, body: RequestPatch, caller: Caller = Calling) -> Any:
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         space = revisions.space_of(caller, spaceId, "edit")
         request = revisions.request_of(caller, space, changeRequestId)
         given = body.given()
         request |= {name: given[name] for name in RequestPatch.model_fields if name in given}
-        request["updatedAt"] = store.stamp()
-        store.save(revisions.REQUEST, request)
-        revisions.recount(store, space)
+        request["updatedAt"] = caller.store.stamp()
+        caller.store.save(revisions.REQUEST, request)
+        revisions.recount(caller.store, space)
     return RequestView(caller, space).request(request)
 
 

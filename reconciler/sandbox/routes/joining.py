@@ -26,12 +26,11 @@ async def remove_link_invite(organizationId: str, inviteId: str, caller: Caller 
 
 @router.post("/orgs/{organizationId}/join", status_code=204)
 async def join_organization(organizationId: str, caller: Caller = Calling) -> None:
-    store = caller.store
-    with store.write():
-        organization = store.find("organization", organizationId)
+    with caller.store.write():
+        organization = caller.store.find("organization", organizationId)
         if organization is not None and is_member(caller, organizationId):
             return
-        person = accounts.account(store, caller.user)
+        person = accounts.account(caller.store, caller.user)
         if organization is None or person is None or not accounts.lets_in(organization, accounts.domain(person["email"])):
             raise Fault(404, f"organization {organizationId} not found")
         member = {
@@ -39,9 +38,9 @@ async def join_organization(organizationId: str, caller: Caller = Calling) -> No
             "_organization": organizationId,
             **person,
             "role": organization.get("defaultRole"),
-            "joinedAt": store.stamp(),
+            "joinedAt": caller.store.stamp(),
         }
-        store.add("member", organizationId, f"members:{organizationId}", member)
+        caller.store.add("member", organizationId, f"members:{organizationId}", member)
 
 
 @router.get("/email-domains/{emailDomain}/orgs")
