@@ -76,7 +76,7 @@ class _Body:
 
     async def receive(self) -> Message:
         """The next message. Raises `HTTPException` for a body that is too long, too slow, or the oldest of too many."""
-        # a page that follows changes calls this to learn that its client left: that may take hours and is no slow body
+        # a page that follows changes calls this to learn that its client left: that may take hours, and a slow body is something else
         if self._is_whole:
             return await self._receive()
         try:

@@ -85,7 +85,7 @@ def _fetched(
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise SourceError(f"a copy of a repository cannot be written to {cache}: {os_reason(error)}", id="RC-git-failed") from error
-    # also when the worker is told to end: what a fetch left would otherwise stay until the next one of this repository
+    # also where the worker is ended: what a fetch left would otherwise stay until the next one of this repository
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -114,7 +114,7 @@ def _locked(cache: Path, url: str) -> Iterator[IO[str]]:
 def _read(cache: Path, url: str, lock: IO[str]) -> tuple[Path | None, int]:
     """The present copy, and after how many fetches."""
     lock.seek(0)
-    # an earlier version or a full disk may have left another text or half of one; it names no copy, and the next fetch begins anew
+    # an earlier version or a full disk may have left another text or half of one; it names no copy, and the next fetch begins with nothing
     match = _PRESENT.fullmatch(lock.read(100))
     folder = _folder(cache, url, match[1]) if match is not None else None
     if match is None or folder is None or not (folder / "HEAD").exists():

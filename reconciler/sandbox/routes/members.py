@@ -64,7 +64,7 @@ async def get_member(organizationId: str, userId: str, caller: Caller = Calling)
 async def remove_member(organizationId: str, userId: str, caller: Caller = Calling) -> None:
     caller.admin(organizationId)
     with caller.store.write():
-        # a delete that is repeated must answer the same as the first one, so somebody who is no member any more is no error
+        # a delete that is repeated must answer the same as the first one, so a person who left before is not an error
         member = caller.store.find("member", f"{organizationId}:{userId}")
         if member is not None:
             accounts.keep(caller.store, member)
