@@ -58,9 +58,9 @@ def run_url(url: str, name: str) -> str:
     """What a worker gives a run of a project."""
     with connected(url) as worker, worker.transaction() as connection:
         (row,) = projects.read(connection, [name])
-        login = rows.opened(connection, url, row.id, row.project)
-    assert login.is_own
-    return login.url
+        run, is_own = rows.opened(connection, url, row.id, row.project)
+    assert is_own
+    return run
 
 
 def asked(url: str, statement: str) -> list[Any]:

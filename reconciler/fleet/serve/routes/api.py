@@ -89,8 +89,8 @@ def project_runs(
     """List the runs of a project, the newest first. Pass the id of the last one as `before` to continue."""
     with site_of(request).database.transaction() as connection:
         row = _seen(request, connection, name, caller)
-        made = store.runs_of(connection, row.id, before=before, limit=size)
-    return documents.Runs(runs=[documents.run(run) for run in made])
+        rows = store.runs_of(connection, row.id, before=before, limit=size)
+    return documents.Runs(runs=[documents.run(run) for run in rows])
 
 
 @router.get("/projects/{name}/plan", tags=["plans"], operation_id="getPlan", responses={404: WRONG[404]})
