@@ -12,7 +12,7 @@ from dataclasses import replace
 from reconciler.address import Address, bare
 from reconciler.model import Binding, Desired, Observed, Removed, waiting
 from reconciler.plan.containment import Key, parent
-from reconciler.plan.decisions import Delete, Forget, Removal
+from reconciler.plan.decisions import Purpose, Removal
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import World
 from reconciler.resource import Kind
@@ -135,7 +135,7 @@ def _kept(removal: Removal, outer: Removal) -> Removal | None:
     if outer.forgets and removal.binding is None:
         return None
     if outer.forgets and not removal.forgets:
-        return replace(removal, purpose=Forget(), blocked=None, reason=f"no longer managed, like {outer.address}, which contains it")
+        return replace(removal, purpose=Purpose.FORGET, blocked=None, reason=f"no longer managed, like {outer.address}, which contains it")
     if outer.blocked is not None and removal.deletes:
         return replace(removal, blocked=waiting(removal.address, outer.blocked))
     return removal
@@ -160,7 +160,7 @@ def deleted_along(world: World, removals: Mapping[Address, Removal], managed: Co
                     continue
                 met.add(key)
                 removal = Removal(
-                    kind.address(container, bare(observed.id)), kind, observed.id, Delete(),
+                    kind.address(container, bare(observed.id)), kind, observed.id, Purpose.DELETE,
                     f"unmanaged; in {outer.address}, which is deleted with everything in it", observed,
                     inside=outer.address, with_contents=True,
                 )  # fmt: skip

@@ -13,7 +13,7 @@ from datetime import timedelta
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Cause, Observed, Origin
 from reconciler.model.codec import unresolved_addresses
-from reconciler.plan.decisions import Adopt, Create, Draft, Keep, Replace, Restore, Transfer
+from reconciler.plan.decisions import Draft, Purpose, Replace, Transfer
 from reconciler.plan.drafts.undeclared import left_behind, pruned_later
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences, with_note
 from reconciler.plan.matching.earlier_runs import last_moment, left_over, span, window
@@ -74,7 +74,7 @@ def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
         if left <= timedelta(0):
             return draft_create(replace(draft, id=None, observed=None), gone=True, may_replace=facts.world.may_replace(address))
         reason = f"deleted {span(ago)} ago, {left_over(left)} left"
-        draft = replace(draft, purpose=Restore(), reason=reason, until=last_moment(kind, now.deleted_at))
+        draft = replace(draft, purpose=Purpose.RESTORE, reason=reason, until=last_moment(kind, now.deleted_at))
     if draft.declared.implied:
         return draft
     return _corrected(facts, _with_intent(facts, _without_ignored(draft)))
@@ -109,14 +109,14 @@ def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
     if matches[address].adopted and not draft.is_restored:
         came_late = (draft.kind.name, draft.id) in matches.late
         usual = "created by a late request of an earlier run" if came_late else "exists and is unmanaged"
-        return _recreated(facts, replace(draft, purpose=Adopt(), reason=usual))
+        return _recreated(facts, replace(draft, purpose=Purpose.ADOPT, reason=usual))
     root = facts.world.transferred.root_of.get(address)
     if address in facts.world.transferred.roots:
         return replace(draft, purpose=_transfer(facts, draft), reason=f"was {matches.renamed[address]}")
     if root is not None and not draft.is_restored:
-        return replace(draft, purpose=Adopt(), reason=f"was {matches.renamed[address]}; is transferred with {root}")
+        return replace(draft, purpose=Purpose.ADOPT, reason=f"was {matches.renamed[address]}; is transferred with {root}")
     if address in matches.renamed:
-        purpose = Restore(adopt=True) if draft.is_restored else Adopt()
+        purpose = Purpose.RESTORE_AND_ADOPT if draft.is_restored else Purpose.ADOPT
         return replace(draft, purpose=purpose, reason=draft.reason or f"was {matches.renamed[address]}")
     return draft
 
@@ -165,7 +165,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
     for difference in differing:
         if is_other(difference):
             why = other(kind, difference, id, draft.declared.id is not None, draft.address)
-            return replace(draft.block(*why, id="RC-another-object"), purpose=Keep())
+            return replace(draft.block(*why, id="RC-another-object"), purpose=Purpose.KEEP)
         correction = correction_of(difference) if not (settled and difference.field is kind.inside) else Correction.SEND
         if correction is Correction.SEND:
             kept.append(difference)
@@ -239,7 +239,9 @@ def draft_create(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
     lacking = without(draft, draft.kind.api["create"])
     if lacking is not None:
         return draft.block(*lacking, id="RC-sent-together")
-    return replace(draft, purpose=Create(), reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft))
+    return replace(
+        draft, purpose=Purpose.CREATE, reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft)
+    )
 
 
 def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:

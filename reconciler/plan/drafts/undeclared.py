@@ -13,7 +13,7 @@ from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Desired, Observed
 from reconciler.model.codec import title, why_unreadable
 from reconciler.plan.containment import makers, parent, service_copies
-from reconciler.plan.decisions import Delete, Forget, Removal
+from reconciler.plan.decisions import Purpose, Removal
 from reconciler.plan.drafts.containers import UndeclaredContainers, deleted_along, kept_with_containers
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
@@ -48,7 +48,7 @@ def replaced_objects(world: World, decisions: Decisions) -> Decisions:
         old = draft.old
         if old is not None and draft.active and draft.address.container is not None:
             orphan = draft.address.container.child(draft.kind.name, bare(old.id))
-            orphans.append(Removal(orphan, draft.kind, old.id, Delete(), "replaced", old, draft.binding, replaces=draft.address))
+            orphans.append(Removal(orphan, draft.kind, old.id, Purpose.DELETE, "replaced", old, draft.binding, replaces=draft.address))
     return decisions.changed(orphans)
 
 
@@ -60,7 +60,7 @@ def _tracked(world: World, matches: Matches, containers: UndeclaredContainers) -
     for address, binding in containers.bindings.items():
         kind = kinds.get(binding.kind)
         if kind is None or (kind.name, binding.id) in containers.claimed:
-            yield Removal(address, kind or kinds.roots[0], binding.id, Forget(), "another address tracks it now", binding=binding)
+            yield Removal(address, kind or kinds.roots[0], binding.id, Purpose.FORGET, "another address tracks it now", binding=binding)
             continue
         removal = _removal(world, matches, containers, kind, address, binding, declared_root=address.root in roots)
         if removal.deletes and address in matches.renamed:
@@ -86,7 +86,7 @@ def _removal(
     with_contents = removed is not None and removed.action == "delete-all"
 
     def forget(reason: str) -> Removal:
-        return Removal(address, kind, binding.id, Forget(), reason, observed, binding, inside=outer, with_contents=with_contents)
+        return Removal(address, kind, binding.id, Purpose.FORGET, reason, observed, binding, inside=outer, with_contents=with_contents)
 
     if not declared_root or "delete" not in kind.api:
         return forget("no longer declared; it is left unchanged")
@@ -106,7 +106,7 @@ def _removal(
     if observed.unreadable:
         return forget("").block(f"is no longer declared, but {why_unreadable(observed)}", "then run again", id="RC-unread")
     says = "no longer declared" if removed is None else removed.says
-    delete = replace(forget(says + left_behind(world.actual, kind, observed)), purpose=Delete())
+    delete = replace(forget(says + left_behind(world.actual, kind, observed)), purpose=Purpose.DELETE)
     if binding.protected and removed is None:
         return replace(delete, reason="").block(
             f"is no longer declared, and {kind.name} {title(observed)!r} is protected",
@@ -175,7 +175,7 @@ def _of_pruned_kinds(world: World, containers: UndeclaredContainers, matches: Ma
             reason = f"unmanaged, and prune is all for {name}s"
             address = container.child(name, bare(observed.id))
             outer = containers.around(kind, address, observed, None)
-            removal = Removal(address, kind, observed.id, Delete(), reason, observed, pruned=True, inside=outer)
+            removal = Removal(address, kind, observed.id, Purpose.DELETE, reason, observed, pruned=True, inside=outer)
             if name in desired.protect:
                 removal = removal.block(
                     f"{name} {title(observed)!r} is unmanaged and of a protected kind",
@@ -193,7 +193,7 @@ def _late(world: World, containers: UndeclaredContainers, matches: Matches) -> I
             continue
         address, observed = container.child(name, bare(id)), world.actual.find(name, id)
         reason, outer = f"created for {meant} by a late request of an earlier run", containers.around(kind, address, observed, None)
-        yield Removal(address, kind, id, Delete(), reason, observed, inside=outer)
+        yield Removal(address, kind, id, Purpose.DELETE, reason, observed, inside=outer)
 
 
 # -- what the service created for an object, and keeps when that is deleted --------------------------------------------------------
