@@ -15,13 +15,13 @@ Settings, normalise  settings.py
 
 from __future__ import annotations
 
+from reconciler.client.answers import PAGE_SIZE as PAGE_SIZE
 from reconciler.client.answers import Answer as Answer
+from reconciler.client.answers import WholeList as WholeList
 from reconciler.client.conversation import Listener as Listener
 from reconciler.client.conversation import Silent as Silent
 from reconciler.client.pacing import Clock as Clock
 from reconciler.client.pacing import SharedBudget as SharedBudget
-from reconciler.client.paging import PAGE_SIZE as PAGE_SIZE
-from reconciler.client.paging import WholeList as WholeList
 from reconciler.client.paths import encode as encode
 from reconciler.client.paths import joined as joined
 from reconciler.client.retry import RetryClass as RetryClass

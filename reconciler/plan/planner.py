@@ -34,17 +34,15 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import current_addresses
 from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
-from reconciler.plan.passes.expectations import expectations
-from reconciler.plan.passes.prerequisites import last_admin, required_kinds
+from reconciler.plan.passes.prerequisites import expectations, last_admin, required_kinds
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
 from reconciler.plan.passes.second_run import beside_others, rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.siblings.positions import current_positions, unmanaged_siblings
 from reconciler.plan.siblings.rows import SiblingRow, arrange, ignored_positions
 from reconciler.plan.state_updates import state_update
-from reconciler.plan.steps.schedule import scheduled
-from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
-from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
+from reconciler.plan.steps.rules import scheduled
+from reconciler.plan.transfers import decide_with_transfers, positions_before_transfer, shown_where, unmanaged_in_transfers
 from reconciler.plan.warnings.broken_urls import broken_urls
 from reconciler.plan.warnings.exposure import audience_lines, consents, exposures, windows, with_consent_needed
 from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds

@@ -20,8 +20,8 @@ from reconciler.errors import DeclarationError
 from reconciler.resource.field import Field, FieldRole
 from reconciler.resource.kind import Kind
 from reconciler.resource.registry import Kinds
+from reconciler.resource.requests import placeholders
 from reconciler.resource.values import UNSET, To
-from reconciler.resource.verbs import placeholders
 from reconciler.text.suggest import did_you_mean
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach", "ignoreChanges")

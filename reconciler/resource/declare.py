@@ -13,8 +13,7 @@ from reconciler.resource.contradictions import check
 from reconciler.resource.field import Field
 from reconciler.resource.kind import Kind
 from reconciler.resource.places import Place
-from reconciler.resource.readings import Listing, One, Reading
-from reconciler.resource.verbs import Verbs
+from reconciler.resource.requests import Listing, One, Reading, Verbs
 
 
 class Resource:

@@ -43,13 +43,12 @@ from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database
 from reconciler.state.errors import CONTRADICTION
-from reconciler.state.history import write_consents
+from reconciler.state.history import bound, turned, write_consents, write_turns
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
 from reconciler.state.tables import rows
-from reconciler.state.tables.project import after, read_renames, write_renames, write_rules
+from reconciler.state.tables.rows import after, read_renames, write_renames, write_rules
 from reconciler.state.tables.schema import insert
-from reconciler.state.tables.turns import bound, turned, write_turns
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
 from reconciler.state.transfer import Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn

@@ -480,14 +480,14 @@ BUGS: Final = (
     ),
     # -- what is gone ---------------------------------------------------------------------------------------------------------------------
     _bug(
-        "plan.matching.absence",
+        "plan.matching.missing",
         "max(AT_LEAST, int(SHARE * len(state.bindings)))",
         "max(AT_LEAST, len(state.bindings))",
         "much that is gone at once is an outage",
         f"{GONE}test_more_than_three_and_a_tenth_at_once_is_refused_and_can_be_accepted",
     ),
     _bug(
-        "plan.matching.absence",
+        "plan.matching.missing",
         "if at.container is None or not matches[at.container].gone}",
         "if at}",
         "what went with its container counts once",
@@ -516,14 +516,14 @@ BUGS: Final = (
     ),
     # -- transfers: nobody else's people, nothing lost on the way -----------------------------------------------------------------------
     _bug(
-        "plan.transfers.drafts",
+        "plan.transfers",
         "replace(decide(world, matches), unsettled=unsettled)",
         "decide(world, matches)",
         "a transfer that has to wait keeps its address in the state",
         f"{TRANSFERS}lines.py::test_where_one_of_the_organizations_cannot_be_read_the_state_keeps_the_address[org_acme]",
     ),
     _bug(
-        "plan.transfers.obstacles",
+        "plan.transfers",
         "self._shows_another(draft, id)",
         "False",
         "a variant that shows another space stops showing the one that is transferred",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reconciler.resource import Keyed, ListItem, Place, SingleValue
-from reconciler.resource.readings import Reading
+from reconciler.resource.requests import Reading
 
 PACKAGE = Path(__file__).parents[2] / "reconciler"
 OUTSIDE = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "resource")

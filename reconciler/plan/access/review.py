@@ -21,7 +21,7 @@ from reconciler.plan.matching.identity import identify
 from reconciler.plan.simulation.simulate import simulate
 from reconciler.plan.warnings.exposure import path_text
 from reconciler.resource import Kinds
-from reconciler.resource.audience import (
+from reconciler.resource.risks import (
     AGENTS,
     ANYONE,
     ANYONE_WITH_THE_URL,

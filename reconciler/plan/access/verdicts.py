@@ -19,7 +19,8 @@ from reconciler.model import Actual, NamedReader, ReaderSort
 from reconciler.plan.audience.readers import Access, Audiences, order, part_of
 from reconciler.plan.containment import Key, reached
 from reconciler.resource import Kind, Kinds
-from reconciler.resource.audience import (
+from reconciler.resource.conditions import holds
+from reconciler.resource.risks import (
     AGENTS,
     ANYONE,
     ANYONE_WITH_THE_URL,
@@ -31,7 +32,6 @@ from reconciler.resource.audience import (
     ROLES,
     VISITORS,
 )
-from reconciler.resource.conditions import holds
 
 ADMIN: Final = ROLES[-1]
 

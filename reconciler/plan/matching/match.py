@@ -20,8 +20,8 @@ from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
 from reconciler.model.codec import holder, why_unreadable
 from reconciler.plan.matching.claims import Projects, wrong_ids
-from reconciler.plan.matching.earlier_runs import deleted_before, is_in_place, late, match_deleted, may_lag
 from reconciler.plan.matching.matches import NOTHING, Match, Matches
+from reconciler.plan.matching.missing import deleted_before, is_in_place, late, match_deleted, may_lag
 from reconciler.plan.matching.natural_keys import Natural, by_reference, listed, waits, why
 from reconciler.plan.matching.renames import Former, follow
 from reconciler.resource import Kind, Kinds

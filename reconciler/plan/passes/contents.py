@@ -15,7 +15,7 @@ from reconciler.model import Blocked, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.containment import Key, containers, deleted_with
 from reconciler.plan.decisions import DeletedWith, Draft, Purpose, Removal
-from reconciler.plan.drafts.containers import kept_with_containers
+from reconciler.plan.drafts.undeclared import kept_with_containers
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.world import Decisions, Worklist, World
 from reconciler.resource import FieldRole

@@ -25,7 +25,7 @@ from reconciler.plan.matching.differences import FieldDifference
 from reconciler.plan.names import Names, named
 from reconciler.plan.state_updates import is_protected
 from reconciler.resource import UNSET, Field, FieldRole, Kinds
-from reconciler.resource.audience import LEVELS
+from reconciler.resource.risks import LEVELS
 
 UNGUARDED: Final = "it is deleted without further consent when its line is removed"
 

@@ -15,8 +15,7 @@ from reconciler.model.codec import comparable
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Permission
-from reconciler.resource.claims import claim_mistakes
-from reconciler.resource.conditions import mistake
+from reconciler.resource.conditions import claim_mistakes, mistake
 from reconciler.text.names import canonical
 
 NaturalKey = tuple[str, Address | None, tuple[str, ...]]
