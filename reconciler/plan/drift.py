@@ -33,7 +33,7 @@ from reconciler.plan import Selection
 from reconciler.plan.access.tests import Unmet, unmet
 from reconciler.plan.audience.agreed import RecordedObject, agreed_world, deciding
 from reconciler.plan.audience.disclosure import opened_outside
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import deleted_before, last_moment, window
 from reconciler.plan.names import Names

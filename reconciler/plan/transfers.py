@@ -30,7 +30,7 @@ from reconciler.plan.decisions import Batch, Draft, Removal, Transfer, Transferr
 from reconciler.plan.matching.match import moved_line
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.names import Names
-from reconciler.plan.siblings.positions import Sibling, UnmanagedSibling, current_positions, unmanaged_siblings
+from reconciler.plan.siblings.rows import Sibling, UnmanagedSibling, current_positions, unmanaged_siblings
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Kinds
 

@@ -1,8 +1,7 @@
 """What a kind declares (`field`, `readings`, `verbs`, `places`), what that compiles to (`kind`), and all kinds together (`registry`)."""
 
 from reconciler.address import Address
-from reconciler.resource.contradictions import PRUNE_SCOPES, RESERVED, combined, narrow_kinds
-from reconciler.resource.declare import Resource
+from reconciler.resource.declare import PRUNE_SCOPES, RESERVED, Resource, combined, narrow_kinds
 from reconciler.resource.field import (
     HOSTED,
     Field,

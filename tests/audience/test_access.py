@@ -15,7 +15,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.kinds import load as kinds
 from reconciler.model import NamedReader, ReaderSort
-from reconciler.plan.access.verdicts import Look, Sees
+from reconciler.plan.access.review import Look, Sees
 from reconciler.plan.audience.readers import Audiences
 from reconciler.resource.risks import ROLES
 from tests.audience.moments import Moment, Thing, Watched

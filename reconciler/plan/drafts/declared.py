@@ -20,7 +20,7 @@ from reconciler.model.codec import unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft, Purpose, Replace, Transfer
 from reconciler.plan.drafts.undeclared import left_behind, pruned_later
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences, with_note
-from reconciler.plan.matching.identity import is_other, other
+from reconciler.plan.matching.match import is_other, other
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import last_moment, left_over, span, window
 from reconciler.plan.matching.outsiders import outsider

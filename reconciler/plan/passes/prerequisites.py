@@ -22,7 +22,7 @@ from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Prerequisite, Removal
 from reconciler.plan.derived import Derivation, derivations
 from reconciler.plan.matching.differences import FieldDifference
-from reconciler.plan.warnings.broken_urls import broken_urls
+from reconciler.plan.warnings.notes import broken_urls
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Field, Kind
 from reconciler.resource.kind import URL

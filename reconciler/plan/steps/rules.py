@@ -16,29 +16,29 @@ from reconciler.model import Position, Step
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation
 from reconciler.plan.siblings.rows import SiblingRow
-from reconciler.plan.steps import containers, references, unique_values
+from reconciler.plan.steps import containers, values
 from reconciler.plan.steps.graph import Acyclic, Cycle, Edge, Edges, ordered
 from reconciler.plan.steps.requests import Requests
-from reconciler.plan.steps.unique_values import add_temporary_values
+from reconciler.plan.steps.values import add_temporary_values
 from reconciler.resource import Kinds
 
 Rule = Callable[[Requests], Iterator[Edge]]
 """What it yields for the requests of a plan; it may read the edges of the rules before it."""
 
 REQUIRED: Final[tuple[Rule, ...]] = (
-    references.referred_to_first,  # what a request names exists
+    values.referred_to_first,  # what a request names exists
     containers.leaves_before_joins,  # an object is in one container at a time
     containers.rows_in_sequence,  # the moves of a row assume the order that those before them leave
     containers.anchors_first,  # what an object is put beside is in the same list
     containers.containers_move_first,  # nothing is moved into itself
     containers.one_way_last,  # what cannot be undone is sent last
-    references.first_gathers,  # what gathers its siblings' contents is created before them
-    unique_values.temporary_first,  # an object gets its temporary value before its final one
-    unique_values.freed_first,  # a value is free before it is used again
+    values.first_gathers,  # what gathers its siblings' contents is created before them
+    values.temporary_first,  # an object gets its temporary value before its final one
+    values.freed_first,  # a value is free before it is used again
     containers.deletes_last,  # nothing refers to what is deleted, and nothing is left in it
     containers.creates_before_one_delete,  # the last sibling is not deleted before new ones exist
-    references.derived_after_sources,  # the source of a derived value is set first
-    references.prerequisites_first,  # what takes away the last way in needs what gives the new one
+    values.derived_after_sources,  # the source of a derived value is set first
+    values.prerequisites_first,  # what takes away the last way in needs what gives the new one
     containers.ready_to_transfer,  # nothing shows what is transferred, and the address is free
     containers.leave_first,  # what stays leaves what is transferred
 )
@@ -50,12 +50,12 @@ add a step, so it is the last.
 
 PREFERRED: Final[tuple[Rule, ...]] = (
     containers.other_deletes_after_it,  # new siblings exist before the old ones are deleted
-    references.derived_after_deletes,  # a derived value is freed before it is derived again
-    unique_values.settled_first,  # no create takes a value that another request is about to write
-    references.copies_last,  # what is copied is as declared
+    values.derived_after_deletes,  # a derived value is freed before it is derived again
+    values.settled_first,  # no create takes a value that another request is about to write
+    values.copies_last,  # what is copied is as declared
     containers.chosen_first,  # the service chooses the child that is declared first
-    references.named_first,  # a copy has its natural key before anything refers to it
-    unique_values.names_given_up_first,  # a service that requires different names accepts each request
+    values.named_first,  # a copy has its natural key before anything refers to it
+    values.names_given_up_first,  # a service that requires different names accepts each request
 )
 """Better than none: each of their edges is added where it makes no circle with all before it, so the more important ones come first."""
 
