@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Any, Final, Literal, NamedTuple
+from functools import partial
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 # -- What shows objects --------------------------------------------------------------------------------------------------------------
 
@@ -137,20 +138,8 @@ def placeholders(path: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\{(\w[\w-]*)\}", path))
 
 
-def POST(path: str, **words: Any) -> Verb:  # noqa: N802 - reads as the request it declares
-    return Verb("POST", path, **words)
-
-
-def PUT(path: str, **words: Any) -> Verb:  # noqa: N802
-    return Verb("PUT", path, **words)
-
-
-def PATCH(path: str, **words: Any) -> Verb:  # noqa: N802
-    return Verb("PATCH", path, **words)
-
-
-def DELETE(path: str, **words: Any) -> Verb:  # noqa: N802
-    return Verb("DELETE", path, **words)
+# They read as the requests that they declare: `create=POST("/teams")`.
+POST, PUT, PATCH, DELETE = (partial(Verb, method) for method in get_args(Method))
 
 
 class Verbs(dict[str, Verb]):

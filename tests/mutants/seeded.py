@@ -127,8 +127,8 @@ BUGS: Final = (
     ),
     _bug(
         "state.lease",
-        " | os.O_NOFOLLOW",
-        "",
+        "os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW",
+        "os.O_CREAT | os.O_CLOEXEC",
         "a lock file that is a link is not followed",
         f"{LEASE}test_a_lock_file_that_is_a_link_is_not_followed",
     ),
@@ -306,8 +306,8 @@ BUGS: Final = (
     ),
     _bug(
         "client.pacing",
-        "self._back(ticket)\n        if ticket.quota:\n            ticket.quota.remaining -= 1",
-        "self._back(ticket)",
+        "        if ticket.quota:\n            ticket.quota.remaining -= 1\n",
+        "",
         "requests that were lost count as taken",
         f"{PACING}test_requests_that_were_lost_count_as_taken",
     ),

@@ -31,6 +31,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 from reconciler.address import Address
@@ -339,29 +340,20 @@ def shown_by(kinds: Kinds, step: Step, worlds: Worlds) -> ShownByCreate | None:
     return None
 
 
-class StandIns:
-    """Objects that certain readers can read before the plan and after it, and that are in one container all the time."""
-
-    def __init__(self, kinds: Kinds, worlds: Worlds) -> None:
-        self.kinds, self.worlds = kinds, worlds
-        self._known: dict[tuple[str, str | None, frozenset[Access]], str | None] = {}
-
-    def find(self, key: Key, accesses: frozenset[Access]) -> str | None:
-        """The id of a stand-in of the same kind, in the container of this object; None where there is none."""
-        kind, container = key[0], _container(self.kinds, self.worlds.after, key)
-        if (kind, container, accesses) not in self._known:
-            before, after = self.worlds.before, self.worlds.after
-            # In the container before the plan and after it, because an object is never shown outside its own; and read by them both times.
-            self._known[kind, container, accesses] = next(
-                (
-                    id
-                    for id in sorted(before.objects.get(kind, {}))
-                    if all(_container(self.kinds, world, (kind, id)) == container for world in (before, after))
-                    and all(included(access, world.of((kind, id))) for access in accesses for world in (before, after))
-                ),
-                None,
-            )
-        return self._known[kind, container, accesses]
+def _stand_in(kinds: Kinds, worlds: Worlds, key: Key, accesses: frozenset[Access]) -> str | None:
+    """The id of an object of the same kind that certain readers can read before the plan and after it, and that is in the same container
+    all the time; None where there is none."""
+    # In the container before the plan and after it, because an object is never shown outside its own; and read by them both times.
+    both, container = (worlds.before, worlds.after), _container(kinds, worlds.after, key)
+    return next(
+        (
+            id
+            for id in sorted(worlds.before.objects.get(key[0], {}))
+            if all(_container(kinds, world, (key[0], id)) == container for world in both)
+            and all(included(access, world.of((key[0], id))) for access in accesses for world in both)
+        ),
+        None,
+    )
 
 
 def _container(kinds: Kinds, world: Audiences, key: Key) -> str | None:
@@ -383,12 +375,13 @@ def with_stand_ins(
     `open_for`: what would be open for a while, and to whom. `late`: the steps before which an audience should have been narrowed.
     `derived`: what the service would derive from the declared object, and now derives from the stand-in.
     """
-    stand_ins, result, last = StandIns(kinds, worlds), list(steps), max(step.id for step in steps)
-    changed = False
+    result, last, changed = list(steps), max(step.id for step in steps), False
+    # Many creates may show the same thing, and each answer is a search through all objects of a kind.
+    stand_in = cache(partial(_stand_in, kinds, worlds))
     for index, step in enumerate(steps):
         shown = shown_by(kinds, step, worlds) if step.verb == "create" and step.id in late else None
         accesses = frozenset(open_for.get(shown.key, ())) if shown is not None else frozenset()
-        id = stand_ins.find(shown.key, accesses) if shown is not None and accesses else None
+        id = stand_in(shown.key, accesses) if shown is not None and accesses else None
         if shown is None or id is None or id == shown.key[1]:
             continue
         meant = _meant(kinds, step, shown, last + 1, derived.get(shown.child))

@@ -11,7 +11,7 @@ model of audiences (`readers`) says who can read what in the world that results.
 1. The order: `barriers` puts narrowing steps before widening ones.
 2. What could not be ordered so is played through: the plan without the steps that come too late. What somebody reads in that world, and
    reads neither before nor after, would be open for a while.
-3. A create that opens something for a while first shows a *stand-in*, an object that the same readers can read anyway (`stand_in`). That
+3. A create that opens something for a while first shows a *stand-in*, an object that the same readers can read anyway (`barriers`). That
    changes the steps, so they are ordered and played a second time; the second attempt is the result.
 4. What is still open for a while is a window, and needs consent like everything else that is opened.
 
