@@ -462,7 +462,6 @@ WRITERS = {
     "writing.py": "the writer",
     "state/sqlite.py": "the file of the state, created exclusively; SQLite writes it, and a copy of it where it must be read unchanged",
     "state/lease.py": "a lock file beside the state, opened without following a link",
-    "state/unsaved.py": "what could not be written to the state, without following a link, and on the disk before its name is",
     "state/bucket/objects.py": "a bucket that is a folder: objects that are replaced under conditions",
     "sandbox/file.py": "the file of the sandbox, which imports nothing of the program",
     "sandbox/server.py": "takes a new file of the sandbox away that could not be seeded",
