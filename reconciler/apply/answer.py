@@ -18,7 +18,7 @@ from reconciler.client import Answer
 from reconciler.model import Binding, Desired, Intent, Observed, Origin, Position, Step, StepResult, StepStatus
 from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, substitute
 from reconciler.plan.containment import Key
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.state import IntentEnding
 from reconciler.text.suggest import a

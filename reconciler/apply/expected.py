@@ -13,7 +13,7 @@ from typing import Any
 from reconciler.model import Actual, Observed, Step
 from reconciler.model.codec import ids_in
 from reconciler.plan.containment import Key
-from reconciler.plan.siblings.positions import Siblings
+from reconciler.plan.siblings.rows import Siblings
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from reconciler.address import Address
 from reconciler.model import Actual, Desired, Source, State
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.resource import Kinds
 

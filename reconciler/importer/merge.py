@@ -17,7 +17,7 @@ from reconciler.importer.matched import excluded_objects, removed_by
 from reconciler.importer.project import ImportedProject, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Declared, Desired, State
 from reconciler.model.desired import Generation
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.resource import Kind, Kinds
 from reconciler.yamltext.emit import EmittedEntry, document
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from reconciler.config.access.conditions import conditions, schemas_of_claims
 from reconciler.lint.facts import LintFacts, finding
 from reconciler.model import Finding
-from reconciler.resource.claims import claim_mistakes
-from reconciler.resource.conditions import UNSIGNED, claims_in, excludes_everybody, excludes_nobody, mistake
+from reconciler.resource.conditions import UNSIGNED, claim_mistakes, claims_in, excludes_everybody, excludes_nobody, mistake
 
 FORMS = 'write it with visitor.claims.NAME, ==, !=, in, !, && and ||, such as visitor.claims.plan == "pro"'
 

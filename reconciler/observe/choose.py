@@ -19,10 +19,9 @@ from reconciler.model.codec import ids_in, outside, path_ids
 from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
 from reconciler.plan.containment import makers
-from reconciler.plan.matching.absence import missing
-from reconciler.plan.matching.earlier_runs import deleted_before
 from reconciler.plan.matching.match import match
 from reconciler.plan.matching.matches import Match, Matches
+from reconciler.plan.matching.missing import deleted_before, missing
 from reconciler.plan.matching.natural_keys import by_reference, listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import current_addresses, follow

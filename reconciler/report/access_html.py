@@ -15,7 +15,7 @@ from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.access import NOBODY, READ, by_kind, named, summary
 from reconciler.report.html import escaped, page
 from reconciler.report.words import RULES, count
-from reconciler.resource.audience import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
+from reconciler.resource.risks import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
 
 # Rows of a kind. A section with more is closed at first, so that the sections below it are found.
 OPEN: Final = 300

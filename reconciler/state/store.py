@@ -23,7 +23,7 @@ from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
-from reconciler.state.history import read_entries, read_ids, read_runs, read_undos, read_users
+from reconciler.state.history import read_entries, read_ids, read_later, read_runs, read_turns, read_undos, read_users
 from reconciler.state.journal import Journal
 from reconciler.state.lease import (
     LEASE_SECONDS,
@@ -48,7 +48,6 @@ from reconciler.state.reading import (
     read_tracking,
 )
 from reconciler.state.sqlite import SqliteFile
-from reconciler.state.tables.turns import read_later, read_turns
 from reconciler.state.tables.values import plain
 from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare

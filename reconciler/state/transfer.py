@@ -18,8 +18,7 @@ from reconciler.model.state import StateScope
 from reconciler.report.schemas import state as state_types
 from reconciler.report.schemas.check import problem
 from reconciler.state.connection import Connection
-from reconciler.state.tables.project import rules_of, write_renames, write_rules
-from reconciler.state.tables.rows import known_row
+from reconciler.state.tables.rows import known_row, rules_of, write_renames, write_rules
 from reconciler.state.tables.schema import TABLES, insert
 from reconciler.state.tables.values import from_json, to_json
 

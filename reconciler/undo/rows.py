@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from reconciler.address import Address
 from reconciler.model import Actual, Position
-from reconciler.plan.siblings import positions
-from reconciler.plan.siblings.positions import Siblings, by_parent, parent_of, with_unmanaged
+from reconciler.plan.siblings import rows
+from reconciler.plan.siblings.rows import Siblings, by_parent, parent_of, with_unmanaged
 from reconciler.resource import Kinds
 from reconciler.undo.objects import ObservedObject
 
@@ -26,7 +26,7 @@ def unmanaged_siblings(
     names = {tracked.id: address for address, tracked in known.items()}
     return {
         tracked.address: ObservedObject(tracked.address, tracked.kind, tracked.observed.id, None, tracked.observed)
-        for tracked in positions.unmanaged_siblings(kinds, actual, names)
+        for tracked in rows.unmanaged_siblings(kinds, actual, names)
         if parent_of(tracked, names) in parents
     }
 

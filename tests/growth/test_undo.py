@@ -20,7 +20,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Position
 from reconciler.plan import plan
 from reconciler.plan.drift import drift
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.undo.rows import put_back
 from tests.effort import operations
 from tests.growth.edits import EDITS, Edit, Tree, collections, organization, site

@@ -20,8 +20,8 @@ from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
 from reconciler.plan import plan
+from reconciler.plan.changes import journal_changes
 from reconciler.plan.prove import prove
-from reconciler.plan.state_updates import journal_changes
 from reconciler.state import StateScope, Store
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from reconciler.errors import ConfigError
-from reconciler.kinds._visitors import VisitorSchema
+from reconciler.kinds._shapes import VisitorSchema
 from reconciler.sandbox.service import Fault
 from reconciler.sandbox.sites import visitor_schema
 from tests.harness import Org

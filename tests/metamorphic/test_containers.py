@@ -19,7 +19,7 @@ from reconciler.client import Reader
 from reconciler.model import Plan
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.simulation.simulate import simulate
 from tests.harness import ORGANIZATION, kinds
 from tests.metamorphic.edits import Declared, declared

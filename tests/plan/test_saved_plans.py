@@ -27,7 +27,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Forecast, Step, StepStatus
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.prove import prove
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
 from tests.harness import ORGANIZATION, Org

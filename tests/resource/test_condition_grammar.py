@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.resource.claims import claim_mistakes
 from reconciler.resource.conditions import (
     Claim,
     ConditionError,
+    claim_mistakes,
     claims_in,
     evaluated,
     excludes_everybody,

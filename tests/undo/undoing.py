@@ -14,7 +14,7 @@ from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
 from reconciler.plan.guard import guard
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.prove import prove
 from reconciler.undo import (
     Inverse,

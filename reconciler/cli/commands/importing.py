@@ -32,8 +32,8 @@ from reconciler.model import Actual, Observed, Plan, State
 from reconciler.observe.everything import read_all, roots
 from reconciler.observe.privileged import people, reaching
 from reconciler.plan import plan
+from reconciler.plan.changes import journal_changes
 from reconciler.plan.prove import prove
-from reconciler.plan.state_updates import journal_changes
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal

@@ -19,7 +19,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count
-from reconciler.state.tables.project import after
+from reconciler.state.tables.rows import after
 
 SHORT_HELP: Final = "Move what is tracked to another address, or from another project name or environment."
 

@@ -22,7 +22,7 @@ from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
 from reconciler.plan import Selection
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, turn_line
 from reconciler.report.outcome import outcome_sheet

@@ -20,7 +20,7 @@ from reconciler.model import Action, Plan
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift
 from reconciler.plan.guard import consent_to_exposures
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
 

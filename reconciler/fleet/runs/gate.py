@@ -18,7 +18,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.client.hints import Hints
+from reconciler.client.quota import Hints
 from reconciler.fleet.budget import BudgetReport
 
 VARIABLE: Final = "_RECONCILER_FLEET_GATE"
