@@ -35,10 +35,7 @@ from reconciler.resource import Kinds
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.state import StateScope, Store
-from tests.organizations import ORGANIZATION as ORGANIZATION
-from tests.organizations import SEED as SEED
-from tests.organizations import TOKEN as TOKEN
-from tests.organizations import project
+from tests.organizations import ORGANIZATION as ORGANIZATION, SEED as SEED, TOKEN as TOKEN, project
 from tests.transports import Through
 
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -7,15 +7,13 @@ An object is read by its id only where no listing showed it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable
-from collections.abc import Set as AbstractSet
+from collections.abc import Awaitable, Set as AbstractSet
 from typing import Final
 
 from reconciler.address import Address, bare, is_key
 from reconciler.client import Reader, encode
 from reconciler.model import Binding, Desired, State
-from reconciler.model.codec import holder as shown_by
-from reconciler.model.codec import ids_in, outside, path_ids
+from reconciler.model.codec import holder as shown_by, ids_in, outside, path_ids
 from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
 from reconciler.plan.containment import makers

@@ -11,8 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import bare
-from reconciler.client import Answer, Reader, encode
-from reconciler.client import WholeList as Pages
+from reconciler.client import Answer, Reader, WholeList as Pages, encode
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Observed, Unknown
 from reconciler.model.codec import is_kind, observed, why_unreadable

@@ -37,10 +37,7 @@ from reconciler.model import (
     Violation,
 )
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.report.schemas import plan as plan_types
-from reconciler.report.schemas import runs as run_types
-from reconciler.report.schemas import state as state_types
-from reconciler.report.schemas import types as t
+from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
 from reconciler.report.values import HIDDEN, data
 from reconciler.report.words import CAUSES
 from reconciler.text.times import utc_text

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reconciler.address import Address
 from reconciler.config import load
@@ -23,8 +22,7 @@ from reconciler.plan.drift import drift
 from reconciler.plan.matching.identity import identify
 from reconciler.undo.rows import put_back
 from tests.effort import operations
-from tests.growth.edits import EDITS, Edit, Tree, collections, organization, site
-from tests.growth.edits import chosen as default
+from tests.growth.edits import EDITS, Edit, Tree, chosen as default, collections, organization, site
 from tests.growth.scenes import applied, ring, scene, written
 from tests.growth.test_planner import EXPONENT_MAX, exponent
 from tests.growth.undone import Undoing

@@ -6,8 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reconciler.config.keys import TOP
 from reconciler.config.source.nodes import List, Map, Node, Scalar

@@ -8,11 +8,9 @@ from typing import Any, Literal
 import click
 
 from reconciler.apply import FRESH
-from reconciler.cli import codes, exits, reports
-from reconciler.cli import options as shared
+from reconciler.cli import codes, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
-from reconciler.cli.options import Options
-from reconciler.cli.options import require_commit as require_commit_option
+from reconciler.cli.options import Options, require_commit as require_commit_option
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import apply_saved

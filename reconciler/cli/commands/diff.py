@@ -12,8 +12,7 @@ from typing import Any, Final
 import click
 
 from reconciler.address import bare
-from reconciler.cli import exits, reports
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.checks import local
 from reconciler.cli.checks.local import problem
 from reconciler.cli.checks.remote import examine

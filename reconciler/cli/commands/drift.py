@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from reconciler.cli import codes, completion, exits, reports
-from reconciler.cli import options as shared
+from reconciler.cli import codes, completion, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration

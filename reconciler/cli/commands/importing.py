@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.commands.init import IGNORED
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options

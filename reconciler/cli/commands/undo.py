@@ -7,8 +7,7 @@ from typing import Any, Final, Literal
 
 import click
 
-from reconciler.cli import codes, exits
-from reconciler.cli import options as shared
+from reconciler.cli import codes, exits, options as shared
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, reports
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared, reports
 from reconciler.cli.checks import linting
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen

@@ -25,9 +25,7 @@ from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust
 from reconciler.client import ClientSettings, normalise
 from reconciler.client.settings import PORTS
-from reconciler.config import Project
-from reconciler.config import load as read
-from reconciler.config import load_settings as read_settings
+from reconciler.config import Project, load as read, load_settings as read_settings
 from reconciler.config.language.variables import STANDARD_INPUT, VariableFile, texts
 from reconciler.config.project import FileAccess, LoadOptions
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError

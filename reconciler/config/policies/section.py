@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.config.keys import EXCEPTION, POLICY
-from reconciler.config.keys import USE as USE_KEYS
+from reconciler.config.keys import EXCEPTION, POLICY, USE as USE_KEYS
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
