@@ -19,8 +19,8 @@ import yaml
 
 from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
-from reconciler.apply.clearance import Clearance
 from reconciler.apply.recover import recover
+from reconciler.apply.task import Clearance
 from reconciler.cli.options import Options
 from reconciler.client import ClientSettings, Reader, SharedBudget, Writer
 from reconciler.client.pacing import Clock

@@ -21,7 +21,7 @@ from reconciler.plan.containment import Key
 from reconciler.plan.matching.identity import identify
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.state import IntentEnding
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 
 
 class Answers:

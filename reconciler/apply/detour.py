@@ -21,8 +21,7 @@ from reconciler.address import Address
 from reconciler.apply.answer import Answers
 from reconciler.apply.task import Task
 from reconciler.model import Before, Observed, Step, StepResult, StepStatus
-from reconciler.model.codec import is_chosen_name
-from reconciler.model.marker import naming_verb, renaming
+from reconciler.model.codec import is_chosen_name, naming_verb, renaming
 from reconciler.resource import Field, Kind
 from reconciler.text.names import aside, canonical
 

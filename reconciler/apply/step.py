@@ -13,15 +13,13 @@ from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
-from reconciler.apply.clearance import serious
 from reconciler.apply.detour import Detours
 from reconciler.apply.preconditions import Preconditions
-from reconciler.apply.task import Halt, Task
+from reconciler.apply.task import Halt, Task, serious
 from reconciler.client import Answer, RetryClass, joined
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Intent, Step, StepResult, StepStatus
-from reconciler.model.codec import non_sensitive, substitute
-from reconciler.model.marker import marked, naming
+from reconciler.model.codec import marked, naming, non_sensitive, substitute
 from reconciler.observe.candidates import CreateCandidates
 from reconciler.resource import Kind
 from reconciler.state import SEND_SECONDS_MAX, IntentEnding

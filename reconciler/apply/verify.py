@@ -12,7 +12,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.apply.answer import Answers, altered, is_altered
 from reconciler.apply.expected import moved_between
-from reconciler.apply.reread import read_written
+from reconciler.apply.look import read_written
 from reconciler.apply.task import Task
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Binding, Desired, Edited, Observed, State, Step, StepResult, StepStatus

@@ -16,7 +16,7 @@ from reconciler.importer.gather import Gathered, GatheredObject, Ref, tag
 from reconciler.importer.values import Unwritable, nothing, usual, written
 from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kind
 from reconciler.text.credentials import MASK
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 from reconciler.yamltext.emit import EmittedEntry, EmittedList, EmittedMap
 
 SHOWN_MAX = 60  # characters of a value in a comment

@@ -11,9 +11,8 @@ from reconciler.address import Address
 from reconciler.config.source.split import INCLUDE
 from reconciler.errors import Refused
 from reconciler.importer.entries import EntryWriter
-from reconciler.importer.gather import Gathered, GatheredObject
+from reconciler.importer.gather import Gathered, GatheredObject, excluded_objects, removed_by
 from reconciler.importer.location import EditedFile, YamlSpot, key_of, pages
-from reconciler.importer.matched import excluded_objects, removed_by
 from reconciler.importer.project import ImportedProject, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Declared, Desired, State
 from reconciler.model.desired import Generation

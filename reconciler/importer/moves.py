@@ -12,16 +12,15 @@ from dataclasses import dataclass
 
 from reconciler.address import Address
 from reconciler.errors import Refused
-from reconciler.importer.matched import MatchedProject, removed_by
+from reconciler.importer.gather import MatchedProject, removed_by
 from reconciler.model import Binding, Observed
 from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves
 from reconciler.plan.siblings.positions import current_order
 from reconciler.resource import Kind
-from reconciler.yamltext.cursor import MarkedText
 from reconciler.yamltext.move import Host, Moving
 from reconciler.yamltext.trail import entry
-from reconciler.yamltext.tree import parse
+from reconciler.yamltext.tree import MarkedText, parse
 
 Row = tuple[Address, str]
 """A list: what contains it, and its name there."""

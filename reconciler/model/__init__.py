@@ -21,7 +21,6 @@ from reconciler.model.actual import (
     ServiceSpeed as ServiceSpeed,
     Unknown as Unknown,
 )
-from reconciler.model.consent import Consent as Consent
 from reconciler.model.desired import (
     ORDER as ORDER,
     Declared as Declared,
@@ -32,20 +31,6 @@ from reconciler.model.desired import (
     Removed as Removed,
     Rules as Rules,
 )
-from reconciler.model.history import (
-    JournalEntry as JournalEntry,
-    RecordedRun as RecordedRun,
-    RunStatus as RunStatus,
-    StateChange as StateChange,
-    What as What,
-)
-from reconciler.model.outcome import (
-    Edited as Edited,
-    Outcome as Outcome,
-    StepResult as StepResult,
-    StepStatus as StepStatus,
-    Withheld as Withheld,
-)
 from reconciler.model.plan import (
     Action as Action,
     Blocked as Blocked,
@@ -53,36 +38,49 @@ from reconciler.model.plan import (
     Cause as Cause,
     Change as Change,
     Delta as Delta,
+    Edited as Edited,
     Exposure as Exposure,
     ForbiddenRequest as ForbiddenRequest,
     Forecast as Forecast,
+    Outcome as Outcome,
     Plan as Plan,
     PlanCost as PlanCost,
     StateUpdate as StateUpdate,
     Step as Step,
+    StepResult as StepResult,
+    StepStatus as StepStatus,
     Unmanaged as Unmanaged,
+    Withheld as Withheld,
     waiting as waiting,
 )
-from reconciler.model.policy import Exemption as Exemption, Policies as Policies, Policy as Policy
-from reconciler.model.source import Source as Source
-from reconciler.model.state import (
-    Before as Before,
-    Binding as Binding,
-    Intent as Intent,
-    Origin as Origin,
-    Position as Position,
-    State as State,
-)
-from reconciler.model.violation import (
+from reconciler.model.policy import (
     RULES as RULES,
     Concern as Concern,
     Edit as Edit,
+    Exemption as Exemption,
     Finding as Finding,
     Fix as Fix,
     Ignore as Ignore,
     LintRule as LintRule,
+    Policies as Policies,
+    Policy as Policy,
     Severity as Severity,
     Sort as Sort,
+    Source as Source,
     Violation as Violation,
     cause_of_rule as cause_of_rule,
+)
+from reconciler.model.state import (
+    Before as Before,
+    Binding as Binding,
+    Consent as Consent,
+    Intent as Intent,
+    JournalEntry as JournalEntry,
+    Origin as Origin,
+    Position as Position,
+    RecordedRun as RecordedRun,
+    RunStatus as RunStatus,
+    State as State,
+    StateChange as StateChange,
+    What as What,
 )

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from reconciler.address import Address, Glob
-from reconciler.model.source import Source
+from reconciler.model.policy import Source
 
 
 class ReaderSort(StrEnum):

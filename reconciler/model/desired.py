@@ -8,8 +8,7 @@ from typing import Any, Final, Literal
 
 from reconciler.address import Address, Glob
 from reconciler.model.access import AccessTest
-from reconciler.model.policy import Policies
-from reconciler.model.source import Source
+from reconciler.model.policy import Policies, Source
 
 ORDER: Final = "order"
 """The position among siblings, where it is named like a field."""

@@ -14,7 +14,7 @@ from reconciler.address import Address, bare, is_key
 from reconciler.client import Reader, encode
 from reconciler.model import Binding, Desired, State
 from reconciler.model.codec import holder as shown_by, ids_in, outside, path_ids
-from reconciler.observe.privileged import reaching
+from reconciler.observe.readers import reaching
 from reconciler.observe.readings import Readings
 from reconciler.plan.containment import makers
 from reconciler.plan.matching.absence import missing

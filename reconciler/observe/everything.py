@@ -14,8 +14,8 @@ from reconciler.address import bare
 from reconciler.client import Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
-from reconciler.observe.privileged import people, reaching
-from reconciler.observe.wrong_address import look_for_roots
+from reconciler.observe.readers import people, reaching
+from reconciler.observe.readings import look_for_roots
 from reconciler.resource import Kind, Kinds, Listing
 
 

@@ -38,9 +38,8 @@ from reconciler.model import (
 )
 from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
-from reconciler.report.values import HIDDEN, data
-from reconciler.report.words import CAUSES
-from reconciler.text.times import utc_text
+from reconciler.report.words import CAUSES, HIDDEN, data
+from reconciler.text.names import utc_text
 from reconciler.undo import Cannot, YamlLine
 
 R = TypeVar("R", bound=Mapping[str, Any])

@@ -10,11 +10,10 @@ from reconciler.config.policies.keys import EXAMPLES, NAMES, SECTIONS, TABLES
 from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.document import schema
 from reconciler.report.layout import ReportPage, Span, Style
-from reconciler.report.samples import sample
-from reconciler.report.types import in_words, target
+from reconciler.report.types import in_words, sample, target
 from reconciler.resource import RESERVED, Field, FieldRole, Kind, Kinds
 from reconciler.text import pages
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 
 COLUMN: Final = 20  # the column of values
 WITHOUT: Final = "it is not managed and keeps its value"

@@ -16,9 +16,9 @@ from reconciler.plan.names import Names, named
 from reconciler.report.documents import record, turn_document
 from reconciler.report.layout import ReportPage, Span, Style, table
 from reconciler.report.schemas import runs as run_types
-from reconciler.report.values import HIDDEN, data, difference_lines, shown
+from reconciler.report.words import HIDDEN, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
-from reconciler.text.times import clock_time, utc_text
+from reconciler.text.names import clock_time, utc_text
 
 ID_SHOWN: Final = 8  # characters of a run's id, as git shows them; more if two have the same beginning
 NOTHING: Final = "no request"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from reconciler.resource.conditions import Claim, claims_in
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 TYPES: Final[Mapping[str, Any]] = {"boolean": bool, "string": str, "number": (int, float)}
 

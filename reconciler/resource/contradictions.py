@@ -22,7 +22,7 @@ from reconciler.resource.kind import Kind
 from reconciler.resource.registry import Kinds
 from reconciler.resource.values import UNSET, To
 from reconciler.resource.verbs import placeholders
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach", "ignoreChanges")
 """Keys that every resource accepts; no field may have one of these names."""

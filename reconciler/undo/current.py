@@ -11,8 +11,7 @@ from reconciler.address import Address
 from reconciler.model import Actual, Declared, Desired, State, StateChange
 from reconciler.resource import UNSET, Foreign, Kinds
 from reconciler.undo.effects import RunEffect, further_ids
-from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects
-from reconciler.undo.rows import sibling_rows
+from reconciler.undo.objects import NOWHERE, ObservedObject, sibling_rows, tracked_objects
 
 
 def desired_for_reading(

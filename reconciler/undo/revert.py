@@ -27,15 +27,23 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, Position, Removed, State, StateChange
-from reconciler.model.choices import choices
-from reconciler.model.codec import ids_in
+from reconciler.model.codec import choices, ids_in
 from reconciler.plan.names import Names
 from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kinds
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 from reconciler.undo.current import arranged
 from reconciler.undo.effects import Cannot, Inverse, RunEffect
-from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects, used_by
-from reconciler.undo.rows import parent_of_position, put_back, remove_cycles, sibling_rows, unmanaged_siblings
+from reconciler.undo.objects import (
+    NOWHERE,
+    ObservedObject,
+    parent_of_position,
+    put_back,
+    remove_cycles,
+    sibling_rows,
+    tracked_objects,
+    unmanaged_siblings,
+    used_by,
+)
 from reconciler.undo.tracking import reverted_turns, tracked_again
 from reconciler.undo.transfers import append_to_roots, transferred_back, under_former_addresses
 

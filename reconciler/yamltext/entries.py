@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from typing import Any, Final
 
-from reconciler.yamltext.cursor import Untouchable
 from reconciler.yamltext.emit import block, closed
 from reconciler.yamltext.format import data
 from reconciler.yamltext.trail import begin, colon, end
-from reconciler.yamltext.tree import Child, Node, parse
+from reconciler.yamltext.tree import Child, Node, Untouchable, parse
 
 LISTS: Final = (list, tuple)
 

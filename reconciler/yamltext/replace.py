@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.yamltext.cursor import Untouchable, line_starts
 from reconciler.yamltext.emit import closed
 from reconciler.yamltext.entries import Edits, ends
 from reconciler.yamltext.trail import entry, node, resource
-from reconciler.yamltext.tree import Child, Node, parse
+from reconciler.yamltext.tree import Child, Node, Untouchable, line_starts, parse
 
 DROP: Final = object()
 """In place of a value: remove the key."""

@@ -12,15 +12,14 @@ from hypothesis import given, strategies as st
 from reconciler.address import Address
 from reconciler.config import load
 from reconciler.importer.accept import Acceptance, chosen
-from reconciler.importer.gather import Gathered
-from reconciler.importer.matched import MatchedProject
+from reconciler.importer.gather import Gathered, MatchedProject
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
 from reconciler.model import Position
 from reconciler.plan import plan
 from reconciler.plan.drift import drift
 from reconciler.plan.matching.identity import identify
-from reconciler.undo.rows import put_back
+from reconciler.undo.objects import put_back
 from tests.effort import operations
 from tests.growth.edits import EDITS, Edit, Tree, chosen as default, collections, organization, site
 from tests.growth.scenes import applied, ring, scene, written

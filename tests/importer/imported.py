@@ -14,8 +14,7 @@ from reconciler.config.source.files import Files
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.problems import Problems
 from reconciler.importer.merge import into
-from reconciler.importer.parts import LIMITS, Limits
-from reconciler.importer.project import ImportedProject, project
+from reconciler.importer.project import LIMITS, ImportedProject, Limits, project
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from reconciler.report.schemas.check import PROBLEMS_MAX, problem
-from reconciler.report.schemas.documents import DOCUMENTS
+from reconciler.report.schemas.documents import DOCUMENTS, PROBLEMS_MAX, problem
 from reconciler.report.schemas.plan import SavedPlanDocument, SummaryData
 from tests.documents import validator
 from tests.effort import within

@@ -20,8 +20,8 @@ from reconciler.model import State
 from reconciler.report.checks import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds
-from reconciler.text.state_urls import file_of
-from reconciler.text.times import HERE, clock_time_of
+from reconciler.text.credentials import file_of
+from reconciler.text.names import HERE, clock_time_of
 
 WITHOUT_PROJECT = "not checked: the project is invalid"
 

@@ -26,8 +26,8 @@ from reconciler.plan.guard import consent, guard
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
-from reconciler.report.text import sheet_text
-from reconciler.text.times import HERE
+from reconciler.report.sheet import sheet_text
+from reconciler.text.names import HERE
 
 
 @click.command("apply", short_help="Apply changes after confirmation.")

@@ -21,7 +21,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.plan.drift import DriftWord, drift, without_known
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
-from reconciler.text.times import HERE
+from reconciler.text.names import HERE
 
 
 @click.command("drift", short_help="Show what was changed outside Reconciler.")

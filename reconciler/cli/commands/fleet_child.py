@@ -39,7 +39,7 @@ from reconciler.report.documents import drift_document, plan_document
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
-from reconciler.report.text import sheet_text
+from reconciler.report.sheet import sheet_text
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 

@@ -25,7 +25,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import guard
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import forecast_text, plan_sheet
-from reconciler.text.times import HERE
+from reconciler.text.names import HERE
 
 
 @click.command("plan", short_help="Show what would change.")

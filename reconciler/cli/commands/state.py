@@ -18,7 +18,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.report.documents import binding_document, bindings_document
 from reconciler.report.layout import table
-from reconciler.report.values import HIDDEN, shown
+from reconciler.report.words import HIDDEN, shown
 from reconciler.resource import UNSET, Kinds
 from reconciler.state import IntentEnding
 

@@ -25,7 +25,7 @@ from reconciler.plan.matching.identity import identify
 from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, turn_line
 from reconciler.report.outcome import outcome_sheet
-from reconciler.report.text import sheet_text
+from reconciler.report.sheet import sheet_text
 from reconciler.state import Journal, Store
 from reconciler.undo import (
     Cannot,

@@ -24,7 +24,7 @@ from reconciler.config.source.problems import Problems, described, items_of, rep
 from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 POLICIES: Final = "policies"
 USE: Final = "use"

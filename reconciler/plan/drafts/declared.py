@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Declared, Desired, waiting
-from reconciler.model.choices import choices
-from reconciler.model.codec import unresolved_addresses, wanted
+from reconciler.model.codec import choices, unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft
 from reconciler.plan.drafts.resources import DraftFacts, draft_create, draft_existing, draft_replacement
 from reconciler.plan.matching.matches import Matches

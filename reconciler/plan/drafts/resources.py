@@ -21,7 +21,7 @@ from reconciler.plan.matching.identity import is_other, other
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.world import World
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Verb
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 
 Choices = Mapping[tuple[str, str], Mapping[str, str]]
 """Which child carries a flag now: (parent's kind, parent's id) -> choice field -> child's id."""

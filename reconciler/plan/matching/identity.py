@@ -15,7 +15,7 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import by_reference
 from reconciler.plan.matching.renames import follow
 from reconciler.resource import Kind, Kinds
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 
 
 def identify(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
