@@ -285,16 +285,13 @@ class _Recovery:
             forget = intent.before.takes if intent.verb == "delete" and now.observed is None else ()
             if intent.verb == "transfer":
                 bind, after = (), {}
-            rename = self._renamed(intent.before.renames)
+            # The renames of a transfer's outcome: of addresses that are still tracked as they were when it was sent.
+            rename = {old: new for old, new in intent.before.renames.items() if old in self.bindings}
             self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after, forget, rename)
             return True
         if final:
             self._close(intent)
         return final
-
-    def _renamed(self, renames: Mapping[Address, Address]) -> dict[Address, Address]:
-        """The renames of a transfer's outcome: of addresses that are still tracked as they were when it was sent."""
-        return {old: new for old, new in renames.items() if old in self.bindings}
 
     async def _target(self, kind: Kind, intent: Intent) -> Sight:
         """The written object as it is now."""

@@ -197,12 +197,12 @@ class _ReadBack:
             binding = self.state.bindings.get(step.address)
             now = self._now(binding) if binding is not None else None
             fields = [kind.fields[name] for name in step.writes] if now is not None else []
-            outdated = bool(fields) and all(now is not None and self._is_earlier(field, kind, now) for field in fields)
+            outdated = bool(fields) and all(
+                now is not None and self.answers.expected.is_earlier(field, (kind.name, now.id), self._value(kind, now, field))
+                for field in fields
+            )
         self.not_visible |= {step.address: None} if outdated else {}
         return outdated
-
-    def _is_earlier(self, field: Field, kind: Kind, now: Observed) -> bool:
-        return self.answers.expected.is_earlier(field, (kind.name, now.id), self._value(kind, now, field))
 
     def _missing(self, address: Address, binding: Binding) -> Iterator[Edited]:
         """That an object no longer exists, unless this run created or restored it."""

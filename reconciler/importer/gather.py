@@ -434,7 +434,12 @@ class Gathered:
 
     def _position(self, item: GatheredObject) -> tuple[float, tuple[str, int, str]]:
         """Its rank in the listing; without one, the lowest rank among its contents that are ranked with its siblings. Then its age."""
-        ranks = [gathered.observed.rank for gathered in self._within(item) if gathered is item or _ranked_widely(gathered.kind)]
+        # Whether one listing ranks all objects of the kind in their container.
+        ranks = [
+            gathered.observed.rank
+            for gathered in self._within(item)
+            if gathered is item or any(reading.ordered and reading.each is None for reading in gathered.kind.listings)
+        ]
         return min((float(rank) for rank in ranks if rank is not None), default=float("inf")), self._age(item.observed)
 
     def _within(self, item: GatheredObject) -> Iterator[GatheredObject]:
@@ -488,8 +493,3 @@ def _called(observed: Observed) -> str:
 def _orders(kind: Kind, actual: Actual) -> dict[str, int]:
     """The order of objects of a kind that one listing shows completely; of other kinds, only the age is known."""
     return {id: index for index, id in enumerate(actual.objects.get(kind.name, {}))} if listed(kind) else {}
-
-
-def _ranked_widely(kind: Kind) -> bool:
-    """Whether one listing ranks all objects of the kind in their container."""
-    return any(reading.ordered and reading.each is None for reading in kind.listings)

@@ -113,7 +113,11 @@ class Moves:
         self, row: Row, arrived: Sequence[Address], reordered: Collection[Address], left: Collection[Address], leaving: Collection[Address]
     ) -> None:
         host = row[0]
-        staying = [address for address in self.rows[row] if address not in leaving and address not in left and self._stands(address, host)]
+        staying = [
+            address
+            for address in self.rows[row]
+            if address not in leaving and address not in left and (address in self.now and self.now[address].host == host)
+        ]
         order = self._order(host, [self.now[address] for address in staying], [self.now[address] for address in arrived])
         wanted = [resource.address for resource in order]
         going = set(arrived)
@@ -126,9 +130,6 @@ class Moves:
             if address in going:
                 self._move(address, row, previous)
             previous = address
-
-    def _stands(self, address: Address, host: Address) -> bool:
-        return address in self.now and self.now[address].host == host
 
     def _order(self, host: Address, staying: Sequence[LocatedResource], arrived: Sequence[LocatedResource]) -> list[LocatedResource]:
         """Everything in a list in its current order, as far as it is known; arrivals are placed next to siblings of their kind."""

@@ -311,7 +311,11 @@ def duplicate_title(facts: LintFacts) -> Iterator[Finding]:
 def similar_name(facts: LintFacts) -> Iterator[Finding]:
     """Names of siblings that differ only in case, white space or the form of Unicode: services and people take them for the same."""
     first: dict[tuple[Any, ...], Declared] = {}
-    names = {name: [*_titles(kind), *_caseless_keys(kind)] for name, kind in facts.kinds.items()}
+    # The fields whose value is the key in the YAML, where case has no meaning in it.
+    names = {
+        name: [*_titles(kind), *[field.name for field in kind.keys if field.caseless and field.name == kind.place.key_is]]
+        for name, kind in facts.kinds.items()
+    }
     for declared in facts.resources:
         texts = [(name, value) for name in names[declared.kind] if isinstance(value := declared.values.get(name), str)]
         if not texts or len(texts) < len(names[declared.kind]):
@@ -324,11 +328,6 @@ def similar_name(facts: LintFacts) -> Iterator[Finding]:
             same = f"the {name} {other.values[name]!r} of {other.address}"
             message = f"{name} {text!r} differs from {same} only in case, white space or Unicode form"
             yield finding("similar-name", message, declared, field=name, remedy=f"give one of them another {name}")
-
-
-def _caseless_keys(kind: Kind) -> list[str]:
-    """The fields whose value is the key in the YAML, where case has no meaning in it."""
-    return [field.name for field in kind.keys if field.caseless and field.name == kind.place.key_is]
 
 
 def _place(facts: LintFacts, declared: Declared) -> tuple[str, Address | None, Any]:
@@ -348,7 +347,9 @@ def _titles(kind: Kind) -> list[str]:
 
 def suffixed_path(facts: LintFacts) -> Iterator[Finding]:
     """A derived value that a sibling already has: the service would add a number to it."""
-    derived = {name: _derived(kind) for name, kind in facts.kinds.items()}
+    derived = {
+        name: [field for field in kind.fields.values() if field.unique and field.derived is not None] for name, kind in facts.kinds.items()
+    }
     groups: dict[tuple[Any, ...], list[tuple[Declared, Field]]] = defaultdict(list)
     for declared in facts.resources:
         for field in derived[declared.kind]:
@@ -367,10 +368,6 @@ def suffixed_path(facts: LintFacts) -> Iterator[Finding]:
             if holder != declared.address:
                 message = f"its {field.name} would be {plain} with a number, because {holder} has {plain}"
                 yield finding("suffixed-path", message, declared, remedy=f"write {field.name}")
-
-
-def _derived(kind: Kind) -> list[Field]:
-    return [field for field in kind.fields.values() if field.unique and field.derived is not None]
 
 
 def _plain(facts: LintFacts, declared: Declared, field: Field) -> str:

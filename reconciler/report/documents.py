@@ -102,7 +102,9 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "environment": plan.environment,
         "createdAt": utc_text(created_at),
         "summary": cast("plan_types.SummaryData", summary),
-        "forecast": None if forecast is None else _forecast(forecast),
+        "forecast": None
+        if forecast is None
+        else {"writes": forecast.writes, "reads": forecast.reads, "seconds": round(forecast.seconds, 1), "held": round(forecast.held, 1)},
         "changes": [_change(change) for change in plan.changes],
         "steps": [_step(step) for step in plan.steps],
         "exposures": [_exposure(item) for item in plan.exposures],
@@ -258,10 +260,6 @@ def path_text(path: tuple[str | Address, ...]) -> str:
 
 def _segment(part: str | Address) -> str:
     return f"{{{part}}}" if isinstance(part, Address) else quote(part, safe="", errors="backslashreplace")
-
-
-def _forecast(ahead: Forecast) -> plan_types.ForecastData:
-    return {"writes": ahead.writes, "reads": ahead.reads, "seconds": round(ahead.seconds, 1), "held": round(ahead.held, 1)}
 
 
 def _exposure(exposure: Exposure) -> plan_types.ExposureData:

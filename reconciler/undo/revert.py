@@ -320,17 +320,14 @@ class _Undoing:
             return
         if inside is not None and change.deleted is None and change.address not in self.back:
             now = tracked.observed.values.get(inside.name) if tracked.observed is not None else None
-            then = self._id_of(position.parent, inside)
+            # The value of a container field below that parent: None directly below the fixed container.
+            then = self.ids[position.parent] if self.kinds.of(position.parent).name == inside.to else None
             if now not in (then, change.after.get(inside.name) if inside.name in change.fields else then):
                 self._say(change.address, "was moved since; it was not moved back")
                 return
         previous = position.previous
         behind = None if previous is None else self.names.get(previous.key, previous)  # where it was adopted since
         self.places[change.address] = replace(position, previous=behind)
-
-    def _id_of(self, parent: Address, inside: Field) -> str | None:
-        """The value of a container field below that parent: None directly below the fixed container."""
-        return self.ids[parent] if self.kinds.of(parent).name == inside.to else None
 
     # -- together ---------------------------------------------------------------------------------------------------------------------
 
