@@ -299,9 +299,9 @@ def _step(step: Step) -> plan_types.StepData:
 
 
 def undo_document(
-    run: RecordedRun, outcome: Outcome, turns: Iterable[StateChange], cannot: Iterable[Cannot], lines: Iterable[YamlLine]
+    run: RecordedRun, outcome: Outcome, state_changes: Iterable[StateChange], cannot: Iterable[Cannot], lines: Iterable[YamlLine]
 ) -> run_types.UndoDocument:
-    """`run`: the run that was undone. `turns`: the changes of the state. `cannot`: changes of that run that remain.
+    """`run`: the run that was undone. `state_changes`: the changes of the state. `cannot`: changes of that run that remain.
 
     `lines`: lines of the YAML that still declare them.
     """
@@ -309,16 +309,16 @@ def undo_document(
         "format": "reconciler.undo/1",
         **results_document(outcome),
         "run": run.id,
-        "state": [turn_document(turn) for turn in turns],
+        "state": [state_change_document(state_change) for state_change in state_changes],
         "cannot": [record(t.ReasonData, item) for item in cannot],
         "yaml": [record(run_types.LineData, line) for line in lines],
     }
 
 
-def turn_document(turn: StateChange) -> run_types.TurnData:
+def state_change_document(state_change: StateChange) -> run_types.TurnData:
     """The data of one change of the state. `from` is null unless it is a rename."""
-    old = None if turn.old is None else str(turn.old)
-    return record(run_types.TurnData, turn, object=bare(turn.id), **{"from": old})
+    old = None if state_change.old is None else str(state_change.old)
+    return record(run_types.TurnData, state_change, object=bare(state_change.id), **{"from": old})
 
 
 def bindings_document(state: State) -> state_types.StateListDocument:

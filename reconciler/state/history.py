@@ -16,7 +16,7 @@ from reconciler.model import Consent, JournalEntry, RecordedRun, What
 from reconciler.state.connection import Connection
 from reconciler.state.tables.rows import INTENTS, intent_of
 from reconciler.state.tables.schema import insert
-from reconciler.state.tables.turns import count_turns
+from reconciler.state.tables.state_changes import count_state_changes
 from reconciler.state.tables.values import DONE, damaged, from_json, mapping, to_json
 
 RECORDED: Final = "record"  # what a run did that changed no binding but in the values of its fields
@@ -42,7 +42,7 @@ def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
     for row in connection.rows(query, state=state):
         counts, word = (did, row.verb) if row.status in DONE else (undone, row.status or "in-doubt")
         counts[row.run][word] = counts[row.run].get(word, 0) + row.number
-    turned = count_turns(connection, state)
+    turned = count_state_changes(connection, state)
     rows = connection.rows("SELECT * FROM runs WHERE state = :state ORDER BY started DESC, id", state=state)
     return tuple(_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in rows)
 

@@ -49,7 +49,7 @@ from reconciler.state.reading import read_state
 from reconciler.state.tables import rows
 from reconciler.state.tables.project import after, read_renames, write_renames, write_rules
 from reconciler.state.tables.schema import insert
-from reconciler.state.tables.turns import bound, turned, write_turns
+from reconciler.state.tables.state_changes import bound, turned, write_state_changes
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
 from reconciler.state.transfer import Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn
@@ -224,7 +224,7 @@ class Journal:
             lines = {old: new for old, new in rename.items() if known.get(new) != old}
             write_renames(connection, self._state, {**after(known, rename), **lines})
         if renames:
-            write_turns(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
+            write_state_changes(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
 
     def remember(
         self,
@@ -260,10 +260,10 @@ class Journal:
             connection.run_all(f"UPDATE bindings SET place_parent = :parent, place_index = :index {_HERE}", positions)
             flags = [{"state": self._state, "address": str(address), "protected": value} for address, value in protect.items()]
             connection.run_all(f"UPDATE bindings SET protected = :protected {_HERE}", flags)
-            turns = tuple(turned(before, bound(connection, self._state))) if forget or bind or rename or protect else ()
-            if turns:
-                write_turns(connection, self._state, turns, run=self.run, at=self._now())
-        changed = {(turn.kind, turn.id) for turn in turns}
+            state_changes = tuple(turned(before, bound(connection, self._state))) if forget or bind or rename or protect else ()
+            if state_changes:
+                write_state_changes(connection, self._state, state_changes, run=self.run, at=self._now())
+        changed = {(state_change.kind, state_change.id) for state_change in state_changes}
         self._recorded += sum(1 for binding in bind if (binding.kind, binding.id) not in changed)
 
     def remember_rules(self, rules: Rules) -> None:

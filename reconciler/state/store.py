@@ -48,7 +48,7 @@ from reconciler.state.reading import (
     read_tracking,
 )
 from reconciler.state.sqlite import SqliteFile
-from reconciler.state.tables.turns import read_later, read_turns
+from reconciler.state.tables.state_changes import read_later, read_state_changes
 from reconciler.state.tables.values import plain
 from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare
@@ -165,7 +165,7 @@ class Store:
 
     def state_changes(self, run: str) -> tuple[StateChange, ...]:
         """The changes of bindings without a request by the run with this id."""
-        return self._of_state(lambda connection, state: read_turns(connection, state, run)) or ()
+        return self._of_state(lambda connection, state: read_state_changes(connection, state, run)) or ()
 
     def later_state_changes(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
         """The same of each run that began after it, in the order in which they ran; first its own after its last request."""

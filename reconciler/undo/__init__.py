@@ -17,7 +17,7 @@ from reconciler.undo.current import desired_for_reading
 from reconciler.undo.effects import Cannot, Inverse, RunEffect, run_effects
 from reconciler.undo.reapplied import YamlLine, redeclaring_lines
 from reconciler.undo.revert import inverse
-from reconciler.undo.tracking import entries_today, journal_arguments, stop_managing_fields, turns_today
+from reconciler.undo.tracking import entries_today, journal_arguments, state_changes_today, stop_managing_fields
 
 __all__ = [
     "Cannot",
@@ -30,6 +30,6 @@ __all__ = [
     "journal_arguments",
     "redeclaring_lines",
     "run_effects",
+    "state_changes_today",
     "stop_managing_fields",
-    "turns_today",
 ]

@@ -117,9 +117,9 @@ def _done(change: RunEffect, entry: JournalEntry) -> None:
             change.position = change.position or intent.before.position
 
 
-def further_ids(done: Mapping[Address, RunEffect], turns: Iterable[StateChange]) -> dict[Address, str]:
+def further_ids(done: Mapping[Address, RunEffect], state_changes: Iterable[StateChange]) -> dict[Address, str]:
     """The ids to read in addition to tracked ones: of what the run deleted, created, changed or stopped tracking."""
-    forgotten = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
+    forgotten = {state_change.address: state_change.id for state_change in state_changes if state_change.what is What.FORGET}
     for address, change in done.items():
         id = change.deleted or change.created or change.id
         if id is not None:
@@ -131,11 +131,12 @@ def further_ids(done: Mapping[Address, RunEffect], turns: Iterable[StateChange])
 class Inverse:
     """`desired`: everything as it is, except for what is reverted. `only`: the addresses to which the plan is limited.
 
-    `turns`: the changes of bindings once the plan is carried out. `unmanaged`: by address, the fields that are no longer managed then.
+    `state_changes`: the changes of bindings once the plan is carried out. `unmanaged`: by address, the fields that are no longer
+    managed then.
     """
 
     desired: Desired
     only: frozenset[Address]
     cannot: tuple[Cannot, ...]
-    turns: tuple[StateChange, ...] = ()
+    state_changes: tuple[StateChange, ...] = ()
     unmanaged: Mapping[Address, frozenset[str]] = field(default_factory=dict)

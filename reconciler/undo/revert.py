@@ -44,7 +44,7 @@ from reconciler.undo.objects import (
     unmanaged_siblings,
     used_by,
 )
-from reconciler.undo.tracking import reverted_turns, tracked_again
+from reconciler.undo.tracking import reverted_state_changes, tracked_again
 from reconciler.undo.transfers import append_to_roots, transferred_back, under_former_addresses
 
 GONE = "it no longer exists"
@@ -54,13 +54,13 @@ UNBOUND = "it is no longer tracked; it was not changed"
 
 def inverse(
     kinds: Kinds, project: Desired, state: State, actual: Actual,
-    done: Mapping[Address, RunEffect], turns: Collection[StateChange], *, ever: Collection[str],
+    done: Mapping[Address, RunEffect], state_changes: Collection[StateChange], *, ever: Collection[str],
 ) -> Inverse:  # fmt: skip
-    """The Desired that reverts the run. `turns`: what the run changed in the state.
+    """The Desired that reverts the run. `state_changes`: what the run changed in the state.
 
     `ever`: ids of all objects that any run created or changed; a reference to one that no longer exists stays unset.
     """
-    return _Undoing(kinds, project, state, actual, done, turns, set(map(bare, ever))).inverse()
+    return _Undoing(kinds, project, state, actual, done, state_changes, set(map(bare, ever))).inverse()
 
 
 @dataclass
@@ -70,7 +70,7 @@ class _Undoing:
     state: State
     actual: Actual
     done: Mapping[Address, RunEffect]
-    turns: Collection[StateChange]
+    state_changes: Collection[StateChange]
     ever: Collection[str]
     back: Mapping[Address, Address] = field(default_factory=dict)
     values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
@@ -80,10 +80,10 @@ class _Undoing:
 
     def inverse(self) -> Inverse:
         # First which objects there will be, and under which addresses; then their values, which may refer to any of them.
-        again, self.cannot = tracked_again(self.kinds, self.turns, self.state, self.actual)
-        self.back, here, cannot = transferred_back(self.kinds, self.done, self.turns, self.state, self.actual)
+        again, self.cannot = tracked_again(self.kinds, self.state_changes, self.state, self.actual)
+        self.back, here, cannot = transferred_back(self.kinds, self.done, self.state_changes, self.state, self.actual)
         self.cannot += cannot
-        self.turns = here
+        self.state_changes = here
         known = {**tracked_objects(self.kinds, self.state, self.actual), **again}
         self.chosen = choices(self.kinds, self.actual.objects)
         self.alive = {bare(id) for objects in self.actual.objects.values() for id, item in objects.items() if item.deleted_at is None}
@@ -358,8 +358,10 @@ class _Undoing:
         desired = under_former_addresses(desired, self.back)
         only = frozenset({*self.removed, *(about & desired.resources.keys())})
         deleted = {id for change in self.done.values() for id in (change.deleted, change.replaces) if id is not None}
-        turns, cannot = reverted_turns(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
-        return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns, self.unmanaged)
+        state_changes, cannot = reverted_state_changes(
+            self.state_changes, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted
+        )
+        return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), state_changes, self.unmanaged)
 
 
 def _listed(names: Collection[str]) -> str:

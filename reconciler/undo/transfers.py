@@ -18,13 +18,21 @@ from reconciler.undo.objects import NOWHERE
 
 
 def transferred_back(
-    kinds: Kinds, done: Mapping[Address, RunEffect], turns: Collection[StateChange], state: State, actual: Actual
+    kinds: Kinds, done: Mapping[Address, RunEffect], state_changes: Collection[StateChange], state: State, actual: Actual
 ) -> tuple[dict[Address, Address], tuple[StateChange, ...], list[Cannot]]:
     """(former address by today's, of what can be transferred back; the changes of state that no transfer reverts; what cannot be
     transferred back)."""
     cannot: list[Cannot] = []
-    roots = {turn.old: turn.address for turn in turns if turn.old is not None and turn.old.container is None}
-    across = {turn for turn in turns if turn.old is not None and roots.get(turn.old.root, turn.old.root) != turn.address.root}
+    roots = {
+        state_change.old: state_change.address
+        for state_change in state_changes
+        if state_change.old is not None and state_change.old.container is None
+    }
+    across = {
+        state_change
+        for state_change in state_changes
+        if state_change.old is not None and roots.get(state_change.old.root, state_change.old.root) != state_change.address.root
+    }
     back: dict[Address, Address] = {}
     holders = {(binding.kind, binding.id): at for at, binding in state.bindings.items()}
     for change in done.values():
@@ -43,11 +51,21 @@ def transferred_back(
         new = taken.pop()
         cannot.append(Cannot(new, f"was {back.pop(new)}, where something else is tracked now; it was not transferred back"))
         taken += [today[new]] if new in today else []  # the object with that address now keeps it
-    for turn in sorted(across, key=lambda turn: turn.address):
-        if turn.address not in back and turn.address not in done and turn.address in state.bindings:
-            cannot.append(Cannot(turn.address, f"was {turn.old}, and was not transferred by this run; it keeps its address"))
+    for state_change in sorted(across, key=lambda state_change: state_change.address):
+        if state_change.address not in back and state_change.address not in done and state_change.address in state.bindings:
+            cannot.append(
+                Cannot(state_change.address, f"was {state_change.old}, and was not transferred by this run; it keeps its address")
+            )
     given = {(old, new) for new, old in back.items()}  # also what was renamed within a container for a transfer
-    return back, tuple(turn for turn in turns if turn not in across and (turn.old, turn.address) not in given), cannot
+    return (
+        back,
+        tuple(
+            state_change
+            for state_change in state_changes
+            if state_change not in across and (state_change.old, state_change.address) not in given
+        ),
+        cannot,
+    )
 
 
 Holders = Mapping[tuple[str, str], Address]

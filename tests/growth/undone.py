@@ -12,7 +12,7 @@ from reconciler.plan import Selection, plan
 from reconciler.plan.matching.identity import identify
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
-from reconciler.state.tables.turns import turned
+from reconciler.state.tables.state_changes import turned
 from reconciler.undo import desired_for_reading, inverse, redeclaring_lines, run_effects
 from tests.growth.scenes import NOW, Scene
 

@@ -123,7 +123,12 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
 
 def _undone(store: Store, run: str) -> dict[str, Any]:
     """A run of `undo`, and the addresses that it changed."""
-    addresses = {str(address) for turn in store.state_changes(run) for address in (turn.address, turn.old) if address is not None}
+    addresses = {
+        str(address)
+        for state_change in store.state_changes(run)
+        for address in (state_change.address, state_change.old)
+        if address is not None
+    }
     for entry in store.entries(run):
         if entry.status not in ("failed", "not-sent"):
             addresses |= {str(address) for address in (entry.intent.address, *entry.bound, *entry.forgotten)}

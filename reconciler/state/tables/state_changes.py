@@ -42,7 +42,7 @@ def turned(before: Bound, after: Bound) -> Iterator[StateChange]:
             yield StateChange(What.ADOPT, Address.parse(address), *key)
 
 
-def write_turns(connection: Connection, state: int, changes: Iterable[StateChange], *, run: str, at: str) -> None:
+def write_state_changes(connection: Connection, state: int, changes: Iterable[StateChange], *, run: str, at: str) -> None:
     """Append these changes, as made by that run."""
     # The lease makes this run the only writer, so the next number is nobody else's.
     last = connection.value("SELECT max(id) FROM turns WHERE state = :state", state=state) or 0
@@ -63,7 +63,7 @@ def write_turns(connection: Connection, state: int, changes: Iterable[StateChang
     connection.run_all(insert("turns"), rows)
 
 
-def read_turns(connection: Connection, state: int, run: str) -> tuple[StateChange, ...]:
+def read_state_changes(connection: Connection, state: int, run: str) -> tuple[StateChange, ...]:
     """The changes of bindings without a request by a run, in its order."""
     return tuple(map(_turn, connection.rows("SELECT * FROM turns WHERE state = :state AND run = :run ORDER BY id", state=state, run=run)))
 
@@ -83,7 +83,7 @@ def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[Stat
     return tuple(map(tuple, later.values()))
 
 
-def count_turns(connection: Connection, state: int) -> Mapping[str, Mapping[str, int]]:
+def count_state_changes(connection: Connection, state: int) -> Mapping[str, Mapping[str, int]]:
     """The number of changes of each sort, by run."""
     query = "SELECT run, what, count(*) AS number FROM turns WHERE state = :state GROUP BY run, what ORDER BY min(id)"
     counts: dict[str, dict[str, int]] = defaultdict(dict)
