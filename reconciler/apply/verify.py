@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.apply.answer import Answers, altered, is_altered
-from reconciler.apply.expected import moved_between
+from reconciler.apply.answer import Answers, altered, is_altered, moved_between
 from reconciler.apply.look import read_written
 from reconciler.apply.task import Task
 from reconciler.errors import ServiceError

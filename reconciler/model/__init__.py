@@ -7,13 +7,6 @@ people. `UNSET` is absence everywhere; `None` is a value (`null`).
 
 from __future__ import annotations
 
-from reconciler.model.access import (
-    AccessTest as AccessTest,
-    Demand as Demand,
-    NamedReader as NamedReader,
-    Pattern as Pattern,
-    ReaderSort as ReaderSort,
-)
 from reconciler.model.actual import (
     Actual as Actual,
     Allowance as Allowance,
@@ -23,11 +16,16 @@ from reconciler.model.actual import (
 )
 from reconciler.model.desired import (
     ORDER as ORDER,
+    AccessTest as AccessTest,
     Declared as Declared,
+    Demand as Demand,
     Desired as Desired,
     ExpectedValue as ExpectedValue,
     Guards as Guards,
     Moved as Moved,
+    NamedReader as NamedReader,
+    Pattern as Pattern,
+    ReaderSort as ReaderSort,
     Removed as Removed,
     Rules as Rules,
 )

@@ -16,8 +16,7 @@ from pydantic import WithJsonSchema
 from reconciler.config.values import adapter
 from reconciler.resource import Field, JsonSchema, Kind, Kinds, Len, To
 from reconciler.text.names import a
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import ANY
+from reconciler.yamltext.format import ANY, layout
 
 
 def in_words(hint: Any, *, quote: str = "") -> str:

@@ -32,7 +32,7 @@ from reconciler.plan.names import Names
 from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kinds
 from reconciler.text.names import a
 from reconciler.undo.current import arranged
-from reconciler.undo.effects import Cannot, Inverse, RunEffect
+from reconciler.undo.effects import Cannot, Inverse, RunEffect, append_to_roots, transferred_back, under_former_addresses
 from reconciler.undo.objects import (
     NOWHERE,
     ObservedObject,
@@ -45,7 +45,6 @@ from reconciler.undo.objects import (
     used_by,
 )
 from reconciler.undo.tracking import reverted_state_changes, tracked_again
-from reconciler.undo.transfers import append_to_roots, transferred_back, under_former_addresses
 
 GONE = "it no longer exists"
 NO_DELETE = "the service cannot delete it"

@@ -6,8 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reconciler.yamltext.format import TreeWriter, keeps, same
-from reconciler.yamltext.key_order import ANY
+from reconciler.yamltext.format import ANY, TreeWriter, keeps, same
 from reconciler.yamltext.tree import Child, MarkedText, Node, Tree, Untouchable, leaves, parse
 
 

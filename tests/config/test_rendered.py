@@ -18,8 +18,7 @@ from reconciler.config.canonical import digest
 from reconciler.config.keys import TOP
 from reconciler.config.rendered import rendered
 from reconciler.kinds import load as kinds
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 from tests.config.random_projects import projects
 from tests.effort import within
 

@@ -22,8 +22,7 @@ from reconciler.plan import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.state_updates import journal_changes
 from reconciler.state import StateScope, Store
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 from tests.documents import configuration
 from tests.harness import ORGANIZATION, Org, kinds
 

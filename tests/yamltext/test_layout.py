@@ -13,8 +13,7 @@ from reconciler.config.source.nodes import List, Map, Node, Scalar
 from reconciler.config.source.reader import read
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 
 SHAPE = document(load(), TOP)
 KEYS = [

@@ -17,7 +17,7 @@ from reconciler.client import ClientSettings, normalise
 from reconciler.config import Project
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.model import State
-from reconciler.report.checks import Check
+from reconciler.report.findings import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds
 from reconciler.text.credentials import file_of

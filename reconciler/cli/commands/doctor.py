@@ -20,7 +20,7 @@ from reconciler.config import Project
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
-from reconciler.report.checks import Check, checks_document, checks_text
+from reconciler.report.findings import Check, checks_document, checks_text
 from reconciler.report.words import Level
 from reconciler.resource import Kinds
 

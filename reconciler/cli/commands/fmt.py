@@ -20,8 +20,7 @@ from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal
 from reconciler.yamltext import line_ends
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 
 
 @click.command("fmt", short_help="Format the files of a project.")
