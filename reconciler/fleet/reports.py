@@ -29,7 +29,7 @@ from reconciler.report.schemas.fleet import (
 )
 from reconciler.report.words import count
 from reconciler.text.escape import as_json, terminal
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 NAMED = 20
 APPLIED = "it was applied, and the next run verifies it"

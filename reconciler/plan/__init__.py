@@ -23,8 +23,5 @@
 from __future__ import annotations
 
 from reconciler.plan.matching.matches import Matches as Matches
-from reconciler.plan.planner import PASSES as PASSES
-from reconciler.plan.planner import decide as decide
-from reconciler.plan.planner import plan as plan
-from reconciler.plan.planner import requests_left as requests_left
+from reconciler.plan.planner import PASSES as PASSES, decide as decide, plan as plan, requests_left as requests_left
 from reconciler.plan.world import Selection as Selection

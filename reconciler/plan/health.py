@@ -27,7 +27,7 @@ from reconciler.plan.warnings.exposure import path_text, reader_text
 from reconciler.plan.warnings.notes import is_read
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, ProcessingField
 from reconciler.text.certificate import expiry
-from reconciler.text.times import until
+from reconciler.text.names import until
 
 __all__ = ["HealthInputs", "OrganizationHealth", "health"]
 

@@ -32,7 +32,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, Final, NamedTuple, NoReturn
 
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 UNSIGNED: Final = "unsigned"  # among the claims: values that visitors set themselves
 DEPTH_MAX: Final = 50

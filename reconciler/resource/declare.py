@@ -29,7 +29,7 @@ from reconciler.resource.places import Place
 from reconciler.resource.registry import Kinds
 from reconciler.resource.requests import Listing, One, Reading, Verbs, placeholders
 from reconciler.resource.values import UNSET, To
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 # -- Contradictions ------------------------------------------------------------------------------------------------------------------
 

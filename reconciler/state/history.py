@@ -47,7 +47,7 @@ def turned(before: Bound, after: Bound) -> Iterator[StateChange]:
             yield StateChange(What.ADOPT, Address.parse(address), *key)
 
 
-def write_turns(connection: Connection, state: int, changes: Iterable[StateChange], *, run: str, at: str) -> None:
+def write_state_changes(connection: Connection, state: int, changes: Iterable[StateChange], *, run: str, at: str) -> None:
     """Append these changes, as made by that run."""
     # The lease makes this run the only writer, so the next number is nobody else's.
     last = connection.value("SELECT max(id) FROM turns WHERE state = :state", state=state) or 0
@@ -68,7 +68,7 @@ def write_turns(connection: Connection, state: int, changes: Iterable[StateChang
     connection.run_all(insert("turns"), rows)
 
 
-def read_turns(connection: Connection, state: int, run: str) -> tuple[StateChange, ...]:
+def read_state_changes(connection: Connection, state: int, run: str) -> tuple[StateChange, ...]:
     """The changes of bindings without a request by a run, in its order."""
     return tuple(map(_turn, connection.rows("SELECT * FROM turns WHERE state = :state AND run = :run ORDER BY id", state=state, run=run)))
 
@@ -88,7 +88,7 @@ def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[Stat
     return tuple(map(tuple, later.values()))
 
 
-def count_turns(connection: Connection, state: int) -> Mapping[str, Mapping[str, int]]:
+def count_state_changes(connection: Connection, state: int) -> Mapping[str, Mapping[str, int]]:
     """The number of changes of each sort, by run."""
     query = "SELECT run, what, count(*) AS number FROM turns WHERE state = :state GROUP BY run, what ORDER BY min(id)"
     counts: dict[str, dict[str, int]] = defaultdict(dict)
@@ -131,7 +131,7 @@ def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
     for row in connection.rows(query, state=state):
         counts, word = (did, row.verb) if row.status in DONE else (undone, row.status or "in-doubt")
         counts[row.run][word] = counts[row.run].get(word, 0) + row.number
-    turned = count_turns(connection, state)
+    turned = count_state_changes(connection, state)
     rows = connection.rows("SELECT * FROM runs WHERE state = :state ORDER BY started DESC, id", state=state)
     return tuple(_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in rows)
 

@@ -50,7 +50,7 @@ from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database
 from reconciler.state.errors import CONTRADICTION
-from reconciler.state.history import bound, turned, write_consents, write_turns
+from reconciler.state.history import bound, turned, write_consents, write_state_changes
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
 from reconciler.state.tables import rows
@@ -230,7 +230,7 @@ class Journal:
             lines = {old: new for old, new in rename.items() if known.get(new) != old}
             write_renames(connection, self._state, {**after(known, rename), **lines})
         if renames:
-            write_turns(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
+            write_state_changes(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
 
     def remember(
         self,
@@ -266,10 +266,10 @@ class Journal:
             connection.run_all(f"UPDATE bindings SET place_parent = :parent, place_index = :index {_HERE}", positions)
             flags = [{"state": self._state, "address": str(address), "protected": value} for address, value in protect.items()]
             connection.run_all(f"UPDATE bindings SET protected = :protected {_HERE}", flags)
-            turns = tuple(turned(before, bound(connection, self._state))) if forget or bind or rename or protect else ()
-            if turns:
-                write_turns(connection, self._state, turns, run=self.run, at=self._now())
-        changed = {(turn.kind, turn.id) for turn in turns}
+            state_changes = tuple(turned(before, bound(connection, self._state))) if forget or bind or rename or protect else ()
+            if state_changes:
+                write_state_changes(connection, self._state, state_changes, run=self.run, at=self._now())
+        changed = {(state_change.kind, state_change.id) for state_change in state_changes}
         self._recorded += sum(1 for binding in bind if (binding.kind, binding.id) not in changed)
 
     def remember_rules(self, rules: Rules) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import State
-from reconciler.model.marker import PREFIX, is_mark
+from reconciler.model.codec import PREFIX, is_mark
 from reconciler.model.state import StateScope
 from reconciler.state.connection import Connection
 from reconciler.state.history import is_unfinished, read_consents, read_readdressed

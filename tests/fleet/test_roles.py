@@ -15,8 +15,7 @@ from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from reconciler.fleet import acts
-from reconciler.fleet import approvals as rules
+from reconciler.fleet import acts, approvals as rules
 from reconciler.fleet.model import ChangeClass, Mode
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import FleetDatabase, approvals, audit, connected, projects, runs

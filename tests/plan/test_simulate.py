@@ -12,8 +12,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.client import Reader
 from reconciler.errors import DeclarationError, ReconcilerError
-from reconciler.kinds import load
-from reconciler.kinds import load as kinds
+from reconciler.kinds import load, load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State, Step
 from reconciler.observe import observe
 from reconciler.plan import plan

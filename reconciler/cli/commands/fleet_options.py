@@ -20,8 +20,8 @@ from reconciler.cli.wiring.connect import current_user
 from reconciler.errors import StateError, UsageError
 from reconciler.git import user_email
 from reconciler.text.install import installing_extra
+from reconciler.text.names import did_you_mean
 from reconciler.text.redact import of_urls
-from reconciler.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from reconciler.fleet.people import Person

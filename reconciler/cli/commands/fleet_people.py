@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
-from reconciler.text.times import HERE, clock_time
+from reconciler.text.names import HERE, clock_time
 
 if TYPE_CHECKING:
     from reconciler.fleet.acts import Decided

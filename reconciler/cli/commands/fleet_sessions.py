@@ -12,7 +12,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 from reconciler.report.layout import table
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 if TYPE_CHECKING:
     from reconciler.fleet.store.dashboard.sessions import Login

@@ -8,8 +8,7 @@ from typing import Any, Final
 import click
 
 from reconciler.address import Address, bare
-from reconciler.cli import completion, exits
-from reconciler.cli import options as shared
+from reconciler.cli import completion, exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end, state_scope

@@ -15,7 +15,7 @@ from reconciler.config import Project
 from reconciler.config.texts import texts as read
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
-from reconciler.importer.matched import MatchedProject, excluded_objects
+from reconciler.importer.gather import MatchedProject, excluded_objects
 from reconciler.model import Action, Plan
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift

@@ -14,7 +14,7 @@ from reconciler.model import Declared, NamedReader, ReaderSort
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.conditions import UNSIGNED, names
 from reconciler.resource.risks import ROLES
-from reconciler.text.suggest import closest, did_you_mean, one_of
+from reconciler.text.names import closest, did_you_mean, one_of
 
 PLAIN: Final = (ReaderSort.ANYONE, ReaderSort.AGENT)
 MAPS: Final = (ReaderSort.LINK, ReaderSort.CLAIMS, ReaderSort.ROLE)

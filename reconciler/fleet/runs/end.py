@@ -13,8 +13,7 @@ from reconciler.fleet import approvals, health, schedule, status
 from reconciler.fleet.health import HealthReading
 from reconciler.fleet.model import Mode
 from reconciler.fleet.runs.messages import announce
-from reconciler.fleet.store import FleetDatabase, audit, runs, samples
-from reconciler.fleet.store import approvals as kept
+from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, runs, samples
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.schema import projects as tables
 

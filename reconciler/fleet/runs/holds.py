@@ -22,7 +22,7 @@ from reconciler.fleet.store import approvals, audit, projects, quarantines
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.schema import runs
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 SHOWN: Final = 8  # characters of the id of a run, or of a commit
 NAMED: Final = 3  # addresses

@@ -26,9 +26,7 @@ from reconciler.fleet.runs.process import EndedProcess, database_access, execute
 from reconciler.fleet.secrets import digest, resolved, token_for
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
-from reconciler.fleet.store import FleetDatabase, audit, budgets, runs
-from reconciler.fleet.store import approvals as kept
-from reconciler.fleet.store import projects as rows
+from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, budgets, projects as rows, runs
 from reconciler.fleet.store.access.rows import opened
 from reconciler.fleet.store.approvals import StoredPlan
 

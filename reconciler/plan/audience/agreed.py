@@ -8,8 +8,7 @@ repeat leaves nothing to change, and would never be shown.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from dataclasses import field as item
+from dataclasses import dataclass, field as item, replace
 from typing import Any, Final
 
 from reconciler.address import Address

@@ -29,8 +29,7 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import field as item
+from dataclasses import dataclass, field as item, replace
 from typing import Any, Final, NamedTuple
 
 from reconciler.address import Address, bare

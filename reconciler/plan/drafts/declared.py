@@ -15,8 +15,7 @@ from datetime import timedelta
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Cause, Declared, Desired, Observed, Origin, waiting
-from reconciler.model.choices import choices
-from reconciler.model.codec import unresolved_addresses, wanted
+from reconciler.model.codec import choices, unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft, Purpose, Replace, Transfer
 from reconciler.plan.drafts.undeclared import left_behind, pruned_later
 from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences, with_note
@@ -27,7 +26,7 @@ from reconciler.plan.matching.outsiders import outsider
 from reconciler.plan.matching.renames import Former
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Verb
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 
 AGAIN = "run again when the service answers"
 

@@ -29,7 +29,7 @@ from reconciler.plan.matching.missing import deleted_before, is_in_place, late, 
 from reconciler.plan.matching.natural_keys import Natural, by_reference, listed, waits, why
 from reconciler.plan.matching.renames import Former, follow
 from reconciler.resource import Kind, Kinds
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 
 REACHED: Final = 5  # ids that a message lists
 

@@ -7,8 +7,7 @@ from typing import Any
 from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites import structure
-from reconciler.sandbox.sites.visitors import reader
-from reconciler.sandbox.sites.visitors import shown as shown_to
+from reconciler.sandbox.sites.visitors import reader, shown as shown_to
 from reconciler.sandbox.views import View
 
 router = Router(prefix="/orgs/{organizationId}/sites/{siteId}/published", tags=["Docs sites"])

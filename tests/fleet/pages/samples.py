@@ -9,8 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from reconciler.fleet.model import Approval, AuditRecord, ChangeClass, Mode, Quarantine
-from reconciler.fleet.pages import readers, render
-from reconciler.fleet.pages import views as v
+from reconciler.fleet.pages import readers, render, views as v
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
 from reconciler.fleet.status import Cell, Sample, StatusWord
 

@@ -14,12 +14,10 @@ from time import process_time
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from reconciler.fleet.model import Mode
-from reconciler.fleet.pages import assets, chart, heatmap, marks, months, query, readers, render
-from reconciler.fleet.pages import views as v
+from reconciler.fleet.pages import assets, chart, heatmap, marks, months, query, readers, render, views as v
 from reconciler.fleet.pages.query import AuditQuery, Query
 from reconciler.fleet.status import Sample, StatusWord
 from reconciler.report.documents import plan_document

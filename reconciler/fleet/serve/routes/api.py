@@ -20,8 +20,7 @@ from reconciler.fleet.serve.routes.login import confirmed
 from reconciler.fleet.serve.routes.pages import found
 from reconciler.fleet.serve.site import site_of
 from reconciler.fleet.store import audit, runs
-from reconciler.fleet.store.dashboard import listing
-from reconciler.fleet.store.dashboard import views as store
+from reconciler.fleet.store.dashboard import listing, views as store
 from reconciler.fleet.store.projects import ProjectRow, clock
 from reconciler.report.schemas.fleet import FleetStatusDocument
 

@@ -23,10 +23,9 @@ from reconciler.fleet.serve import filled
 from reconciler.fleet.serve.callers import Caller, Known, record_view
 from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit, quarantines, runs, samples
-from reconciler.fleet.store.dashboard import listing
-from reconciler.fleet.store.dashboard import views as store
+from reconciler.fleet.store.dashboard import listing, views as store
 from reconciler.fleet.store.projects import ProjectRow, clock
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 DRIFT_SINCE: Final = timedelta(days=30)
 MOVED: Final = "moved"

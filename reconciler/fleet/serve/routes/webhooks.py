@@ -21,8 +21,7 @@ from reconciler.fleet.serve import pushes
 from reconciler.fleet.serve.errors import PageError, shown
 from reconciler.fleet.serve.pushes import Push
 from reconciler.fleet.serve.site import Dashboard, site_of
-from reconciler.fleet.store import audit
-from reconciler.fleet.store import projects as rows
+from reconciler.fleet.store import audit, projects as rows
 
 router = APIRouter(include_in_schema=False)
 Headers = Mapping[str, str]
