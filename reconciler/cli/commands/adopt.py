@@ -16,7 +16,8 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import run
-from reconciler.cli.wiring.connect import connect, current_user, load, recording_end
+from reconciler.cli.wiring.connect import connect, current_user, recording_end
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import open_to_write
 from reconciler.client import Reader
 from reconciler.errors import Refused, UsageError

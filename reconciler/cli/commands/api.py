@@ -15,7 +15,8 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect, load
+from reconciler.cli.wiring.connect import connect
+from reconciler.cli.wiring.loading import load
 from reconciler.client import ClientSettings, Reader, RetryClass, Writer
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError

@@ -18,7 +18,7 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load, now
+from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem

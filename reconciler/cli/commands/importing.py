@@ -18,7 +18,8 @@ from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import ConnectedService, connect, current_user, load, open_store, recording_end
+from reconciler.cli.wiring.connect import ConnectedService, connect, current_user, open_store, recording_end
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import confirm_new_state, origin, warn_unseen
 from reconciler.client import Reader
 from reconciler.config import Project

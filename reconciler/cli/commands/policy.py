@@ -13,7 +13,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load, now
+from reconciler.cli.wiring.loading import load, now
 from reconciler.config.keys import project_file
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables

@@ -13,7 +13,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.checks import linting
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load, now
+from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds

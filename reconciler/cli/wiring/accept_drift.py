@@ -9,7 +9,7 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.files import rewrite
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.run import Planned
 from reconciler.config import Project
 from reconciler.config.texts import texts as read

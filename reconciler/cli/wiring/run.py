@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
-from reconciler.cli.wiring.connect import ConnectedService, now
+from reconciler.cli.wiring.connect import ConnectedService
+from reconciler.cli.wiring.loading import now
 from reconciler.client import Answer, Reader
 from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
