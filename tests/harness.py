@@ -22,8 +22,9 @@ from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.clearance import Clearance
 from reconciler.apply.recover import recover
 from reconciler.cli.options import Options
-from reconciler.client import ClientSettings, Reader, SharedBudget, Writer
+from reconciler.client import ClientSettings, SharedBudget
 from reconciler.client.pacing import Clock
+from reconciler.client.service import Reader, Writer
 from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
 from reconciler.model import Outcome, Plan

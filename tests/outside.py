@@ -10,7 +10,8 @@ from typing import Any
 import httpx2
 
 from reconciler.address import Address
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.model import Actual, State
 from reconciler.observe import observe, planned
 from reconciler.plan import plan

@@ -17,7 +17,8 @@ from typing import Any
 import httpx2
 
 from reconciler.cli.sandboxes.embedded import seed_document
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, State

@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 
 from reconciler.address import bare
-from reconciler.client import PAGE_SIZE, Reader
+from reconciler.client import PAGE_SIZE
+from reconciler.client.service import Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
 from reconciler.observe.privileged import reaching

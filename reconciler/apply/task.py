@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 from reconciler.apply.clearance import Clearance
-from reconciler.client import Writer
+from reconciler.client.service import Writer
 from reconciler.model import Actual, Desired, Plan, Step, StepResult
 from reconciler.plan import Selection
 from reconciler.resource import Kinds

@@ -1,6 +1,6 @@
 """The HTTP client: no other module sends requests.
 
-get, list, send      service.py        the interface for the rest of the program
+get, list, send      service.py        Reader and Writer, for the rest of the program
   ask                conversation.py   attempts, until an answer or an error
     enter            pacing.py         the gate, fed by hints.py; quota.py: a limit in headers
     run              exchange.py       one request within one deadline
@@ -11,6 +11,8 @@ get, list, send      service.py        the interface for the rest of the program
   read_all           paging.py         all pages of a list
   encode             paths.py          a value cannot leave its segment
 Settings, normalise  settings.py
+
+Not exported here: `service`, which alone imports aiohttp (0.15 s). Many a command needs the settings or an encoded path, and sends nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +27,6 @@ from reconciler.client.paging import WholeList as WholeList
 from reconciler.client.paths import encode as encode
 from reconciler.client.paths import joined as joined
 from reconciler.client.retry import RetryClass as RetryClass
-from reconciler.client.service import Reader as Reader
-from reconciler.client.service import SystemClock as SystemClock
-from reconciler.client.service import Writer as Writer
 from reconciler.client.settings import ClientSettings as ClientSettings
 from reconciler.client.settings import normalise as normalise
 from reconciler.client.transport import Broken as Broken

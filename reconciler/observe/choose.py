@@ -12,7 +12,8 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from reconciler.address import Address, bare, is_key
-from reconciler.client import Reader, encode
+from reconciler.client import encode
+from reconciler.client.service import Reader
 from reconciler.model import Binding, Desired, State
 from reconciler.model.codec import holder as shown_by
 from reconciler.model.codec import ids_in, outside, path_ids

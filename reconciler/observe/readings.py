@@ -11,8 +11,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import bare
-from reconciler.client import Answer, Reader, encode
+from reconciler.client import Answer, encode
 from reconciler.client import WholeList as Pages
+from reconciler.client.service import Reader
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Observed, Unknown
 from reconciler.model.codec import is_kind, observed, why_unreadable

@@ -5,7 +5,7 @@ One list is read only in that case, so a run that finds its roots sends no addit
 
 from __future__ import annotations
 
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.errors import NotFound, Rejected, ServiceError, Unavailable
 from reconciler.model.codec import is_kind
 from reconciler.observe.readings import Readings

@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 
 import httpx2
 
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.errors import ConfigError, ReconcilerError, StateError
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, State

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.config import load
 from reconciler.config.keys import TOP
 from reconciler.config.source.files import Files

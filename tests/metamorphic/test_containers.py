@@ -15,7 +15,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from reconciler.address import bare
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.model import Plan
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan

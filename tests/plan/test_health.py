@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.model import Sort
 from reconciler.observe import observe
 from reconciler.plan import plan

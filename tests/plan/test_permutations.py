@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reconciler.cli.sandboxes.embedded import seed_document
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Plan, State

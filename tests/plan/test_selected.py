@@ -28,7 +28,7 @@ def selected(org: Org, *targets: str, excludes: tuple[str, ...] = (), **options:
 def _run(org: Org, selection: Selection, **options: Any) -> Plan:
     import asyncio
 
-    from reconciler.client import Reader
+    from reconciler.client.service import Reader
 
     async def read() -> Plan:
         desired, store = org.load().desired, org.store()

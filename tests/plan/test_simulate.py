@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.errors import DeclarationError, ReconcilerError
 from reconciler.kinds import load
 from reconciler.kinds import load as kinds

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.config.policies.keys import KEEP
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, Policies, Policy, Severity, Source, State

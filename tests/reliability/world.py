@@ -21,7 +21,8 @@ from typing import Any
 
 import httpx2
 
-from reconciler.client import ClientSettings, Reader, Writer
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader, Writer
 from reconciler.config import Project
 from reconciler.model import Outcome, Plan
 from reconciler.plan import Selection

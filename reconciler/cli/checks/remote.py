@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.cli.checks.local import problem
-from reconciler.client import Reader, encode
+from reconciler.client import encode
+from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import MEMBER
 from reconciler.errors import NotFound, Rejected, ServiceError

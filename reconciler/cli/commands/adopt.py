@@ -19,7 +19,7 @@ from reconciler.cli.wiring import run
 from reconciler.cli.wiring.connect import connect, current_user, recording_end
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import open_to_write
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Binding, Desired, Plan, State

@@ -21,7 +21,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import ConnectedService, connect, current_user, open_store, recording_end
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import confirm_new_state, origin, warn_unseen
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
 from reconciler.config.schemas.document import dumped

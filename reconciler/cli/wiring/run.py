@@ -12,7 +12,8 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
 from reconciler.cli.wiring.loading import now
-from reconciler.client import Answer, Reader
+from reconciler.client import Answer
+from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
