@@ -29,9 +29,10 @@ from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
 from reconciler.model import Outcome, Plan
 from reconciler.observe import observe, planned
-from reconciler.plan import Selection, plan
 from reconciler.plan.guard import guard
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed

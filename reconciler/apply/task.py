@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol
 from reconciler.apply.clearance import Clearance
 from reconciler.client.service import Writer
 from reconciler.model import Actual, Desired, Plan, Step, StepResult
-from reconciler.plan import Selection
+from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.state import CommitGroup, Journal
 

@@ -36,7 +36,7 @@ from reconciler.model import (
     Unmanaged,
     Violation,
 )
-from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.report.schemas import plan as plan_types
 from reconciler.report.schemas import runs as run_types
 from reconciler.report.schemas import state as state_types

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from reconciler.model import Source
-from reconciler.plan.drift import Share
+from reconciler.model.drift import Share
 from reconciler.report.layout import VALUE, Style
 
 

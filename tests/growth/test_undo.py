@@ -18,9 +18,9 @@ from reconciler.importer.matched import MatchedProject
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
 from reconciler.model import Position
-from reconciler.plan import plan
 from reconciler.plan.drift import drift
 from reconciler.plan.matching.identity import identify
+from reconciler.plan.planner import plan
 from reconciler.undo.rows import put_back
 from tests.effort import operations
 from tests.growth.edits import EDITS, Edit, Tree, collections, organization, site

@@ -19,7 +19,7 @@ from reconciler.importer.project import ImportedProject, project
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
-from reconciler.plan import plan
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.state_updates import journal_changes
 from reconciler.state import StateScope, Store

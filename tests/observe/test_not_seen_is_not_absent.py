@@ -195,7 +195,7 @@ def read(org: Org) -> tuple[Plan, Any]:
 
     from reconciler.client.service import Reader
     from reconciler.observe import observe
-    from reconciler.plan import plan
+    from reconciler.plan.planner import plan
 
     async def look() -> Any:
         desired = org.load().desired

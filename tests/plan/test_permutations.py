@@ -27,7 +27,7 @@ from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Plan, State
 from reconciler.observe import observe
-from reconciler.plan import plan
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from tests.harness import TOKEN, Org
 from tests.organizations import anything

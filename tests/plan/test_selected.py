@@ -10,9 +10,9 @@ from reconciler.address import Address, Glob
 from reconciler.kinds import load as kinds
 from reconciler.model import Plan
 from reconciler.observe import observe
-from reconciler.plan import Selection
-from reconciler.plan import plan as make_plan
 from reconciler.plan.guard import deletes
+from reconciler.plan.planner import plan as make_plan
+from reconciler.plan.world import Selection
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import summary as outcome_summary
 from reconciler.report.plan import summary

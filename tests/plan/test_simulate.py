@@ -16,7 +16,7 @@ from reconciler.kinds import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State, Step
 from reconciler.observe import observe
-from reconciler.plan import plan
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.siblings.positions import Siblings
 from reconciler.plan.simulation.simulate import Simulation, simulate

@@ -15,8 +15,8 @@ from reconciler.config.keys import MEMBER
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
-from reconciler.plan import Matches
 from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.matches import Matches
 from reconciler.report.checks import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds, placeholders

@@ -24,7 +24,7 @@ from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Binding, Desired, Plan, State
 from reconciler.model.codec import path_ids
-from reconciler.plan import Selection
+from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.state import IntentEnding
 

@@ -20,7 +20,8 @@ from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import read_state
 from reconciler.kinds import load as load_kinds
-from reconciler.plan.drift import DriftWord, drift, without_known
+from reconciler.model.drift import DriftWord
+from reconciler.plan.drift import drift, without_known
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
 from reconciler.text.times import HERE

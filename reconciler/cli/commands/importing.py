@@ -32,7 +32,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import Actual, Observed, Plan, State
 from reconciler.observe.everything import read_all, roots
 from reconciler.observe.privileged import people, reaching
-from reconciler.plan import plan
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.state_updates import journal_changes
 from reconciler.report.words import count

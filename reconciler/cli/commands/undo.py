@@ -22,8 +22,8 @@ from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
-from reconciler.plan import Selection
 from reconciler.plan.matching.identity import identify
+from reconciler.plan.world import Selection
 from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, turn_line
 from reconciler.report.outcome import outcome_sheet

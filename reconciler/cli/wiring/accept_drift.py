@@ -17,10 +17,10 @@ from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
 from reconciler.importer.matched import MatchedProject, excluded_objects
 from reconciler.model import Action, Plan
-from reconciler.plan import plan
-from reconciler.plan.drift import Drift
+from reconciler.model.drift import Drift
 from reconciler.plan.guard import consent_to_exposures
 from reconciler.plan.matching.identity import identify
+from reconciler.plan.planner import plan
 from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
 

@@ -17,12 +17,13 @@ from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
-from reconciler.plan import Selection, plan
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.absence import believable
 from reconciler.plan.matching.identity import identify
 from reconciler.plan.matching.matches import Matches
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import Selection
 from reconciler.policies.judged import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds

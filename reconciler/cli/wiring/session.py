@@ -21,8 +21,8 @@ from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.model import Actual, Desired, Outcome, State
 from reconciler.observe import observe
-from reconciler.plan import plan
 from reconciler.plan.matching.absence import believable
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.resource import Kinds
 from reconciler.state import Journal
