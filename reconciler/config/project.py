@@ -23,10 +23,9 @@ from reconciler.config.language.variables import VariableFile, Variables, read_f
 from reconciler.config.secrets.secrets import Secrets
 from reconciler.config.settings import KeyReader, Project, databases, read_settings
 from reconciler.config.source.files import Files, unreadable
-from reconciler.config.source.includes import included, is_encrypted_document
+from reconciler.config.source.includes import Split, included, is_encrypted_document
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, scalars
 from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems, described, wrong_form
-from reconciler.config.source.split import Split
 from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
 from reconciler.resource import Kinds

@@ -19,6 +19,7 @@ from reconciler.config.keys import IGNORED
 from reconciler.config.language.variables import Variables
 from reconciler.config.project import PROJECT_ONLY, Loading, LoadOptions
 from reconciler.config.settings import Project
+from reconciler.config.source.includes import INCLUDE
 from reconciler.config.source.nodes import (
     ESCAPED,
     HOLE_OPENING,
@@ -33,7 +34,6 @@ from reconciler.config.source.nodes import (
     scalars,
 )
 from reconciler.config.source.problems import Enough, Problems
-from reconciler.config.source.split import INCLUDE
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
 from reconciler.text.escape import replaced

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 import yaml
 
 from reconciler.address import Address
-from reconciler.config.source.split import INCLUDE
+from reconciler.config.source.includes import INCLUDE
 from reconciler.errors import Refused
 from reconciler.importer.entries import EntryWriter
 from reconciler.importer.gather import Gathered, GatheredObject

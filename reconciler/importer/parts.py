@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.config.source.split import INCLUDE
+from reconciler.config.source.includes import INCLUDE
 from reconciler.importer.entries import EntryWriter
 from reconciler.importer.gather import GatheredObject
 from reconciler.yamltext.emit import EmittedEntry, EmittedList, EmittedMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.config.access.conditions import conditions, schemas_of_claims
+from reconciler.config.access import conditions, schemas_of_claims
 from reconciler.lint.facts import LintFacts, finding
 from reconciler.model import Finding
 from reconciler.resource.claims import claim_mistakes

@@ -14,7 +14,7 @@ from reconciler.cli.wiring.connect import known_service, open_store
 from reconciler.cli.wiring.loading import now
 from reconciler.config import Project
 from reconciler.config.environments.folder import values_of
-from reconciler.config.texts import texts
+from reconciler.config.source.includes import texts
 from reconciler.errors import ReconcilerError
 from reconciler.lint import LintFacts, fixed
 from reconciler.lint import with_edits as edited

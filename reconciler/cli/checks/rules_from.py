@@ -16,7 +16,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.loading import load
 from reconciler.config import Project
-from reconciler.config.access.tests import rematched
+from reconciler.config.access import rematched
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem, UsageError
 from reconciler.report.schemas.plan import RulesFromData

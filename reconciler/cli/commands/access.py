@@ -14,7 +14,7 @@ from reconciler.cli.wiring import run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import read_state
-from reconciler.config.access.readers import NamedReaders
+from reconciler.config.access import NamedReaders
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems
 from reconciler.errors import UsageError

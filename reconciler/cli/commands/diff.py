@@ -28,7 +28,7 @@ from reconciler.model.plan import Action
 from reconciler.plan.guard import refuse
 from reconciler.plan.offline import as_declared
 from reconciler.plan.planner import plan as make_plan
-from reconciler.policies.judged import as_far_as_files_say
+from reconciler.policies.judge import as_far_as_files_say
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds

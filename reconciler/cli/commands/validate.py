@@ -21,7 +21,7 @@ from reconciler.lint import findings
 from reconciler.lint.rules import in_order
 from reconciler.model import Desired, Finding, Severity, Violation
 from reconciler.plan.guard import refuse
-from reconciler.policies.judged import by_configuration
+from reconciler.policies.judge import by_configuration
 from reconciler.report.annotations.github import github_findings, github_violations
 from reconciler.report.findings import findings_document, findings_text, of_problem, of_violation, summary
 from reconciler.report.words import count

@@ -12,7 +12,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.run import Planned
 from reconciler.config import Project
-from reconciler.config.texts import texts as read
+from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
 from reconciler.importer.matched import MatchedProject, excluded_objects

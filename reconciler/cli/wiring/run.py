@@ -24,7 +24,7 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.world import Selection
-from reconciler.policies.judged import with_violations
+from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 
