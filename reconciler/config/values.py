@@ -356,27 +356,6 @@ def _telling(part: Any) -> bool:
     return isinstance(part, int) or (isinstance(part, str) and part.isidentifier() and part not in ("str", "int", "float", "bool"))
 
 
-def _long(path: str, value: Any, context: Any) -> str:
-    return f"{path} is {len(value)} characters long; the service allows {context['max_length']}"
-
-
-def _short(path: str, value: Any, context: Any) -> str:
-    least = context["min_length"]
-    return f"{path} is {_characters(len(value))}; the service requires at least {least}"
-
-
-def _characters(count: int) -> str:
-    return "empty" if not count else f"{count} character{'s' if count != 1 else ''} long"
-
-
-def _many(path: str, value: Any, context: Any) -> str:
-    return f"{path} has {context['actual_length']} items; the service allows {context['max_length']}"
-
-
-def _few(path: str, value: Any, context: Any) -> str:
-    return f"{path} has {context['actual_length']} items; the service requires at least {context['min_length']}"
-
-
 def _literal(path: str, value: Any, context: Any) -> str:
     try:
         options = [str(option) for option in ast.literal_eval("[" + str(context["expected"]).replace(" or ", ", ") + "]")]
@@ -385,15 +364,18 @@ def _literal(path: str, value: Any, context: Any) -> str:
     return f"{path} is {shown(value)}; {one_of(options)}{did_you_mean(str(value), options)}"
 
 
-def _pattern(path: str, value: Any, context: Any) -> str:
-    return f"{path} is {shown(value)}, which does not match {context['pattern']}"
+def _short(path: str, value: Any, context: Any) -> str:
+    length = f"{len(value)} character{'s' if len(value) != 1 else ''} long" if value else "empty"
+    return f"{path} is {length}; the service requires at least {context['min_length']}"
 
 
 _SENTENCES: Mapping[str, Callable[[str, Any, Any], str]] = {
-    "string_too_long": _long,
+    "string_too_long": lambda path, value, limits: f"{path} is {len(value)} characters long; the service allows {limits['max_length']}",
     "string_too_short": _short,
-    "too_long": _many,
-    "too_short": _few,
+    "too_long": lambda path, _, limits: f"{path} has {limits['actual_length']} items; the service allows {limits['max_length']}",
+    "too_short": lambda path, _, limits: (
+        f"{path} has {limits['actual_length']} items; the service requires at least {limits['min_length']}"
+    ),
     "literal_error": _literal,
-    "string_pattern_mismatch": _pattern,
+    "string_pattern_mismatch": lambda path, value, limits: f"{path} is {shown(value)}, which does not match {limits['pattern']}",
 }
