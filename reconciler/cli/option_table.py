@@ -38,7 +38,7 @@ class SavedAs(Enum):
 
 
 @dataclass(frozen=True)
-class Row:
+class OptionRow:
     """One option. `name`: as it is typed, without the dashes. `group`: the options that are declared together.
 
     `typed`: it gives consent or chooses what is trusted, so no variable of the environment sets it. `variable`: the end of its variable
@@ -99,9 +99,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def option(default: Any, name: str, group: str, help: str, *, metavar: str = "", **facts: Any) -> Any:
-    """A field of `Options` with its row. `facts`: those of `Row`; the rest is for click."""
-    known = {key: facts.pop(key) for key in tuple(facts) if key in Row.__dataclass_fields__}
-    row = Row(name, group, {"help": help, **({"metavar": metavar} if metavar else {}), **facts}, **known)
+    """A field of `Options` with its row. `facts`: those of `OptionRow`; the rest is for click."""
+    known = {key: facts.pop(key) for key in tuple(facts) if key in OptionRow.__dataclass_fields__}
+    row = OptionRow(name, group, {"help": help, **({"metavar": metavar} if metavar else {}), **facts}, **known)
     if callable(default):
         return field(default_factory=default, metadata={"row": row})
     return field(default=default, metadata={"row": row})
@@ -240,4 +240,4 @@ class Options:
         return shlex.join(argv)
 
 
-ROWS: Final[tuple[Row, ...]] = tuple(known.metadata["row"] for known in fields(Options) if "row" in known.metadata)
+ROWS: Final[tuple[OptionRow, ...]] = tuple(known.metadata["row"] for known in fields(Options) if "row" in known.metadata)

@@ -15,7 +15,7 @@ from reconciler.cli import completion
 from reconciler.cli.declare import Decorator as Decorator
 from reconciler.cli.declare import address as address
 from reconciler.cli.declare import together
-from reconciler.cli.option_table import ROWS, Row
+from reconciler.cli.option_table import ROWS, OptionRow
 from reconciler.cli.option_table import Options as Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import PROJECT_FILE
@@ -28,7 +28,7 @@ HEXADECIMAL: Final = frozenset("0123456789abcdef")
 COMPLETERS: Final = {"addresses": completion.addresses, "environments": completion.environments}
 
 
-def _option(row: Row, *, help: str | None = None) -> Decorator:
+def _option(row: OptionRow, *, help: str | None = None) -> Decorator:
     """The declaration of a row of the table. `help`: another sentence than the row's."""
     settings = {**row.settings, **({"help": help} if help is not None else {}), "shell_complete": COMPLETERS.get(row.complete)}
     return click.option(f"--{row.name}", allow_from_autoenv=not row.typed, **settings)

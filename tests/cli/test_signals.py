@@ -144,7 +144,7 @@ with signals.ending() as ending:
 TWICE_WHILE_THE_LOOP_IS_BUSY = """
 import time
 async def run():
-    with ending.stopping(lambda: print("stopped")):
+    with ending.stopping(lambda: asyncio.get_running_loop().call_soon_threadsafe(print, "stopped")):
         told("{first}")
         told("{second}")
         time.sleep(30)

@@ -21,7 +21,7 @@ from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.log import EventLog
 from reconciler.cli.terminal.masks import Masks
 from reconciler.cli.terminal.signals import StopSignals
-from reconciler.cli.terminal.tracing import Recorder
+from reconciler.cli.terminal.tracing import TraceRecorder
 from reconciler.errors import ConfigError, UsageError, os_reason
 from reconciler.text.escape import UNLIMITED, as_json, terminal
 from reconciler.text.escape import log as escaped
@@ -71,7 +71,7 @@ class Screen:
         self.about: dict[str, str | int] = {}
         self.service: dict[str, str | int] = {}
         self.bar: Bar | None = None  # while a terminal shows how far something is
-        self._traces: Recorder | None = None
+        self._traces: TraceRecorder | None = None
         self._traced = False
         self.lost: str | None = None
         self.acted = False
@@ -245,7 +245,7 @@ class Screen:
         self.event("debug", "end", f"{self.command} ends with exit code {code}", command=self.command, exitCode=code)
 
     @property
-    def traces(self) -> Recorder | None:
+    def traces(self) -> TraceRecorder | None:
         """The traces of this program, begun at the first use; None if no collector is configured."""
         if not self._traced:
             self._traced = True

@@ -26,7 +26,7 @@ class Warn(Protocol):
     def __call__(self, text: str, *, id: str) -> None: ...
 
 
-class Recorder(Protocol):
+class TraceRecorder(Protocol):
     """What records the spans of a run: `traces.Traces`, whose libraries are imported only if an endpoint is set."""
 
     def step_began(self, step: Step) -> None: ...
@@ -47,7 +47,7 @@ def is_wanted() -> bool:
     return os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true" and os.environ.get("OTEL_TRACES_EXPORTER") != "none"
 
 
-def begin(command: str, began: int, masks: Masks, warn: Warn) -> Recorder | None:
+def begin(command: str, began: int, masks: Masks, warn: Warn) -> TraceRecorder | None:
     """The traces of this program; None, with a warning, if they cannot be sent. `began`: the start, in nanoseconds since 1970."""
     masks.hide([*_header_values(), *of_urls([os.environ[name] for name in ENDPOINTS if os.environ.get(name)])])
     endpoint = next(name for name in ENDPOINTS if os.environ.get(name))
