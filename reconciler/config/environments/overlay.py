@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.config.keys import BASE_URL, IGNORED, SANDBOX, SECRETS, SERVICE, STATE, TOP
+from reconciler.config.keys import BASE_URL, ENVIRONMENT, IGNORED, SANDBOX, SERVICE, STATE, TOP
 from reconciler.config.resources.reserved import read_reserved
 from reconciler.config.resources.shapes import Item
 from reconciler.config.resources.tree import ResourceTree, unknown_key
@@ -25,9 +25,6 @@ from reconciler.model.desired import Patch
 from reconciler.resource import RESERVED
 from reconciler.text.suggest import closest, did_you_mean
 
-PATCH: Final = "patch"
-VARIABLES: Final = "vars"
-REMOVED: Final = "removed"
 EITHER: Final = (BASE_URL, SANDBOX)  # of these a project has one: that of the environment, if it names one
 
 
@@ -49,10 +46,10 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
         problems.partial = True
         return Overlay()
     keys = KeyReader("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
-    variables = KeyReader.of(VARIABLES, keys.entry(VARIABLES), problems).entries
+    variables = KeyReader.of("vars", keys.entry("vars"), problems).entries
     roots = {name: entry for name in sorted(sections) if (entry := keys.entry(name)) is not None}
-    patches, removed = items_of(keys.entry(PATCH), "a list", "write [{match: …}]", problems.add), keys.entry(REMOVED)
-    keys.known += [SERVICE.name, STATE, SECRETS]
+    patches, removed = items_of(keys.entry("patch"), "a list", "write [{match: …}]", problems.add), keys.entry("removed")
+    keys.known += [key.name for key in ENVIRONMENT if key.name not in keys.known]
     for key, entry in keys.entries.items():
         if key in TOP and key not in keys.known:
             problems.add(entry.at, f"{key} is only allowed in the project file", id="RC-only-in-project-file")
