@@ -22,15 +22,17 @@ from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.apply.task import Clearance
 from reconciler.cli.options import Options
-from reconciler.client import ClientSettings, Reader, SharedBudget, Writer
+from reconciler.client import ClientSettings, SharedBudget
 from reconciler.client.pacing import Clock
+from reconciler.client.service import Reader, Writer
 from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
 from reconciler.model import Outcome, Plan
 from reconciler.observe import observe, planned
-from reconciler.plan import Selection, plan
 from reconciler.plan.guard import guard
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed

@@ -12,7 +12,7 @@ import httpx2
 
 from reconciler.cli.codes import of_outcome
 from reconciler.cli.exits import PARTLY
-from reconciler.client import SystemClock
+from reconciler.client.service import SystemClock
 from reconciler.model import Outcome, StepStatus
 from tests.harness import Org
 from tests.small import described

@@ -10,11 +10,13 @@ from typing import Any
 import httpx2
 
 from reconciler.address import Address
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.model import Actual, State
+from reconciler.model.drift import Drift
 from reconciler.observe import observe, planned
-from reconciler.plan import plan
-from reconciler.plan.drift import Drift, drift
+from reconciler.plan.drift import drift
+from reconciler.plan.planner import plan
 from reconciler.resource import Field, FieldRole, Kind, Verb
 from tests.certificates import OTHER, pem
 from tests.harness import BASE, TOKEN, Org, kinds

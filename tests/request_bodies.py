@@ -17,7 +17,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from reconciler.client import Answer, Writer
+from reconciler.client import Answer
+from reconciler.client.service import Writer
 
 DOCUMENT = Path(__file__).parents[1] / "schemas" / "service.openapi.json"
 SITE = "/orgs/{organizationId}/sites/{siteId}"

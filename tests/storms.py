@@ -17,15 +17,17 @@ from typing import Any
 import httpx2
 
 from reconciler.cli.sandboxes.embedded import seed_document
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, State
+from reconciler.model.drift import Drift
 from reconciler.observe import observe
-from reconciler.plan import plan
-from reconciler.plan.drift import Drift, drift
+from reconciler.plan.drift import drift
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.missing import believable
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from tests.harness import BASE, TOKEN, Org, Still
 from tests.transports import Through

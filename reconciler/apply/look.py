@@ -17,7 +17,8 @@ from dataclasses import replace
 from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
 from reconciler.apply.task import Task
-from reconciler.client import PAGE_SIZE, Reader
+from reconciler.client import PAGE_SIZE
+from reconciler.client.service import Reader
 from reconciler.model import Actual, Desired, Observed, State, Step, StepResult, StepStatus
 from reconciler.observe import Survey
 from reconciler.observe.readers import reaching

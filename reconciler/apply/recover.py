@@ -23,7 +23,8 @@ from reconciler.address import Address
 from reconciler.apply import bound_as
 from reconciler.apply.answer import altered
 from reconciler.apply.evidence import Sight, as_created, could_be, effect, made_by, outline, parts, source_of, updated_binding
-from reconciler.client import Reader, encode
+from reconciler.client import encode
+from reconciler.client.service import Reader
 from reconciler.errors import NotFound, ServiceError
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
 from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, title

@@ -15,7 +15,7 @@ from reconciler.apply.answer import Answers
 from reconciler.apply.step import Steps
 from reconciler.apply.task import ApplyOptions, Halt, Task
 from reconciler.apply.verify import Verification, verify_writes
-from reconciler.client import Writer
+from reconciler.client.service import Writer
 from reconciler.errors import StateError
 from reconciler.model import Actual, Desired, Outcome, Plan, Step, StepResult, StepStatus
 from reconciler.plan.changes import journal_changes

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 from reconciler.address import Address
-from reconciler.client import Writer
+from reconciler.client.service import Writer
 from reconciler.model import Actual, Desired, Plan, Step, StepResult
-from reconciler.plan import Selection
+from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.state import CommitGroup, Journal
 

@@ -16,7 +16,7 @@ from reconciler.apply.task import Task
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Binding, Desired, Edited, Observed, State, Step, StepResult, StepStatus
 from reconciler.observe import observe
-from reconciler.plan import plan as make_plan
+from reconciler.plan.planner import plan as make_plan
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 

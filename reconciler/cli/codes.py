@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reconciler.cli import exits
 from reconciler.model import Outcome, Plan, StepStatus
-from reconciler.plan.drift import Drift
+from reconciler.model.drift import Drift
 
 
 def of_plan(plan: Plan, *, detailed: bool) -> int:

@@ -1,6 +1,6 @@
 """The HTTP client: no other module sends requests.
 
-get, list, send      service.py        the interface for the rest of the program
+get, list, send      service.py        Reader and Writer, for the rest of the program
   ask                conversation.py   attempts, until an answer or an error
     enter            pacing.py         the gate; quota.py: limits in headers
     run              exchange.py       one request within one deadline
@@ -11,6 +11,8 @@ get, list, send      service.py        the interface for the rest of the program
   read_all           answers.py        all pages of a list
   encode             paths.py          a value cannot leave its segment
 Settings, normalise  settings.py
+
+Not exported here: `service`, which alone imports aiohttp (0.15 s). Many a command needs the settings or an encoded path, and sends nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from reconciler.client.conversation import Listener as Listener, Silent as Silen
 from reconciler.client.pacing import Clock as Clock, SharedBudget as SharedBudget
 from reconciler.client.paths import encode as encode, joined as joined
 from reconciler.client.retry import RetryClass as RetryClass
-from reconciler.client.service import Reader as Reader, SystemClock as SystemClock, Writer as Writer
 from reconciler.client.settings import ClientSettings as ClientSettings, normalise as normalise
 from reconciler.client.transport import (
     Broken as Broken,

@@ -23,10 +23,9 @@ from reconciler.config.language.variables import VariableFile, Variables, read_f
 from reconciler.config.secrets.secrets import Secrets
 from reconciler.config.settings import KeyReader, Project, databases, read_settings
 from reconciler.config.source.files import Files, unreadable
-from reconciler.config.source.includes import included, is_encrypted_document
+from reconciler.config.source.includes import Split, included, is_encrypted_document
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, scalars
 from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems, described, wrong_form
-from reconciler.config.source.split import Split
 from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
 from reconciler.resource import Kinds
@@ -182,7 +181,6 @@ class Loading:
         for document in self.documents.values():
             self.look(document)
         evaluation = self._evaluation(files, top, encrypted)
-        evaluation.stand_ins = self.access.stand_ins
         evaluation.top(top)
         maps = []
         for document in documents:
@@ -242,7 +240,8 @@ class Loading:
     def _evaluation(self, files: Files, top: Map, encrypted: list[MapEntry]) -> Evaluation:
         """Evaluates expressions. `encrypted`: what names encrypted files, the environment's first."""
         evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
-        evaluation.allowed = self.access.allowed
+        # Before the service and the state are evaluated below: they may use a variable without a value too.
+        evaluation.allowed, evaluation.stand_ins = self.access.allowed, self.access.stand_ins
         if encrypted:
             readable = ProjectFiles(evaluation.root, databases(top, files.root), texts=evaluation.texts, allowed=evaluation.allowed)
             self.secrets = evaluation.secrets = Secrets(readable, self.options.get("environ", {}), self.problems, self.access.decrypt)

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Unpack
 
-from reconciler.config.environments.overlay import REMOVED, VARIABLES
 from reconciler.config.keys import IGNORED
 from reconciler.config.language.variables import Variables
 from reconciler.config.project import PROJECT_ONLY, Loading, LoadOptions
 from reconciler.config.settings import Project
+from reconciler.config.source.includes import INCLUDE
 from reconciler.config.source.nodes import (
     ESCAPED,
     HOLE_OPENING,
@@ -33,7 +33,6 @@ from reconciler.config.source.nodes import (
     scalars,
 )
 from reconciler.config.source.problems import Enough, Problems
-from reconciler.config.source.split import INCLUDE
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
 from reconciler.text.escape import replaced
@@ -81,11 +80,11 @@ def _whole(document: Node, loading: Loading, project: Project) -> Node:
     if loading.include is not None:
         entries[INCLUDE] = loading.include
     if used := project.desired.policies.variables:
-        entries[VARIABLES] = MapEntry(VARIABLES, at, lifted({name: {"default": value} for name, value in used.items()}, document.at))
+        entries["vars"] = MapEntry("vars", at, lifted({name: {"default": value} for name, value in used.items()}, document.at))
     for more in loading.overlay.removed if loading.overlay is not None else ():
-        own = entries.get(REMOVED)
+        own = entries.get("removed")
         both = [node for entry in (own, more) if entry is not None and isinstance(entry.node, List) for node in entry.node.items]
-        entries[REMOVED] = MapEntry(REMOVED, at, List(at, both))
+        entries["removed"] = MapEntry("removed", at, List(at, both))
     return Map(at, entries)
 
 

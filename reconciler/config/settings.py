@@ -1,22 +1,26 @@
-"""The project file's own settings: the service, the location of the state, the limits of a run. Pure, except that it resolves paths.
+"""The project file's own settings: the service, the location of the state, the limits of a run; and the rules of the whole project.
 
-In: the evaluated top of the project file. Out: `ProjectSettings`.
+In: the evaluated top of the project file. Out: `ProjectSettings`, and the parts of `Desired` that belong to no resource (`prune`,
+`protect`, `guards`, `lint`). Pure, except that it resolves paths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from reconciler.config.canonical import digest
 from reconciler.config.keys import (
     COUNT_MAX,
+    GUARDS,
+    IGNORE,
     IGNORE_CHANGES,
     PROJECT,
     RECOVERY,
+    RULES,
     SANDBOX,
     SECONDS_MAX,
     SERVICE,
@@ -27,8 +31,9 @@ from reconciler.config.keys import (
     Key,
 )
 from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
-from reconciler.config.source.problems import Problems, described, empty, report_form, shown, untainted, wrong_form
-from reconciler.model import Desired, Ignore, Source
+from reconciler.config.source.problems import Problems, described, empty, items_of, report_form, shown, untainted, wrong_form
+from reconciler.model import RULES as LINT_RULES, Desired, Guards, Ignore, Source
+from reconciler.resource import PRUNE_SCOPES, Kinds
 from reconciler.text.credentials import file_of, url_of
 from reconciler.text.names import closest, did_you_mean, one_of
 
@@ -287,3 +292,79 @@ def _state(url: str | None, root: Path) -> str:
     """The URL of the state, with the path of a file made absolute."""
     path = DEFAULT_STATE if url is None else file_of(url)
     return url_of(root / path) if path else str(url)
+
+
+Prune = Literal["owned", "all", "none"]
+
+
+def read_prune(top: KeyReader, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
+    """The scope of every kind."""
+    keys = KeyReader.of("prune", top.entry("prune"), problems, example="team: all")
+    scopes: dict[str, Any] = {name: keys.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
+    keys.rest()
+    return scopes
+
+
+def read_protect(top: KeyReader, kinds: Kinds, problems: Problems) -> frozenset[str]:
+    """The kinds whose deletes require consent."""
+    entry = top.entry("protect")
+    if entry is None:
+        return frozenset(name for name, kind in kinds.items() if kind.protected)
+    protected = set()
+    for node in items_of(entry, "a list of kinds", "write [] for none", problems.add):
+        name = node.text if isinstance(node, Scalar) else ""
+        if not untainted(node, "protect", problems.add):
+            continue
+        if name in kinds:
+            protected.add(name)
+        else:
+            problems.add(node.at, f"protect names {described(node)}, which does not exist{did_you_mean(name, kinds)}", id="RC-unknown-kind")
+    return frozenset(protected)
+
+
+def read_guards(top: KeyReader) -> Guards:
+    """The limits of a run."""
+    return Guards(**top.map(GUARDS))
+
+
+def rule_lines(top: KeyReader) -> dict[str, Source]:
+    """The position of each rule: `guards.maxDelete.percent`; `` is the first line of the file, for rules that are not written."""
+    sources = dict(_lines({name: top.entries[name] for name in RULES if name in top.entries}, ""))
+    first = min((entry.at for entry in top.entries.values()), default=None)
+    return sources if first is None else {"": first, **sources}
+
+
+def _lines(entries: Mapping[str, MapEntry], within: str) -> Iterator[tuple[str, Source]]:
+    for key, entry in entries.items():
+        yield within + key, entry.at
+        if isinstance(entry.node, Map):
+            yield from _lines(entry.node.entries, f"{within}{key}.")
+
+
+# -- accepted findings ---------------------------------------------------------------------------------------------------------------
+
+IGNORE_FORM: Final = "write {id: RULE, address: PATTERN, reason: WHY}"
+
+
+def read_ignores(keys: KeyReader, problems: Problems) -> tuple[Ignore, ...]:
+    """The entries of `lint.ignore`, in their order."""
+    entry = keys.entry("ignore")
+    keys.rest()
+    ignores = []
+    for node in items_of(entry, "a list", "write [{id: RULE}]", problems.add, name="lint.ignore"):
+        if not isinstance(node, Map):
+            problems.add(node.at, f"lint.ignore contains {described(node)}; {IGNORE_FORM}", id=wrong_form(node))
+            continue
+        reader = KeyReader("lint.ignore", node.entries, problems)
+        values = reader.values(IGNORE)
+        reader.rest()
+        rule, address = values["id"], values["address"]
+        if rule is None:
+            if "id" not in node.entries:
+                problems.add(node.at, f"lint.ignore must say which rule it ignores; {IGNORE_FORM}", id="RC-missing-key")
+        elif (name := rule.removeprefix("RC-")) not in LINT_RULES:
+            wrong = f'lint rule "{rule}" does not exist{did_you_mean(name, LINT_RULES) or f"; {one_of(LINT_RULES)}"}'
+            problems.add(node.entries["id"].node.at, wrong, id="RC-unknown-lint-rule")
+        elif address is None or problems.glob(address, node.entries["address"].node.at) is not None:
+            ignores.append(Ignore(name, address or "", values["reason"] or "", node.at))
+    return tuple(ignores)

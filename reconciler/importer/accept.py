@@ -25,7 +25,7 @@ from reconciler.importer.values import Unwritable, written
 from reconciler.model import Delta, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Generation
-from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.resource import HOSTED, UNSET, FieldRole
 from reconciler.text.names import did_you_mean
 from reconciler.yamltext.entries import DROP, EditedYaml, Loose, ResourcePlace

@@ -15,7 +15,7 @@ from typing import Any, Final
 import yaml
 
 from reconciler.address import Address
-from reconciler.config.source.split import INCLUDE
+from reconciler.config.source.includes import INCLUDE
 from reconciler.errors import Refused
 from reconciler.importer.gather import Gathered, GatheredObject, excluded_objects, removed_by
 from reconciler.importer.project import EntryWriter, ImportedProject, missing, modeline, parts, split_files, unread

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from reconciler.address import bare
 from reconciler.config.keys import TOP
-from reconciler.config.source.split import INCLUDE
+from reconciler.config.source.includes import INCLUDE
 from reconciler.importer.gather import Gathered, GatheredObject, Ref, tag
 from reconciler.importer.values import Unwritable, nothing, usual, written
 from reconciler.model import Actual

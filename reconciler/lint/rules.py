@@ -25,7 +25,7 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from reconciler.address import Address, Glob, addresses_in
-from reconciler.config.access.conditions import conditions, schemas_of_claims
+from reconciler.config.access import conditions, schemas_of_claims
 from reconciler.lint.facts import LintFacts, finding, level
 from reconciler.model import RULES, Declared, Finding, Fix, Ignore, Severity, Source, cause_of_rule
 from reconciler.model.codec import NAMES

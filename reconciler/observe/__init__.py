@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 
 from reconciler.address import Address
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.model import Actual, Desired, State
 from reconciler.observe.choose import Survey as Survey
 from reconciler.observe.missing import look_again

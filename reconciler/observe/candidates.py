@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.client import Reader, encode
+from reconciler.client import encode
+from reconciler.client.service import Reader
 from reconciler.errors import Rejected, ServiceError
 from reconciler.model import Actual, Desired, Intent, Observed
 from reconciler.model.codec import is_kind, observed, path_ids

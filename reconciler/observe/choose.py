@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Set as AbstractSet
 from typing import Final
 
 from reconciler.address import Address, bare, is_key
-from reconciler.client import Reader, encode
+from reconciler.client import encode
+from reconciler.client.service import Reader
 from reconciler.model import Binding, Desired, State
 from reconciler.model.codec import holder as shown_by, ids_in, outside, path_ids
 from reconciler.observe.readers import reaching

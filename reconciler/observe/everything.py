@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 from reconciler.address import bare
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.model import Actual, Desired, State
 from reconciler.observe import Survey
 from reconciler.observe.readers import people, reaching

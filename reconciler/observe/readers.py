@@ -14,7 +14,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
-from reconciler.client import Reader, encode
+from reconciler.client import encode
+from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, Plan
 from reconciler.model.codec import is_kind

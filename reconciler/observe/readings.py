@@ -15,7 +15,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import bare
-from reconciler.client import Answer, Reader, WholeList as Pages, encode
+from reconciler.client import Answer, WholeList as Pages, encode
+from reconciler.client.service import Reader
 from reconciler.errors import NotFound, Rejected, ServiceError, Unavailable
 from reconciler.model import Actual, Observed, Unknown
 from reconciler.model.codec import is_kind, observed, why_unreadable

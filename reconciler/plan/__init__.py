@@ -18,10 +18,6 @@
 - `simulation/`: the service as the declarations describe it; `prove` replays a plan on it
 - `health`: what is broken or expires, whether or not it is as declared
 - `guard`: limits on a whole plan; `drift`: what was changed outside Reconciler, derived from a plan
+
+No name is exported here: the planner is 60 modules, and a command that only reads files needs the names or the limits of a plan alone.
 """
-
-from __future__ import annotations
-
-from reconciler.plan.matching.matches import Matches as Matches
-from reconciler.plan.planner import PASSES as PASSES, decide as decide, plan as plan, requests_left as requests_left
-from reconciler.plan.world import Selection as Selection

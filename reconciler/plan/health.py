@@ -16,13 +16,13 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Actual, Concern, Delta, Desired, Observed, Plan, Sort, State
-from reconciler.plan import Matches
+from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.plan.audience.agreed import agreed_value
 from reconciler.plan.audience.disclosure import Opening, caller, local_values, openings, with_local
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.containment import Key, copied, service_copies
-from reconciler.plan.drift import Drift, Drifted, DriftWord
 from reconciler.plan.matching.match import identify
+from reconciler.plan.matching.matches import Matches
 from reconciler.plan.warnings.exposure import path_text, reader_text
 from reconciler.plan.warnings.notes import is_read
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, ProcessingField

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Declared, Desired, Observed, State
 from reconciler.model.codec import path_ids, unresolved_addresses, wanted
-from reconciler.plan import plan as make_plan
+from reconciler.plan.planner import plan as make_plan
 from reconciler.plan.prove import carried_out
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 

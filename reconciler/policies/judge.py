@@ -6,19 +6,23 @@ An expression is compiled once, and evaluated in this process: a limit on its wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final
 
-from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Usage, kind_of, known, text_of
+from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Function, Usage, kind_of, known, text_of
 from reconciler.config.language.compiler import compiled
-from reconciler.config.language.expressions import Hole, holes
+from reconciler.config.language.expressions import JSON, RANGE, Hole, holes
+from reconciler.config.language.variables import is_unknown
 from reconciler.config.policies.checks import uses
 from reconciler.config.policies.keys import GONE, OF_THE_PLAN
-from reconciler.model import Exemption, Policies, Policy, Severity, Violation
-from reconciler.policies.functions import functions
-from reconciler.policies.scene import Partial, Scene, Subject
+from reconciler.model import Actual, Desired, Exemption, Plan, Policies, Policy, Severity, Violation
+from reconciler.policies.planned import of_plan
+from reconciler.policies.scene import Partial, Scene, Subject, of_configuration
+from reconciler.resource import Kinds
+from reconciler.text.certificate import expiry
+from reconciler.text.names import until
 
 SORT: Final = "policy"
 WORK_LEAST: Final = WORK_MAX  # that all of them may read and create together
@@ -180,3 +184,85 @@ def _note(exemption: Exemption, number: int) -> str:
     where = f" to {exemption.address}" if exemption.address is not None else ""
     many = f" ({number:,} resources)" if number > 1 else ""
     return f"policy {exemption.policy} is not applied{where}{many} until {exemption.until.isoformat()}: {exemption.reason}"
+
+
+OF_THE_SERVICE: Final = frozenset({"actor", "inside"})  # names that the files do not determine
+FILES_SAY: Final = "as far as the files say"
+
+
+def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
+    """The plan with the policies that it violates."""
+    scene = of_plan(kinds, desired, actual, plan)
+    judgement = judge(desired.policies, scene, environment=desired.environment, today=today)
+    return replace(plan, violations=(*plan.violations, *judgement.violations), notes=(*plan.notes, *judgement.notes))
+
+
+def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
+    """The same for a plan that was created without the service: violations that only the service can decide are warnings."""
+    judged = with_violations(kinds, desired, actual, plan, today=today) if desired.policies else plan
+    asking = {policy.id for policy in desired.policies.rules if uses(policy.test).names & OF_THE_SERVICE}
+
+    def unknown(violation: Violation) -> bool:
+        """Whether the resource, or for a policy on the plan any resource, has an unknown value."""
+        declared = desired.resources.get(violation.address) if violation.address is not None else None
+        resources = [declared] if declared is not None else desired.resources.values()
+        return any(is_unknown(str(value)) for resource in resources for value in resource.values.values())
+
+    # Access tests that fail without a path visible in the files are undecided.
+    violations = [
+        replace(violation, level=Severity.WARNING, message=f"{violation.message} ({FILES_SAY})") if unsure else violation
+        for violation in judged.violations
+        for unsure in [violation.rule in asking or unknown(violation) if violation.sort == SORT else len(violation.path) < 2]
+    ]
+    return replace(judged, violations=tuple(violations))
+
+
+def by_configuration(kinds: Kinds, desired: Desired, *, today: date) -> tuple[tuple[Violation, ...], str]:
+    """The violations of the configuration, and lines on the exceptions and on the policies that only a plan can decide."""
+    judgement = judge(desired.policies, of_configuration(kinds, desired), environment=desired.environment, today=today)
+    names = ", ".join(f"{policy.id} ({policy.source.file_and_line})" for policy in judgement.undecided)
+    lines = [f"{note}\n" for note in judgement.notes]
+    lines += [f"Not evaluated, because they ask about the service or the plan: {names}\n"] if names else []
+    return judgement.violations, "".join(lines)
+
+
+# -- what expressions call --------------------------------------------------------------------------------------------------------------
+
+
+def functions(scene: Scene, today: date, subject: Callable[[], Subject]) -> Mapping[str, Any]:
+    """The functions by name. `subject`: the present resource."""
+    return {
+        "json": JSON,
+        "range": RANGE,
+        "days": Function("days", lambda day: (_day(day) - today).days),
+        "until": Function("until", _until),
+        "expires": Function("expires", _expires),
+        "count": Function("count", lambda action, kind=None: scene.count(_text(action), None if kind is None else _text(kind))),
+        "others": Function("others", lambda field: scene.others(subject(), _text(field))),
+        "inside": Function("inside", lambda kind, *about: scene.inside(subject(), _text(kind), *map(known, about))),
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(known(value), str):
+        return str(value)
+    raise TypeError
+
+
+def _day(value: Any) -> date:
+    try:
+        return date.fromisoformat(_text(value))
+    except ValueError:
+        raise ExpressionError("days requires a day: YYYY-MM-DD", id="RC-function-arguments") from None
+
+
+def _until(value: Any) -> str | None:
+    """The day after the last word `until` in a text."""
+    return until(_text(value))
+
+
+def _expires(value: Any) -> str:
+    day = expiry(_text(value))
+    if day is None:
+        raise ExpressionError("expires requires a certificate in PEM format", id="RC-function-arguments")
+    return day.isoformat()

@@ -36,7 +36,7 @@ from reconciler.model import (
     Unmanaged,
     Violation,
 )
-from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
 from reconciler.report.words import CAUSES, HIDDEN, data
 from reconciler.text.names import utc_text

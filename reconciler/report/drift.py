@@ -9,7 +9,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import Cause, Delta, Unmanaged
-from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.plan.matching.missing import left_over
 from reconciler.report.layout import VALUE, Style
 from reconciler.report.plan import FOLD, exposure_entries, violation_entries

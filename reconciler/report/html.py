@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from reconciler.plan.drift import Share
+from reconciler.model.drift import Share
 from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine
 from reconciler.text import escape
 

@@ -40,7 +40,7 @@ from reconciler.model import (
     Violation,
     Withheld,
 )
-from reconciler.plan.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift
+from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift
 from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN
 from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet

@@ -27,7 +27,7 @@ from enum import IntEnum
 from typing import Final
 
 from reconciler.model import Source
-from reconciler.plan.drift import Share
+from reconciler.model.drift import Share
 from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
 
 

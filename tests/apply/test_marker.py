@@ -17,9 +17,10 @@ from reconciler.errors import DeclarationError
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Outcome, StepStatus
 from reconciler.observe import observe
-from reconciler.plan import Selection, plan
 from reconciler.plan.guard import guard
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import Selection
 from reconciler.resource import POST, Keyed, Listing, Resource, Verbs, field
 from tests.harness import ORGANIZATION, WHOLE, Org
 from tests.small import described, settled, small

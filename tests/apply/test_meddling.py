@@ -18,7 +18,7 @@ from reconciler.apply.preconditions import Preconditions
 from reconciler.apply.task import Halt, Task
 from reconciler.cli.codes import of_outcome
 from reconciler.cli.exits import PARTLY
-from reconciler.client import Writer
+from reconciler.client.service import Writer
 from reconciler.kinds import load as kinds
 from reconciler.model import Cause, Step, StepStatus
 from reconciler.observe import observe

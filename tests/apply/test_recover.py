@@ -21,7 +21,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Intent, Outcome, StepStatus
 from reconciler.model.codec import observed
 from reconciler.observe import observe
-from reconciler.plan import plan
+from reconciler.plan.planner import plan
 from reconciler.state import LEASE_SECONDS, IntentEnding, Journal
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, small

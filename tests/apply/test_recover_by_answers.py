@@ -15,7 +15,8 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.apply.recover import recover
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import Binding, Desired, Intent, Origin, State
 from reconciler.state import IntentEnding

@@ -16,7 +16,8 @@ from typing import Any
 import httpx2
 
 from reconciler.address import bare
-from reconciler.client import ClientSettings, Reader, Writer
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader, Writer
 from reconciler.model import Outcome
 from reconciler.sandbox.sites.audience import audience
 from reconciler.sandbox.store import Store

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.client import Writer
+from reconciler.client.service import Writer
 from tests.certificates import IDP
 from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import Document, acme, base, site, write

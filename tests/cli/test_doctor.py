@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reconciler.cli.checks.remote import examine
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import State
 from reconciler.report.findings import Check

@@ -207,6 +207,12 @@ def test_explain_reads_no_project_and_imports_no_client_and_no_expressions() -> 
     assert modules & {"httpx", "httpx2", "aiohttp", "rich"} == set()
 
 
+def test_validate_imports_neither_what_sends_requests_nor_the_planner() -> None:
+    modules = imported(COMMAND, ".", "validate", str(PACKAGE.parent / "examples/acme"))
+    assert "reconciler.config.project" in modules
+    assert modules & {"aiohttp", "httpx2", "reconciler.client.service", "reconciler.plan.planner"} == set()
+
+
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [("'a'", "'b'", False), ("['a']", "['b']", False), ("{'a': 1}", "{'a': 1}", False), ("{'a': 1}", "{'a': 2}", True)],

@@ -12,7 +12,8 @@ import aiohttp
 from client_fakes import FakeService, answer
 from yarl import URL
 
-from reconciler.client import ClientSettings, RetryClass, Writer
+from reconciler.client import ClientSettings, RetryClass
+from reconciler.client.service import Writer
 from tests.effort import calls
 
 REQUESTS = 100

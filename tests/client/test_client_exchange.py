@@ -17,8 +17,9 @@ import pytest
 from client_fakes import SETTINGS, TOKEN, FakeService, Leap, Notes, Script, answer, hang_up, mock, raw, trickle
 
 from reconciler import __version__
-from reconciler.client import Answer, Reader, Request, RetryClass, Writer, WriteRefused
+from reconciler.client import Answer, Request, RetryClass, WriteRefused
 from reconciler.client.exchange import printable
+from reconciler.client.service import Reader, Writer
 from reconciler.client.transport import OnlyGet
 from reconciler.errors import Ambiguous, NotFound, ReconcilerError, Rejected, ServiceError, Unavailable
 from tests.effort import within

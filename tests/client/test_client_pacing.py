@@ -12,9 +12,10 @@ import httpx2
 import pytest
 from client_fakes import EPOCH, SETTINGS, TOKEN, Leap, LoopClock, Notes, mock, run_virtually
 
-from reconciler.client import ClientSettings, Reader, RetryClass, Writer
+from reconciler.client import ClientSettings, RetryClass
 from reconciler.client.pacing import Pace
 from reconciler.client.quota import HOLD_MAX, Hints, Quota, read_hints
+from reconciler.client.service import Reader, Writer
 from reconciler.errors import Unavailable
 from tests.proofs import spread
 

@@ -9,7 +9,8 @@ import httpx2
 import pytest
 from client_fakes import SETTINGS, Leap, mock
 
-from reconciler.client import Reader, WholeList
+from reconciler.client import WholeList
+from reconciler.client.service import Reader
 from reconciler.errors import NotFound, Rejected, ServiceError, Unavailable
 
 Pages = dict[str | None, Any]

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from client_fakes import FakeService, Leap, answer
 
-from reconciler.client import RetryClass, Writer
+from reconciler.client import RetryClass
+from reconciler.client.service import Writer
 from reconciler.errors import ServiceError, Unavailable
 
 PAUSE = 7200.0  # seconds it stands still

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from client_fakes import SETTINGS, FakeService, Leap, LoopClock, Script, answer, hang_up, mock, raw, reset, run_virtually
 
-from reconciler.client import ClientSettings, RetryClass, Writer
+from reconciler.client import ClientSettings, RetryClass
 from reconciler.client.retry import (
     BACKOFF_MAX,
     BREAKER_COOL,
@@ -28,6 +28,7 @@ from reconciler.client.retry import (
     is_failure,
     is_sign_of_life,
 )
+from reconciler.client.service import Writer
 from reconciler.errors import Ambiguous, NotFound, Rejected, ServiceError, Unavailable
 
 READ, IDEMPOTENT, CREATE = RetryClass

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 from client_fakes import TOKEN, FakeService, Leap, Seen, answer, hang_up, raw
 
-from reconciler.client import Broken, ClientSettings, NeverSent, Reader, Request, RetryClass, Writer, encode
+from reconciler.client import Broken, ClientSettings, NeverSent, Request, RetryClass, encode
+from reconciler.client.service import Reader, Writer
 from reconciler.client.wire import Wire, default_transport
 from reconciler.errors import Ambiguous, Unavailable
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from reconciler.config import Project, load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from reconciler.model import Declared, Guards, Moved, Removed, Source
-from reconciler.resource import Foreign
+from reconciler.resource import UNSET, Foreign
 from tests.config.corpus import GOOD, loaded, problems_of
 from tests.effort import timed, within
 
@@ -82,25 +83,12 @@ def test_the_place_in_the_yaml_gives_container_parent_section_and_index(tour: Pr
     assert one(tour, "acme/site/help/site-space/api").index == 1
 
 
-def test_a_node_that_can_be_nested_always_names_its_parent(tour: Project) -> None:
-    assert one(tour, "acme/space/blank").values["parent"] is None
-    assert one(tour, "acme/site/docs/section/guides").values["sectionGroup"] is None
-    assert one(tour, "acme/site/help/site-space/guides").values["section"] is None
-    assert "section" not in one(tour, "acme/site/docs").values
-
-
 def test_a_text_field_takes_the_source_text(tour: Project, tmp_path: Path) -> None:
     assert one(tour, "acme").values["hostname"] == "404"
     assert one(tour, "acme/space/api-reference").values["title"] == "007"
     teams = project(tmp_path, "teams: {a: {title: 007}, b: {title: no}, c: {title: 1.10}, d: {title: 'null'}, e: {title: 2024-01-01}}")
     titles = [declared.values["title"] for declared in teams.desired.resources.values() if declared.kind == "team"]
     assert titles == ["007", "no", "1.10", "null", "2024-01-01"]
-
-
-def test_null_clears_where_the_service_can_clear(tour: Project) -> None:
-    assert one(tour, "acme").values["logo"] is None
-    assert one(tour, "acme/site/docs").values["proxy"] is None
-    assert one(tour, "acme/site/docs/section/api").values["condition"] is None
 
 
 def test_an_unwritten_field_is_absent(tour: Project) -> None:
@@ -117,16 +105,54 @@ def test_a_bare_value_stands_for_the_field_the_kind_names(tour: Project) -> None
     assert one(tour, "acme/member/ada@acme.example").values == {"email": "ada@acme.example", "role": "admin"}
 
 
-def test_a_key_that_is_a_field_is_spelled_as_the_field_spells_it(tour: Project) -> None:
-    assert one(tour, "acme/member/linus@acme.example").values["email"] == "linus@acme.example"
-    assert one(tour, "acme/openapi/payments").values["slug"] == "payments"
+CLAIMS: Mapping[str, Mapping[tuple[str, str], Any]] = {
+    "null clears where the service can clear": {
+        ("acme", "logo"): None,
+        ("acme/site/docs", "proxy"): None,
+        ("acme/site/docs/section/api", "condition"): None,
+    },
+    "a node that can be nested always names its parent": {
+        ("acme/space/blank", "parent"): None,
+        ("acme/site/docs/section/guides", "sectionGroup"): None,
+        ("acme/site/help/site-space/guides", "section"): None,
+        ("acme/site/docs", "section"): UNSET,
+    },
+    "a key that is a field is spelled as the field spells it": {
+        ("acme/member/linus@acme.example", "email"): "linus@acme.example",
+        ("acme/openapi/payments", "slug"): "payments",
+    },
+    "the flag on a child is the choice of the nearest that chooses": {
+        ("acme/site/docs", "defaultSiteSection"): at("acme/site/docs/section/guides"),
+        ("acme/site/docs/section/guides", "defaultSiteSpace"): at("acme/site/docs/site-space/guides"),
+        ("acme/site/help", "defaultSiteSpace"): at("acme/site/help/site-space/api"),
+        ("acme/site/docs", "defaultSiteSpace"): UNSET,
+    },
+    "an unordered value is a sorted tuple": {
+        ("acme/team/writers", "members"): (at("acme/member/grace@acme.example"), at("acme/member/linus@acme.example")),
+        ("acme", "emailDomains"): ("acme.example", "acme.test"),
+    },
+    "things outside the project are named by id": {
+        ("acme/space/guides", "duplicateOf"): Foreign("spc_elsewhere"),
+        ("acme/site/docs/site-space/outside", "space"): Foreign("spc_far"),
+    },
+    "a site space is called like its space unless it has a key": {
+        ("acme/site/docs/site-space/guides-v1", "space"): at("acme/space/guides-archive"),
+        ("acme/site/docs/site-space/guides", "space"): at("acme/space/guides"),
+    },
+    "defaults reach what is not written and seeds only what is made": {
+        ("acme/space/guides-archive", "duplicateOf"): at("acme/space/blank"),
+        ("acme/space/guides-archive", "editMode"): "locked",
+        ("acme/space/api-reference", "editMode"): "live",
+        ("acme/space/blank", "duplicateOf"): UNSET,
+        ("acme/space/blank", "editMode"): "locked",
+    },
+}
+"""By claim, the values of fields in the tour; UNSET where a field is absent."""
 
 
-def test_the_flag_on_a_child_is_the_choice_of_the_nearest_that_chooses(tour: Project) -> None:
-    assert one(tour, "acme/site/docs").values["defaultSiteSection"] == at("acme/site/docs/section/guides")
-    assert one(tour, "acme/site/docs/section/guides").values["defaultSiteSpace"] == at("acme/site/docs/site-space/guides")
-    assert one(tour, "acme/site/help").values["defaultSiteSpace"] == at("acme/site/help/site-space/api")
-    assert "defaultSiteSpace" not in one(tour, "acme/site/docs").values
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_values_of_the_tour(claim: str, tour: Project) -> None:
+    assert {(address, name): one(tour, address).values.get(name, UNSET) for address, name in CLAIMS[claim]} == CLAIMS[claim]
 
 
 def test_a_flag_inside_a_group_is_the_choice_of_the_site(tmp_path: Path) -> None:
@@ -186,36 +212,12 @@ def test_references_are_addresses_anywhere_in_a_value(tour: Project) -> None:
     assert one(tour, "acme/saml/okta").values["defaultTeam"] == at("acme/team/writers")
 
 
-def test_an_unordered_value_is_a_sorted_tuple(tour: Project) -> None:
-    members = (at("acme/member/grace@acme.example"), at("acme/member/linus@acme.example"))
-    assert one(tour, "acme/team/writers").values["members"] == members
-    assert one(tour, "acme").values["emailDomains"] == ("acme.example", "acme.test")
-
-
-def test_things_outside_the_project_are_named_by_id(tour: Project) -> None:
-    assert one(tour, "acme/space/guides").values["duplicateOf"] == Foreign("spc_elsewhere")
-    assert one(tour, "acme/site/docs/site-space/outside").values["space"] == Foreign("spc_far")
-
-
 def test_a_member_that_is_only_referenced_is_implied_once_and_last(tour: Project) -> None:
     implied = [declared for declared in tour.desired.resources.values() if declared.implied]
     assert [str(declared.address) for declared in implied] == ["acme/member/grace@acme.example"]
     assert implied[0].values == {"email": "grace@acme.example"}
     assert (implied[0].parent, implied[0].section) == (at("acme"), "members")
     assert list(tour.desired.resources)[-1] == implied[0].address
-
-
-def test_a_site_space_is_called_like_its_space_unless_it_has_a_key(tour: Project) -> None:
-    assert one(tour, "acme/site/docs/site-space/guides-v1").values["space"] == at("acme/space/guides-archive")
-    assert one(tour, "acme/site/docs/site-space/guides").values["space"] == at("acme/space/guides")
-
-
-def test_defaults_reach_what_is_not_written_and_seeds_only_what_is_made(tour: Project) -> None:
-    assert one(tour, "acme/space/guides-archive").values["duplicateOf"] == at("acme/space/blank")
-    assert one(tour, "acme/space/guides-archive").values["editMode"] == "locked"
-    assert one(tour, "acme/space/api-reference").values["editMode"] == "live"
-    assert "duplicateOf" not in one(tour, "acme/space/blank").values  # it has an id
-    assert one(tour, "acme/space/blank").values["editMode"] == "locked"
 
 
 def test_a_default_is_looked_up_in_each_organization() -> None:

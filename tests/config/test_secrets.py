@@ -15,7 +15,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.config import Project, load
 from reconciler.config.project import FileAccess
-from reconciler.config.secrets import command, sops
+from reconciler.config.secrets import command, secrets as secret_files
 from reconciler.errors import ConfigError
 from tests.hostile.canaries.world import secretive
 from tests.sops import as_encrypted, printing, stand_in
@@ -293,7 +293,7 @@ def test_a_command_that_is_missing_says_where_to_get_it(root: Path) -> None:
 
 
 def test_a_command_that_does_not_end_is_killed_with_what_it_started(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sops, "SECONDS", 0.3)
+    monkeypatch.setattr(secret_files, "SECONDS", 0.3)
     pid = tmp_path / "pid"
     environ = stand_in(tmp_path / "bin", f"sleep 300 & echo $! >{pid}; wait")
     began = time.monotonic()

@@ -15,8 +15,9 @@ import yaml
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State
-from reconciler.plan import Matches, plan
 from reconciler.plan.matching.match import identify
+from reconciler.plan.matching.matches import Matches
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import carried_out
 from reconciler.resource import UNSET
 from tests.growth.edits import ADA, BLANK, Edit, Tree, nothing

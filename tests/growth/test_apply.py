@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from reconciler.client import ClientSettings, Reader, Writer
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader, Writer
 from tests.effort import calls
 from tests.growth.edits import Tree, collections, organization, section, site, space
 from tests.growth.test_planner import EXPONENT_MAX, exponent

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Outcome, State, StepStatus
 from reconciler.observe import observe

@@ -16,9 +16,9 @@ from reconciler.importer.gather import Gathered, MatchedProject
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
 from reconciler.model import Position
-from reconciler.plan import plan
 from reconciler.plan.drift import drift
 from reconciler.plan.matching.match import identify
+from reconciler.plan.planner import plan
 from reconciler.undo.objects import put_back
 from tests.effort import operations
 from tests.growth.edits import EDITS, Edit, Tree, chosen as default, collections, organization, site

@@ -8,10 +8,11 @@ from reconciler.address import Address
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Intent, JournalEntry, Plan, State, StateChange, Step
 from reconciler.model.codec import non_sensitive
-from reconciler.plan import Selection, plan
 from reconciler.plan.matching.match import identify
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
+from reconciler.plan.world import Selection
 from reconciler.state.history import turned
 from reconciler.undo import desired_for_reading, inverse, redeclaring_lines, run_effects
 from tests.growth.scenes import NOW, Scene

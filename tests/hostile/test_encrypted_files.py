@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from reconciler.config.secrets.encrypted import SecretsError, encrypted, refused_server
-from reconciler.config.secrets.sops import decrypted
+from reconciler.config.secrets.secrets import decrypted
 from tests.sops import METADATA, as_encrypted
 
 EVIL: Final = "https://vault.evil.example:8200"

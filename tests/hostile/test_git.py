@@ -427,7 +427,7 @@ def test_only_one_module_starts_git() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module == "reconciler.config.secrets.command" and any(alias.name == "run" for alias in node.names)
     }  # fmt: skip
-    assert runners == {"git.py", "config/secrets/sops.py"}
+    assert runners == {"git.py", "config/secrets/secrets.py"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import yaml
 from click.testing import Result
 
 from reconciler.model import Action, Cause, Delta, StepStatus, Unmanaged
-from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.report.drift import drift_sheet
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown

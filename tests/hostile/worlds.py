@@ -16,12 +16,13 @@ from typing import Any, ClassVar
 
 import httpx2
 
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.errors import ConfigError, ReconcilerError, StateError
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, State
 from reconciler.observe import observe
-from reconciler.plan import plan
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.report.documents import plan_document
 from reconciler.state import StateScope, Store

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.config import load
 from reconciler.config.keys import TOP
 from reconciler.config.source.files import Files
@@ -18,8 +18,8 @@ from reconciler.importer.project import LIMITS, ImportedProject, Limits, project
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
-from reconciler.plan import plan
 from reconciler.plan.changes import journal_changes
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.state import StateScope, Store
 from reconciler.yamltext.format import document, layout

@@ -9,8 +9,8 @@ from reconciler.config import load
 from reconciler.importer.accept import Acceptance, chosen
 from reconciler.importer.gather import MatchedProject
 from reconciler.kinds import load as kinds
-from reconciler.plan import plan
 from reconciler.plan.matching.match import identify
+from reconciler.plan.planner import plan
 from tests.documents import configuration
 from tests.harness import Org
 from tests.outside import drifted, observed

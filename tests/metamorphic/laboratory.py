@@ -16,7 +16,8 @@ from typing import Any
 import yaml
 
 from reconciler.address import bare
-from reconciler.client import ClientSettings, Reader, Writer
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader, Writer
 from reconciler.model import Outcome, Plan, StepStatus
 from tests.harness import BASE, TOKEN
 from tests.metamorphic.canonical import canonical

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from reconciler.client import ClientSettings, Reader, Silent
+from reconciler.client import ClientSettings, Silent
+from reconciler.client.service import Reader
 from reconciler.model import Actual
 from reconciler.observe.everything import read_all
 from tests.harness import BASE, ORGANIZATION, TOKEN, Org, kinds

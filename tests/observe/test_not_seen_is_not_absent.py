@@ -193,9 +193,9 @@ def test_any_number_of_recreated_objects_is_not_an_outage(acme: Org) -> None:
 def read(org: Org) -> tuple[Plan, Any]:
     import asyncio
 
-    from reconciler.client import Reader
+    from reconciler.client.service import Reader
     from reconciler.observe import observe
-    from reconciler.plan import plan
+    from reconciler.plan.planner import plan
 
     async def look() -> Any:
         desired = org.load().desired

@@ -9,7 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.observe import observe
 from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small

@@ -17,7 +17,8 @@ from reconciler.config import load
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Actual, Cause, Delta, Desired, Plan, Source, State
-from reconciler.plan import Selection, plan
+from reconciler.plan.planner import plan
+from reconciler.plan.world import Selection
 from reconciler.resource import UNSET
 from tests.harness import ORGANIZATION
 from tests.plan.edits import Page

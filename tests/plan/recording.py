@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.client import ClientSettings, Reader
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Binding, Desired, Origin, Position, State
 from reconciler.observe import observe

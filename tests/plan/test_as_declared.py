@@ -13,8 +13,8 @@ import pytest
 
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Plan
-from reconciler.plan import plan
 from reconciler.plan.offline import as_declared
+from reconciler.plan.planner import plan
 from tests.harness import ORGANIZATION
 from tests.plan.book import declared
 from tests.plan.edits import Page, Tree

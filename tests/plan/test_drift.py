@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.kinds import load as kinds
 from reconciler.model import Cause
-from reconciler.plan.drift import DriftWord
+from reconciler.model.drift import DriftWord
 from reconciler.resource import UNSET
 from tests.harness import Org
 from tests.outside import CASES, Case, drifted, edit, everything, fields, said

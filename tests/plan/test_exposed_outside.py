@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.address import Glob
 from reconciler.model import Exposure, Plan
-from reconciler.plan import Selection
+from reconciler.plan.world import Selection
 from tests.harness import Org
 from tests.small import applied, node, small
 

@@ -7,12 +7,12 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.model import Sort
 from reconciler.observe import observe
-from reconciler.plan import plan
 from reconciler.plan.drift import drift
 from reconciler.plan.health import HealthInputs, OrganizationHealth, health
+from reconciler.plan.planner import plan
 from tests.harness import Org, kinds
 from tests.outside import CASES, edit
 from tests.prepared import applied_once

@@ -7,11 +7,12 @@ from typing import Final
 import pytest
 
 from reconciler.address import Address
-from reconciler.plan import PASSES, planner
+from reconciler.plan import planner
 from reconciler.plan.drafts.undeclared import undeclared
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.prerequisites import last_admin, required_kinds
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
+from reconciler.plan.planner import PASSES
 from reconciler.plan.world import Decisions, Pass, Worklist, World
 from tests.plan.book import SHOWN, page_text
 from tests.plan.edits import Page

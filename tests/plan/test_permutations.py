@@ -21,12 +21,12 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from reconciler.cli.sandboxes.embedded import seed_document
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Plan, State
 from reconciler.observe import observe
-from reconciler.plan import plan
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from tests.harness import TOKEN, Org
 from tests.organizations import anything

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.model import Action
-from reconciler.plan.drift import DriftWord
+from reconciler.model.drift import DriftWord
 from tests.harness import Org
 from tests.outside import drifted
 from tests.report.made import plan_text

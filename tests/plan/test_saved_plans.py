@@ -25,9 +25,10 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Forecast, Step, StepStatus
 from reconciler.observe import observe
-from reconciler.plan import Selection, plan
 from reconciler.plan.matching.match import identify
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import Selection
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import anything

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.cli.options import Options
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Guards, Plan

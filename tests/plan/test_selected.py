@@ -10,8 +10,9 @@ from reconciler.address import Address, Glob
 from reconciler.kinds import load as kinds
 from reconciler.model import Plan
 from reconciler.observe import observe
-from reconciler.plan import Selection, plan as make_plan
 from reconciler.plan.guard import deletes
+from reconciler.plan.planner import plan as make_plan
+from reconciler.plan.world import Selection
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import summary as outcome_summary
 from reconciler.report.plan import summary
@@ -27,7 +28,7 @@ def selected(org: Org, *targets: str, excludes: tuple[str, ...] = (), **options:
 def _run(org: Org, selection: Selection, **options: Any) -> Plan:
     import asyncio
 
-    from reconciler.client import Reader
+    from reconciler.client.service import Reader
 
     async def read() -> Plan:
         desired, store = org.load().desired, org.store()

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.errors import DeclarationError, ReconcilerError
 from reconciler.kinds import load, load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State, Step
 from reconciler.observe import observe
-from reconciler.plan import plan
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.siblings.rows import Siblings
 from reconciler.plan.simulation.simulate import Simulation, simulate

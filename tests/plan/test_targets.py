@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.client import Reader, Writer
+from reconciler.client.service import Reader, Writer
 from tests.harness import TOKEN, Org
 from tests.small import applied, node, settled, small
 

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.config.policies.keys import KEEP
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, Policies, Policy, Severity, Source, State
 from reconciler.observe import observe
-from reconciler.plan import plan
+from reconciler.plan.planner import plan
 from reconciler.policies.judge import judge
 from reconciler.policies.planned import of_plan
 from tests.harness import ORGANIZATION, SEED, Org

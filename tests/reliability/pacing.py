@@ -13,7 +13,8 @@ from typing import Any
 
 import httpx2
 
-from reconciler.client import ClientSettings, RetryClass, Writer
+from reconciler.client import ClientSettings, RetryClass
+from reconciler.client.service import Writer
 from reconciler.errors import Unavailable
 from tests.transports import Through
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.client import Writer
+from reconciler.client.service import Writer
 from tests.cli.conftest import Cli
 from tests.proofs import sampled, stride
 from tests.reliability.seen import difference, seen

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from reconciler.apply import recover as recovery
-from reconciler.client import RetryClass, Writer
+from reconciler.client import RetryClass
+from reconciler.client.service import Writer
 from reconciler.state import StateScope
 from reconciler.state.bucket.objects import Folder
 from reconciler.state.journal import Journal

@@ -7,7 +7,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Action, Cause, Change, Delta, Outcome, Plan, Position, Source, Step, StepResult, StepStatus, Unmanaged
-from reconciler.plan.drift import Drift
+from reconciler.model.drift import Drift
 from reconciler.report.drift import drift_sheet
 from reconciler.report.layout import Span
 from reconciler.report.outcome import outcome_sheet

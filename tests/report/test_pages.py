@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.model import Action, Cause, Delta, Plan, StepStatus, Unmanaged
-from reconciler.plan.drift import Drift, Drifted, DriftWord, Share
+from reconciler.model.drift import Drift, Drifted, DriftWord, Share
 from reconciler.report.drift import drift_sheet
 from reconciler.report.html import html as page
 from reconciler.report.markdown import LIMIT, markdown, marker

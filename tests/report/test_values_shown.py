@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reconciler.model import Action, Cause, Delta
-from reconciler.plan.drift import Drift, Drifted, DriftWord
+from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.markdown import markdown

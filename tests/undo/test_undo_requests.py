@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.wiring.run import EarlierReading, Planned, PlanScope, make_plan
-from reconciler.plan import Selection
+from reconciler.plan.world import Selection
 from tests.cli.conftest import Cli, cli as cli, retitled
 from tests.harness import Org, kinds
 

@@ -12,10 +12,11 @@ from reconciler.apply.recover import recover
 from reconciler.cli.options import Options
 from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
-from reconciler.plan import Selection, plan
 from reconciler.plan.guard import guard
 from reconciler.plan.matching.match import identify
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.world import Selection
 from reconciler.undo import (
     Inverse,
     YamlLine,

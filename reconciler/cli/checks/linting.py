@@ -10,10 +10,11 @@ from typing import Final
 from reconciler.cli.files import rewrite
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, now, open_store
+from reconciler.cli.wiring.connect import known_service, open_store
+from reconciler.cli.wiring.loading import now
 from reconciler.config import Project
 from reconciler.config.environments.folder import values_of
-from reconciler.config.texts import texts
+from reconciler.config.source.includes import texts
 from reconciler.errors import ReconcilerError
 from reconciler.lint import LintFacts, fixed, with_edits as edited
 from reconciler.model import Finding, Source, State

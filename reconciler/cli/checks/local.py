@@ -11,7 +11,8 @@ from reconciler.cli.options import Options
 from reconciler.cli.sandboxes import embedded
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import trust
-from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, ConnectedService, known_service, load, open_store
+from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, ConnectedService, known_service, open_store
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import unseen
 from reconciler.client import ClientSettings, normalise
 from reconciler.config import Project

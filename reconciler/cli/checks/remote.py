@@ -8,14 +8,15 @@ from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.cli.checks.local import problem
-from reconciler.client import Reader, encode
+from reconciler.client import encode
+from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import MEMBER
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
-from reconciler.plan import Matches
 from reconciler.plan.matching.match import identify
+from reconciler.plan.matching.matches import Matches
 from reconciler.report.findings import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds, placeholders

@@ -14,9 +14,9 @@ from typing import Final
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load
+from reconciler.cli.wiring.loading import load
 from reconciler.config import Project
-from reconciler.config.access.tests import rematched
+from reconciler.config.access import rematched
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem, UsageError
 from reconciler.report.schemas.plan import RulesFromData

@@ -11,9 +11,10 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import run
-from reconciler.cli.wiring.connect import connect, load, now
+from reconciler.cli.wiring.connect import connect
+from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import read_state
-from reconciler.config.access.readers import NamedReaders
+from reconciler.config.access import NamedReaders
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems
 from reconciler.errors import UsageError

@@ -15,14 +15,15 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import run
-from reconciler.cli.wiring.connect import connect, current_user, load, recording_end
+from reconciler.cli.wiring.connect import connect, current_user, recording_end
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import open_to_write
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Binding, Desired, Plan, State
 from reconciler.model.codec import path_ids
-from reconciler.plan import Selection
+from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.state import IntentEnding
 

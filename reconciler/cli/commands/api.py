@@ -15,8 +15,10 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect, load
-from reconciler.client import ClientSettings, Reader, RetryClass, Writer
+from reconciler.cli.wiring.connect import connect
+from reconciler.cli.wiring.loading import load
+from reconciler.client import ClientSettings, RetryClass
+from reconciler.client.service import Reader, Writer
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds

@@ -14,7 +14,8 @@ from reconciler.cli.options import Options, require_commit as require_commit_opt
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import apply_saved
-from reconciler.cli.wiring.connect import connect, current_user, load, now, open_store, recording_end
+from reconciler.cli.wiring.connect import connect, current_user, open_store, recording_end
+from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen, consented, to_create

@@ -11,7 +11,7 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load, load_options
+from reconciler.cli.wiring.loading import load, load_options
 from reconciler.config.environments.difference import differences
 from reconciler.config.keys import TOP
 from reconciler.config.rendered import rendered

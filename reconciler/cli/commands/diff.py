@@ -17,17 +17,17 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load, now
+from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Change
 from reconciler.model.plan import Action
-from reconciler.plan import plan as make_plan
 from reconciler.plan.guard import refuse
 from reconciler.plan.offline import as_declared
-from reconciler.policies.judged import as_far_as_files_say
+from reconciler.plan.planner import plan as make_plan
+from reconciler.policies.judge import as_far_as_files_say
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds

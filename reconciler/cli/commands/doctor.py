@@ -15,7 +15,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import connect
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load as load_kinds

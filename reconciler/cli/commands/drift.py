@@ -15,10 +15,12 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import accept_drift, baselines, run
-from reconciler.cli.wiring.connect import connect, load, now
+from reconciler.cli.wiring.connect import connect
+from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import read_state
 from reconciler.kinds import load as load_kinds
-from reconciler.plan.drift import DriftWord, drift, without_known
+from reconciler.model.drift import DriftWord
+from reconciler.plan.drift import drift, without_known
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
 from reconciler.text.names import HERE

@@ -27,7 +27,8 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.approval import sent_digest
-from reconciler.cli.wiring.connect import connect, load, now, open_store
+from reconciler.cli.wiring.connect import connect, open_store
+from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.supervision import Supervision
 from reconciler.cli.wiring.unseen import unseen
 from reconciler.errors import Refused

@@ -13,7 +13,7 @@ from reconciler.cli.files import path_from_here, rewrite
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import TOP
-from reconciler.config.texts import texts
+from reconciler.config.source.includes import texts
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 from reconciler.kinds import load as load_kinds
 from reconciler.report.words import count

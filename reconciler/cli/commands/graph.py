@@ -12,7 +12,8 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import run
-from reconciler.cli.wiring.connect import connect, load, open_store
+from reconciler.cli.wiring.connect import connect, open_store
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import warn_unseen
 from reconciler.kinds import load as load_kinds
 from reconciler.report import graph

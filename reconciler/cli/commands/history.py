@@ -11,8 +11,9 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store
+from reconciler.cli.wiring.connect import known_service, open_store
 from reconciler.cli.wiring.find_run import find_run
+from reconciler.cli.wiring.loading import load, load_settings
 from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.kinds import load as load_kinds
 from reconciler.model import RecordedRun

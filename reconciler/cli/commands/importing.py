@@ -17,9 +17,10 @@ from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import ConnectedService, connect, current_user, load, open_store, recording_end
+from reconciler.cli.wiring.connect import ConnectedService, connect, current_user, open_store, recording_end
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import confirm_new_state, origin, warn_unseen
-from reconciler.client import Reader
+from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
 from reconciler.config.schemas.document import dumped
@@ -30,8 +31,8 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import Actual, Observed, Plan, State
 from reconciler.observe.everything import read_all, roots
 from reconciler.observe.readers import people, reaching
-from reconciler.plan import plan
 from reconciler.plan.changes import journal_changes
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.report.words import count
 from reconciler.resource import Kinds

@@ -18,7 +18,8 @@ from reconciler.cli.saved.origin import origin
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
-from reconciler.cli.wiring.connect import connect, current_user, load, now
+from reconciler.cli.wiring.connect import connect, current_user
+from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import read_state
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds

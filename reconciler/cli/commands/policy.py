@@ -12,11 +12,11 @@ from reconciler.cli import exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load, now
-from reconciler.config.keys import project_file
+from reconciler.cli.wiring.loading import load, now
+from reconciler.config.keys import POLICIES, project_file
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
-from reconciler.config.policies.section import SECTIONS, PolicySections, ready_policies
+from reconciler.config.policies.section import PolicySections, ready_policies
 from reconciler.config.source.nodes import Map
 from reconciler.config.source.problems import PROBLEMS_MAX, Problems, described
 from reconciler.config.source.reader import FILE_MAX, read
@@ -164,7 +164,7 @@ def _document(file: Path, problems: Problems) -> Map | None:
 
 def _inline(kinds: Kinds, top: Map, problems: Problems) -> Policies | None:
     """The policies that the file itself contains; None if it contains none."""
-    entries = {name: [top.entries[name]] if name in top.entries and name != "exceptions" else [] for name in SECTIONS}
+    entries = {name: [top.entries[name]] if name in top.entries and name != "exceptions" else [] for name in POLICIES}
     if not any(entries.values()):
         return None
     problems.partial = True  # no resource is declared here, so no pattern can match one

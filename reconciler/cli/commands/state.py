@@ -11,7 +11,8 @@ from reconciler.cli import completion, exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, load, load_settings, open_store
+from reconciler.cli.wiring.connect import known_service, open_store
+from reconciler.cli.wiring.loading import load, load_settings
 from reconciler.cli.wiring.unseen import NO_SANDBOX, journal_for, not_tracked, warn_unseen
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds

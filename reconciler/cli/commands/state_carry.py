@@ -13,7 +13,8 @@ from reconciler.cli import exits, options as shared
 from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
+from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.trust import write_private
 from reconciler.cli.wiring.unseen import unseen, warn_unseen
 from reconciler.errors import Refused, UsageError, os_reason

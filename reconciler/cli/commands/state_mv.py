@@ -11,7 +11,8 @@ from reconciler.address import Address, bare
 from reconciler.cli import completion, exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end, state_scope
+from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end, state_scope
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import NO_SANDBOX, has_environment, journal_for, named, not_tracked
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds

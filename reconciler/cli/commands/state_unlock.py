@@ -9,7 +9,8 @@ import click
 from reconciler.cli import exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
+from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import warn_unseen
 from reconciler.errors import Locked, Refused, UsageError
 from reconciler.kinds import load as load_kinds

@@ -12,16 +12,17 @@ from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect, current_user, known_service, load, open_store, recording_end
+from reconciler.cli.wiring.connect import connect, current_user, known_service, open_store, recording_end
 from reconciler.cli.wiring.find_run import find_run
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
 from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
-from reconciler.plan import Selection
 from reconciler.plan.matching.match import identify
+from reconciler.plan.world import Selection
 from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, state_change_line
 from reconciler.report.outcome import outcome_sheet

@@ -12,7 +12,7 @@ from reconciler.cli import exits, options as shared, reports
 from reconciler.cli.checks import linting
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load, now
+from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
@@ -20,7 +20,7 @@ from reconciler.lint import findings
 from reconciler.lint.rules import in_order
 from reconciler.model import Desired, Finding, Severity, Violation
 from reconciler.plan.guard import refuse
-from reconciler.policies.judged import by_configuration
+from reconciler.policies.judge import by_configuration
 from reconciler.report.annotations import github_findings, github_violations
 from reconciler.report.findings import findings_document, findings_text, of_problem, of_violation, summary
 from reconciler.report.words import count

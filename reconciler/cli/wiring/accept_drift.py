@@ -9,18 +9,18 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.files import rewrite
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import load
+from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.run import Planned
 from reconciler.config import Project
-from reconciler.config.texts import texts as read
+from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
 from reconciler.importer.gather import MatchedProject, excluded_objects
 from reconciler.model import Action, Plan
-from reconciler.plan import plan
-from reconciler.plan.drift import Drift
+from reconciler.model.drift import Drift
 from reconciler.plan.guard import consent_to_exposures
 from reconciler.plan.matching.match import identify
+from reconciler.plan.planner import plan
 from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
 

@@ -16,7 +16,8 @@ from reconciler.cli.options import Options
 from reconciler.cli.saved.origin import sentence
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.approval import ApprovedPlan, approve
-from reconciler.cli.wiring.connect import ConnectedService, now
+from reconciler.cli.wiring.connect import ConnectedService
+from reconciler.cli.wiring.loading import now
 from reconciler.cli.wiring.plan_file import Saved, check, digests_of, plan_inputs, read
 from reconciler.cli.wiring.run import Planned, selected
 from reconciler.cli.wiring.session import ApplySession

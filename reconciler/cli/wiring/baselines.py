@@ -12,7 +12,7 @@ from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.reader import read as parse
 from reconciler.errors import ConfigError, Problem, UsageError, os_reason
 from reconciler.links import check_read
-from reconciler.plan.drift import KnownDrift
+from reconciler.model.drift import KnownDrift
 
 WORDS: Final = ("address", "field", "reason", "until")
 SHAPE: Final = "a baseline is {known: [{address: GLOB, field: NAME, reason: …, until: YYYY-MM-DD}, …]}"

@@ -5,31 +5,24 @@ from __future__ import annotations
 import getpass
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Final
 from urllib.parse import urlsplit
 
 from reconciler.cli import exits
-from reconciler.cli.declare import STDIN
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes import embedded
-from reconciler.cli.terminal.progress import Narration
-from reconciler.cli.terminal.screen import VARIABLES, Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust
+from reconciler.cli.wiring.loading import now
 from reconciler.client import ClientSettings, normalise
 from reconciler.client.settings import PORTS
-from reconciler.config import Project, load as read, load_settings as read_settings
-from reconciler.config.language.variables import STANDARD_INPUT, VariableFile, texts
-from reconciler.config.project import FileAccess, LoadOptions
-from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
-from reconciler.kinds import load as load_kinds
+from reconciler.config import Project
+from reconciler.errors import ReconcilerError, StateError, UsageError
 from reconciler.model.state import StateScope
 from reconciler.resource import Kinds
 from reconciler.state import SEND_SECONDS_MAX, Journal, Store
@@ -37,8 +30,6 @@ from reconciler.state.postgres import require_verified
 from reconciler.text.credentials import backend_of, file_of
 from reconciler.text.redact import of_urls
 
-LOADING: Final = "Loading the project"
-PART_MIN = 8  # characters of a --var, or a value of a --var-file, that a secret is made of; less may be an ordinary word
 BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
 
 
@@ -54,93 +45,6 @@ class ConnectedService:
     def effect_seconds(self, project: Project) -> float | None:
         """Seconds for which a request may still take effect; None if it cannot outlive the run, and lists are never late."""
         return project.settings.settle if project.settings.settle_written or not self.embedded else None
-
-
-def load(
-    screen: Screen,
-    options: Options,
-    kinds: Kinds,
-    *,
-    decrypt: bool = True,
-    stand_ins: bool = False,
-    warn: bool = True,
-    phase: str = LOADING,
-) -> Project:
-    """The project; its secrets are masked from now on. Raises `ConfigError`.
-
-    `decrypt`: False if only the names of secrets are checked. `stand_ins`: accept unknown values. `warn`: print its warnings.
-    `phase`: its name in the narration if it takes long.
-    """
-    given = load_options(options, decrypt=decrypt, stand_ins=stand_ins)
-    project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
-    secrets = list(_secrets(project, kinds))
-    # A secret can be composed: `https://${{ vars.user }}:${{ vars.password }}@host`. Its parts are secrets as well, if they are long
-    # enough not to be ordinary words.
-    parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
-    screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
-    for warning in project.warnings if warn else ():
-        screen.warn(warning, id="RC-unused-variable")
-    return project
-
-
-def load_settings(screen: Screen, options: Options) -> Project:
-    """The project with its settings only; its resources are not read. Its secrets are masked from now on. Raises `ConfigError`."""
-    return _read(screen, options, partial(read_settings, options.project, load_kinds(), **load_options(options, decrypt=False)))
-
-
-def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = False) -> LoadOptions:
-    """What the command line and the environment say about how a project is read."""
-    access = FileAccess(variable_files(options), tuple(options.allow_file), decrypt, stand_ins)
-    return {
-        "environment": options.env, "variables": options.var, "public": options.public_var, "environ": dict(os.environ), "access": access,
-    }  # fmt: skip
-
-
-def variable_files(options: Options) -> tuple[VariableFile, ...]:
-    """The files of variables with their names in messages: relative to the project if they are in it."""
-    folder = Path(os.path.normpath((options.project if options.project.is_dir() else options.project.parent).absolute()))
-    named = []
-    for name, text in options.var_file:
-        path = Path(os.path.normpath(Path(name).absolute()))
-        inside = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else name
-        named.append(VariableFile(STANDARD_INPUT if name == STDIN else inside, text))
-    return tuple(named)
-
-
-def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: str = LOADING) -> Project:
-    """The project that `read` returns; its secrets are masked from now on. Raises `ConfigError`."""
-    try:
-        with Narration(screen).lasting(phase):
-            project = read()
-    except ConfigError as error:
-        # The project declares which variables are secret, and it could not be read: so all of them are.
-        screen.hide([*variables_not_public(options.public_var), *error.sensitive])  # which variables are secrets was not found out
-        raise
-    note_project(screen, options, project)
-    screen.hide(project.sensitive)
-    return project
-
-
-def note_project(screen: Screen, options: Options, project: Project) -> None:
-    """Add the project and the environment of the run to its traces."""
-    screen.about["reconciler.project"] = project.settings.project
-    if options.env:
-        screen.about["reconciler.environment"] = options.env
-
-
-def variables_not_public(public: tuple[str, ...]) -> Iterator[str]:
-    """The values that the environment gives to variables which are not public."""
-    names = {name.removeprefix(VARIABLES).lower() for name in public}
-    yield from (value for name, value in os.environ.items() if name.startswith(VARIABLES) and name[len(VARIABLES) :].lower() not in names)
-
-
-def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
-    """Every text in a sensitive field, from any source: the YAML, a file, a variable."""
-    sensitive = {kind.name: names for kind in kinds.values() if (names := [name for name, field in kind.fields.items() if field.sensitive])}
-    for resource in project.desired.resources.values():
-        for name in sensitive.get(resource.kind, ()):
-            if name in resource.values:
-                yield from texts(resource.values[name])
 
 
 @contextmanager
@@ -305,8 +209,3 @@ def current_user() -> str:
     except (OSError, KeyError):  # a container without an entry for its user
         user = "unknown"
     return f"{user}@{socket.gethostname()}"
-
-
-def now() -> datetime:
-    """The clock of this machine, UTC."""
-    return datetime.now(UTC)

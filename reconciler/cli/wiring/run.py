@@ -10,18 +10,21 @@ from dataclasses import dataclass, replace
 
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
-from reconciler.cli.wiring.connect import ConnectedService, now
-from reconciler.client import Answer, Reader
+from reconciler.cli.wiring.connect import ConnectedService
+from reconciler.cli.wiring.loading import now
+from reconciler.client import Answer
+from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
-from reconciler.plan import Selection, plan
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import believable
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
-from reconciler.policies.judged import with_violations
+from reconciler.plan.world import Selection
+from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 

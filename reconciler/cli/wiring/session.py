@@ -17,12 +17,12 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
 from reconciler.cli.wiring.run import EarlierReading, Planned, PlanScope, make_plan, replaceable, selected, with_policies
-from reconciler.client import Writer
+from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.model import Actual, Desired, Outcome, State
 from reconciler.observe import observe
-from reconciler.plan import plan
 from reconciler.plan.matching.missing import believable
+from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.resource import Kinds
 from reconciler.state import Journal

@@ -28,11 +28,11 @@ from reconciler.cli.wiring.connect import (
     current_user,
     is_outside,
     known_service,
-    load,
     open_store,
     recording_end,
     state_scope,
 )
+from reconciler.cli.wiring.loading import load
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS
 from reconciler.errors import Refused, UsageError

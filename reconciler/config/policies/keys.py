@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from reconciler.config.keys import POLICIES, PROJECT
 from reconciler.config.source.nodes import List, Map, plain
@@ -70,9 +70,6 @@ exceptions:
 
 
 # -- ready policies -----------------------------------------------------------------------------------------------------------------------
-
-if TYPE_CHECKING:
-    pass
 
 FILE = "ready.yaml"
 

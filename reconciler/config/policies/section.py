@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.config.keys import EXCEPTION, POLICY, USE as USE_KEYS
+from reconciler.config.keys import EXCEPTION, POLICY, USE
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
@@ -26,13 +26,8 @@ from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds
 from reconciler.text.names import did_you_mean, one_of
 
-POLICIES: Final = "policies"
-USE: Final = "use"
-EXCEPTIONS: Final = "exceptions"
-SECTIONS: Final = (POLICIES, USE, EXCEPTIONS)
 FORM: Final = "write {id: NAME, on: [KIND], assert: ${{ … }}, message: …}"
 EXCEPTION_FORM: Final = "write {policy: ID, address: ADDRESS, until: YYYY-MM-DD, reason: …}"
-INSIDE: Final = "inside"
 NO_POLICY: Final = "; correct its id, or remove the exception"
 LIST: Final = "reconciler policy list shows them"
 LATER: Final = ("assert", "message")  # evaluated for each resource, not here
@@ -55,19 +50,19 @@ class PolicySections:
 
     def read(self, entries: Mapping[str, Sequence[MapEntry]]) -> Policies:
         """All of them. `entries`: by section, those of all files."""
-        for entry in entries[POLICIES]:
+        for entry in entries["policies"]:
             for node in self._items(entry, FORM):
                 self._add(self.policy(node), node.at)
-        for entry in entries[USE]:
+        for entry in entries["use"]:
             for node in self._items(entry, "write use: [two-admins]"):
                 self._use(node)
-        exceptions = [self._exemption(node) for entry in entries[EXCEPTIONS] for node in self._items(entry, EXCEPTION_FORM)]
+        exceptions = [self._exemption(node) for entry in entries["exceptions"] for node in self._items(entry, EXCEPTION_FORM)]
         exemptions = tuple(exemption for exemption in exceptions if exemption is not None)
         variables = {name: value for name, value in self.evaluation.variables.values.items() if name in self.used}
         return Policies(tuple(self.policies.values()), exemptions, variables, frozenset(self.asks))
 
     def _items(self, entry: MapEntry, form: str) -> Sequence[Node]:
-        if entry.key == POLICIES and isinstance(entry.node, Scalar):
+        if entry.key == "policies" and isinstance(entry.node, Scalar):
             # The whole list may come from an expression. What is inside of a written list waits: it is evaluated for each resource.
             entry = replace(entry, node=self.evaluation.node(entry.node))
         return items_of(entry, "a list", form, self.problems.add)
@@ -195,7 +190,7 @@ class PolicySections:
             wrong = 'assert must be true or false, and this expression is neither; compare it: … == "a value"'
             self.problems.add(node.at, wrong, id="RC-policy-expression")
         for call in uses.calls:
-            if call.name == INSIDE and call.arguments and call.arguments[0] is not None:
+            if call.name == "inside" and call.arguments and call.arguments[0] is not None:
                 asked = call.arguments[0]
                 self.asks |= {(address, asked) for address, kind in self.addresses.items() if policy.applies(address, kind)}
         return replace(policy, test=source)
@@ -224,7 +219,7 @@ class PolicySections:
         level, name = None, node
         if isinstance(node, Map):
             keys = KeyReader("use", node.entries, self.problems)
-            level, name = keys.values(USE_KEYS)["level"], keys.scalar("policy") or node
+            level, name = keys.values(USE)["level"], keys.scalar("policy") or node
             keys.rest()
             if "policy" not in node.entries:
                 wrong = "this does not name a policy; write {policy: two-admins, level: warning}"
@@ -234,7 +229,7 @@ class PolicySections:
             self.problems.add(node.at, wrong, id="RC-unknown-policy")
         if not isinstance(name, Scalar):
             return
-        if not untainted(name, USE, self.problems.add):
+        if not untainted(name, "use", self.problems.add):
             return
         self.known.add(name.text)
         written = ready().get(name.text)

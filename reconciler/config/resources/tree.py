@@ -16,9 +16,9 @@ from reconciler.config.language.for_each import ForEachCopies
 from reconciler.config.resources.items import ItemReader, head_of, kind_of
 from reconciler.config.resources.reserved import ResourceFlags, read_reserved
 from reconciler.config.resources.shapes import Item, KindShape
+from reconciler.config.source.includes import INCLUDE, Split, is_split
 from reconciler.config.source.nodes import FOR_EACH, UNREAD, Generated, List, Map, MapEntry, Node, Scalar, first_unevaluated
 from reconciler.config.source.problems import Mistake, ProblemReport, described, empty
-from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.model import Source
 from reconciler.resource import RESERVED, UNSET, FieldRole, Kind, Kinds
 from reconciler.text.names import a, closest, did_you_mean

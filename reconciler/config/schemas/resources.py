@@ -24,8 +24,8 @@ from reconciler.config.schemas.forms import (
     takes_null,
     text,
 )
+from reconciler.config.source.includes import INCLUDE
 from reconciler.config.source.nodes import FOR_EACH
-from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
 from reconciler.resource import Field, Kind, Kinds
 

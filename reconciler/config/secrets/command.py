@@ -57,17 +57,10 @@ class _Drain(threading.Thread):
                     return
 
 
-class _Feed(threading.Thread):
-    """Writes the input of a program, which may read it as slowly as it likes."""
-
-    def __init__(self, stream: IO[bytes], given: bytes) -> None:
-        super().__init__(daemon=True)
-        self.stream, self.given = stream, given
-        self.start()
-
-    def run(self) -> None:
-        with suppress(OSError, ValueError), self.stream:  # the program may end before it has read everything
-            self.stream.write(self.given)
+def _feed(stream: IO[bytes], given: bytes) -> None:
+    """Write the input of a program, which may read it as slowly as it likes."""
+    with suppress(OSError, ValueError), stream:  # the program may end before it has read everything
+        stream.write(given)
 
 
 def program(name: str, environ: Mapping[str, str]) -> str | None:
@@ -97,7 +90,7 @@ def run(
         env={**environ, "PATH": _path(environ)}, cwd=folder, start_new_session=True, user=user,
     )  # fmt: skip
     if process.stdin is not None:
-        _Feed(process.stdin, given)
+        threading.Thread(target=_feed, args=(process.stdin, given), daemon=True).start()
     assert process.stdout is not None
     assert process.stderr is not None
     late = False

@@ -1,18 +1,28 @@
-"""`include`: the names and patterns of a project file, resolved to files inside the project.
+"""The files that a project includes, as a whole or for the contents of one map or list, and the texts of all of them.
 
-Reads names and links of the file system; opens nothing. A path out of the project, by `..`, an absolute path or a link, is a problem, and
-so is a pattern that matches nothing: a file that went missing must not empty a plan.
+In: the names and patterns of `include`. Out: files below the project, their nodes, their texts. A path out of the project, by `..`, an
+absolute path or a link, is a problem, and so is a pattern that matches nothing: a file that went missing must not empty a plan.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Final
 
-from reconciler.config.keys import ENVIRONMENTS, is_encrypted
-from reconciler.config.source.nodes import HOLE_OPENING, Map, MapEntry, Node, Scalar
-from reconciler.config.source.problems import Problems, described, items_of, shown, wrong_form
+from reconciler.address import Address
+from reconciler.config.environments.folder import files
+from reconciler.config.keys import ENVIRONMENTS, IGNORED, is_encrypted, project_file
+from reconciler.config.source.files import Files, unreadable
+from reconciler.config.source.nodes import HOLE_OPENING, List, Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Enough, Problems, described, empty, items_of, shown, wrong_form
+from reconciler.errors import ConfigError
+from reconciler.links import leads_out
 from reconciler.model import Source
+from reconciler.resource import Kinds
 from reconciler.text.escape import is_plain, terminal
 from reconciler.text.names import did_you_mean
 
@@ -130,3 +140,221 @@ def _matches(root: Path, pattern: str) -> list[str]:
     except (ValueError, OSError):
         return []
     return sorted(path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts))
+
+
+INCLUDE: Final = "include"
+
+
+def is_split(node: Node, *, ordered: bool) -> bool:
+    """Whether a map names files instead of containing the values; in a section of keys `include` may be a key."""
+    if not isinstance(node, Map) or INCLUDE not in node.entries:
+        return False
+    return ordered or not isinstance(node.entries[INCLUDE].node, Map)
+
+
+@dataclass(eq=False)
+class Split:
+    """The split maps and lists of one project. `taken`: where each file is included. `evaluated`: evaluates a file's node.
+
+    `documents`: the files that were read, by name, after evaluation.
+    """
+
+    files: Files
+    project_file: str
+    problems: Problems
+    taken: dict[str, Source] = field(default_factory=dict)
+    evaluated: Callable[[Node], Node] = lambda node: node
+    documents: dict[str, Node | None] = field(default_factory=dict)
+
+    def nodes(self, section: str, node: Map, about: Address | None) -> list[Node]:
+        """The nodes of a list."""
+        for key, entry in node.entries.items():
+            if key != INCLUDE:
+                wrong = f'unknown key "{key}" next to include: a list that is split into files contains nothing else'
+                self.problems.add(entry.at, f"{wrong}{did_you_mean(key, [INCLUDE])}", about, id="RC-unknown-key")
+        nodes: list[Node] = []
+        for name in self.names(node, about):
+            part = self._inner(section, name)
+            if isinstance(part, List):
+                nodes += part.items
+            elif isinstance(part, Map) and is_split(part, ordered=True):
+                nodes += self.nodes(section, part, about)
+            elif part is not None:
+                self._wrong(part, section, about, "a list of nodes")
+        return nodes
+
+    def entries(self, section: str, node: Map, about: Address | None) -> list[MapEntry]:
+        """The entries of a map: its own, then those of the files."""
+        entries = [entry for key, entry in node.entries.items() if key != INCLUDE]
+        for name in self.names(node, about):
+            part = self._inner(section, name)
+            if isinstance(part, Map) and is_split(part, ordered=False):
+                entries += self.entries(section, part, about)
+            elif isinstance(part, Map):
+                entries += [entry for key, entry in part.entries.items() if not key.startswith(IGNORED)]
+            elif part is not None:
+                self._wrong(part, section, about, "a map of entries")
+        return entries
+
+    # -- files ---------------------------------------------------------------------------------------------------------------------
+
+    def names(self, node: Map, about: Address | None) -> list[str]:
+        """The files that a map names, each once; files that cannot be included are reported."""
+        sources: dict[str, Source] = {}
+        # A dictionary, because two patterns may match the same file, and its position is then that of the first.
+        for pattern in self._patterns(node.entries[INCLUDE].node, about):
+            if isinstance(pattern, Scalar) and pattern.computed:
+                wrong = "include must not contain an expression: files are read before expressions are evaluated"
+                self.problems.add(pattern.at, wrong, about, id="RC-expression-not-allowed")
+                continue
+            for name in named(self.files.root, self.project_file, pattern, self.problems):
+                sources.setdefault(name, pattern.at)
+        return [name for name, at in sources.items() if self._free(name, at, about)]
+
+    def _patterns(self, node: Node, about: Address | None) -> list[Node]:
+        if isinstance(node, List) and node.items:
+            return node.items
+        if isinstance(node, Scalar) and node.text and not node.null:
+            return [node]
+        if isinstance(node, Scalar) and node.empty:
+            self.problems.add(node.at, empty(INCLUDE), about, id="RC-no-value")
+        else:
+            what = "an empty list" if isinstance(node, List) else described(node)
+            self.problems.add(
+                node.at, f"include must be the name of a file, a pattern, or a list of them, not {what}", about, id="RC-wrong-form"
+            )
+        return []
+
+    def _free(self, name: str, at: Source, about: Address | None) -> bool:
+        """Whether a file may be included here: it is included nowhere else, and does not include itself."""
+        # A file may include another one, so a circle can have any length.
+        chain = [at.file]
+        while (above := self.taken.get(chain[-1])) is not None and above.file not in chain:
+            chain.append(above.file)
+        first = self.taken.get(name)
+        if name in chain:
+            names = " -> ".join([*reversed(chain[: chain.index(name) + 1]), name])
+            self.problems.add(at, f"include {shown(name)} is circular: {names}", about, id="RC-included-twice")
+        elif first is not None and first != at:
+            self.problems.add(at, f"{name} is included twice; first at {first}", about, id="RC-included-twice")
+        else:
+            self.taken[name] = at
+            return True
+        return False
+
+    def _inner(self, section: str, name: str) -> Node | None:
+        """The contents of a file, without the key of the section that may be around it."""
+        if name not in self.documents:
+            read = self.files.read(name)
+            self.documents[name] = self.evaluated(read) if read is not None else None
+        document = self.documents[name]
+        if isinstance(document, Map):
+            # With the key of the section around it an editor knows what the file is, and checks all of it.
+            keys = [key for key in document.entries if not key.startswith(IGNORED)]
+            if keys == [section]:
+                return document.entries[section].node
+        return document
+
+    def _wrong(self, node: Node, section: str, about: Address | None, form: str) -> None:
+        at, hint = node.at, ""
+        if isinstance(node, Map):
+            keys = [entry for key, entry in node.entries.items() if not key.startswith(IGNORED)]
+            other = next((entry for entry in keys if entry.key != section), None)
+            at, hint = (other.at if other else at), did_you_mean(other.key, [section]) if other else ""
+            what = f'the key "{other.key}"' if other is not None else "a map"
+        else:
+            what = described(node)
+        self.problems.add(
+            at, f'a file of {section} must be {form}, or a map with the one key "{section}", not {what}{hint}', about, id="RC-wrong-form"
+        )
+
+
+@dataclass(frozen=True)
+class Sections:
+    """The names of sections with resources: `maps` of keys, and `lists` of nodes."""
+
+    maps: Collection[str]
+    lists: Collection[str]
+
+    def splits(self, document: Node, section: str | None) -> Iterator[tuple[str, Map]]:
+        """Every split map and list of a file, with its section; `section`: the section that includes the file, None for a whole file."""
+        if section is None:
+            yield from self._body(document)
+            return
+        if isinstance(document, Map):
+            keys = [key for key in document.entries if not key.startswith(IGNORED)]
+            document = document.entries[section].node if keys == [section] else document
+        yield from self._section(section, document)
+
+    def _body(self, node: Node) -> Iterator[tuple[str, Map]]:
+        for key, entry in node.entries.items() if isinstance(node, Map) else ():
+            if key in self.maps or key in self.lists:
+                yield from self._section(key, entry.node)
+
+    def _section(self, section: str, node: Node) -> Iterator[tuple[str, Map]]:
+        ordered = section in self.lists
+        if isinstance(node, Map) and is_split(node, ordered=ordered):
+            yield section, node
+        if ordered:
+            for item in node.items if isinstance(node, List) else ():
+                yield from self._body(item)
+        else:
+            for entry in node.entries.values() if isinstance(node, Map) else ():
+                yield from self._body(entry.node)
+
+
+def all_files(split: Split, sections: Sections, documents: Mapping[str, Node]) -> list[str]:
+    """The names of all files, those of split maps and lists behind the files given."""
+    names = list(documents)
+    waiting: list[tuple[Node, str | None]] = [(document, None) for document in reversed(list(documents.values()))]
+    while waiting:
+        document, section = waiting.pop()
+        for within, node in sections.splits(document, section):
+            for name in split.names(node, None):
+                names.append(name)
+                read = split.files.read(name)
+                if read is not None:
+                    waiting.append((read, within))
+    return names
+
+
+def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
+    """The project's directory, and the texts of the project file, of what it includes and of its environments. Raises `ConfigError`."""
+    file = project_file(path)
+    wrong = unreadable(path, file)
+    if wrong is not None:
+        raise ConfigError([wrong])
+    problems = Problems([])
+    files = Files(file.parent.resolve(), problems)
+    names = [file.name]
+    with suppress(Enough):
+        documents: dict[str, Node] = {}
+        top = files.read(file.name)
+        inner = included(files.root, file.name, top.entries.get("include"), problems) if isinstance(top, Map) else {}
+        for name in (file.name, *inner):
+            document = top if name == file.name else files.read(name)
+            if document is not None:
+                documents[name] = document
+        environments = files_of_environments(files.root)
+        for name in environments:
+            files.read(name)
+        names = all_files(Split(files, file.name, problems, dict(inner)), sections(kinds), documents) + environments
+    if problems.found:
+        raise ConfigError(problems.found)
+    return files.root, {name: (files.root / name).read_bytes().decode("utf-8") for name in names}
+
+
+def files_of_environments(root: Path) -> list[str]:
+    """The files of the environments of a project that are inside it."""
+    if not (root / ENVIRONMENTS).is_dir() or leads_out(root / ENVIRONMENTS, root) is not None:
+        return []
+
+    return [name for name in files(root) if leads_out(root / name, root) is None]
+
+
+def sections(kinds: Kinds) -> Sections:
+    """The names of the maps and lists that contain resources."""
+    maps = {section for kind in kinds.values() for section in kinds.sections(kind.name)} | {
+        kind.place.section_in(None) for kind in kinds.roots
+    }
+    return Sections(frozenset(maps), frozenset(section for kind in kinds.values() for section in kinds.lists(kind.name)))

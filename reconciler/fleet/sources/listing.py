@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from reconciler.client import ClientSettings, Reader, SharedBudget
+from reconciler.client import ClientSettings, SharedBudget
+from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.fleet.generated import Listing
 from reconciler.fleet.model import Fleet, Generator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NotRequired
 
 from reconciler.model import Action, Cause, Severity
-from reconciler.plan.drift import DriftWord
+from reconciler.model.drift import DriftWord
 from reconciler.report.schemas import types as t
 
 

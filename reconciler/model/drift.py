@@ -1,0 +1,147 @@
+"""What was changed outside Reconciler, as data; `plan.drift` finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+from reconciler.address import Address, Glob
+from reconciler.model.actual import Unknown
+from reconciler.model.plan import Delta, Exposure, Unmanaged
+from reconciler.model.policy import Source, Violation
+from reconciler.model.state import Position
+
+
+class DriftWord(StrEnum):
+    """What happened to an object after our last write; the value is the word that users see."""
+
+    CHANGED = "changed"
+    MOVED = "moved"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True)
+class Drifted:
+    """One object that differs from its state after our last write.
+
+    `fields`: what differs (`last`: last applied, `before`: now, `after`: declared; a `note` says why it cannot be set back). `place`: the
+    position it was given and its position now, where only that changed. `deleted_at` and `left`: for a deleted object that the service
+    still shows, when it was deleted and how long it can be restored; None where it no longer exists. `until`: when that ends.
+    """
+
+    address: Address
+    kind: str
+    status: DriftWord
+    fields: tuple[Delta, ...] = ()
+    place: tuple[Position, Position] | None = None
+    deleted_at: datetime | None = None
+    left: timedelta | None = None
+    until: datetime | None = None
+    id: str | None = None
+    title: str | None = None
+    source: Source | None = None
+
+    @property
+    def cannot_be_set(self) -> bool:
+        """Whether a request cannot reset some of its fields."""
+        return any(delta.note is not None for delta in self.fields)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of the objects of a kind that were seen, how many are managed."""
+
+    managed: int
+    seen: int
+
+    @property
+    def percent(self) -> int:
+        """From 0 to 100, never rounded up."""
+        return 100 * self.managed // self.seen if self.seen else 100
+
+    @property
+    def ratio(self) -> float:
+        """From 0 to 1, two digits, never rounded up."""
+        return self.percent / 100
+
+
+@dataclass(frozen=True)
+class KnownDrift:
+    """Drift that is known and ignored: for matching addresses, the named field (None: any difference), until the end of a day."""
+
+    addresses: Glob
+    field: str | None
+    reason: str
+    until: date
+
+    def covers(self, address: Address, name: str | None) -> bool:
+        """Whether it covers a field, or (None) a position or a deletion."""
+        return self.addresses.matches(address) and self.field in (None, name)
+
+    def __str__(self) -> str:
+        return f"{self.addresses}" + (f".{self.field}" if self.field else "")
+
+
+@dataclass(frozen=True)
+class IgnoredDifference:
+    """One difference that a baseline ignores; `field` is None for a position or a deletion."""
+
+    address: Address
+    field: str | None
+    known: KnownDrift
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A tracked resource about which nothing is known, and why."""
+
+    address: Address
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Everything that was changed outside Reconciler, in the order of the project.
+
+    `unread`: tracked resources about which nothing is known. `coverage`: by kind, of what was read. `whole`: everything was read.
+    `ignored`: what a baseline ignores; it is not among `resources`. `notes`: sentences for the reader. `unjudged`: declared addresses
+    whose objects the state does not track, so that their last-applied values are unknown. `judged`: how many it does track. `managed`:
+    declared and tracked. `violations`: assertions of the project (`expect`, `access`) about tracked resources that are not met today,
+    regardless of who changed them. `undecided`: tracked resources for which it is unknown whether a test is met. `left_alone`: what
+    the YAML says to leave alone (`ignoreChanges`). `exposures`: what the changes made public, or no longer protected.
+    """
+
+    project: str
+    environment: str | None
+    resources: tuple[Drifted, ...] = ()
+    unmanaged: tuple[Unmanaged, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    managed: int = 0
+    coverage: Mapping[str, Share] = field(default_factory=dict)
+    whole: bool = False
+    ignored: tuple[IgnoredDifference, ...] = ()
+    notes: tuple[str, ...] = ()
+    unjudged: tuple[Address, ...] = ()
+    judged: int = 0
+    violations: tuple[Violation, ...] = ()
+    undecided: tuple[Unread, ...] = ()
+    left_alone: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
+    exposures: tuple[Exposure, ...] = ()
+
+    @property
+    def left_alone_count(self) -> int:
+        """How many differences the YAML says to leave alone."""
+        return sum(map(len, self.left_alone.values()))
+
+    @property
+    def blind(self) -> bool:
+        """Whether resources are declared but none can be judged: the state tracks none of them, or none could be read."""
+        return bool(self.unjudged or self.unread) and self.judged == len(self.unread)
+
+    def count(self, status: DriftWord) -> int:
+        """How many objects have this status."""
+        return sum(resource.status is status for resource in self.resources)
