@@ -80,8 +80,9 @@ def load(
     # enough not to be ordinary words.
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
     screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
-    for warning in project.warnings if warn else ():
-        screen.warn(warning, id="RC-unused-variable")
+    if warn:
+        for warning in project.warnings:
+            screen.warn(warning, id="RC-unused-variable")
     return project
 
 
@@ -196,7 +197,7 @@ def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> 
         if os.environ.get(BASE_URL):
             screen.say(f"{BASE_URL} is ignored: the project uses a sandbox.")
 
-        return embedded.checked(project.settings.sandbox, said="service.sandbox:")
+        return embedded.checked(project.settings.sandbox, option="service.sandbox:")
     return None
 
 
