@@ -228,7 +228,7 @@ class Program(LazyGroup):
             code = self._code(screen, lambda: screen.signals.run(work), argv)
         screen.ended(code)
         screen.close()
-        # A result that nobody could read is no success. But a run that changed the service keeps its own code, or a pipeline would
+        # A result that nobody could read is not a success. But a run that changed the service keeps its own code, or a pipeline would
         # run it again.
         if screen.lost is not None and code == exits.DONE and not screen.acted:
             code = exits.FAILED

@@ -141,7 +141,7 @@ class Draft:
     id: str | None = None
     # What differs, and what a created object gets.
     differences: tuple[FieldDifference, ...] = ()
-    # All differences, with a note where no request can correct one; drift is told from these.
+    # All differences, with a note where no request can correct one; drift is found in these.
     deviations: tuple[FieldDifference, ...] = ()
     # The address whose create creates it too.
     created_with: Address | None = None

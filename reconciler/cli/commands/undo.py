@@ -91,7 +91,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     ):
         for note in session.recover():
             screen.say(note)
-        # An undo is no continuation of the run before it, whose consents would otherwise let it open things unasked.
+        # An undo does not continue the run before it, whose consents would otherwise let it open things unasked.
         session.alone = True
         inverse = _inverse(session, store, recorded_run.id)
         _about(session, inverse)

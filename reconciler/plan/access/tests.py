@@ -65,7 +65,7 @@ def _misses(kinds: Kinds, sides: Sides, test: AccessTest) -> Iterator[Miss]:
     """The misses of a test: each resource at most once for what must be seen and once for what must not."""
     for demand, address in test.asks:
         was, then = _key(kinds, sides.before.ids, address), _key(kinds, sides.after.ids, address)
-        # Whoever reads a copy has read its source, which matters to those who must not; to those who must, a copy is no help.
+        # Whoever reads a copy has read its source, which matters to those who must not; to those who must, a copy does not help.
         look_before, look_after = (sides.before, sides.after) if demand.sees else (sides.spread_before, sides.spread_after)
         before, after = look_before.verdict(demand.reader, was), look_after.verdict(demand.reader, then)
         met = Sees.YES if demand.sees else Sees.NO

@@ -35,7 +35,7 @@ from reconciler.resource import Kinds
 
 @dataclass(frozen=True)
 class Former:
-    """The addresses of a state after the renames of the YAML. One to another root needs a request where the object is not there yet."""
+    """The addresses of a state after the renames of the YAML. One to another root needs a request where the object does not exist yet."""
 
     # The state as it was read.
     before: State

@@ -18,7 +18,7 @@ item comes between them, and first or last only where none comes before or behin
 
     wanted            G   s   t   H             G, H: groups (wide); s, t: sections (narrow)
     if G and H stay   G  [s   t]  H             s has no section beside it: no request can put it there
-    so                    s                     a section stays, and G, t and H are put around it where they are not in order
+    so                    s                     a section stays, and G, t and H are put around it, if not in order already
 
 `_staying` finds the most that can stay under that rule, `_placements` puts the rest in place; `tests/plan/test_order.py` compares both with
 a search over all sequences of moves. Own code, because libraries compute which items stay (difflib, increasing subsequences), but know

@@ -208,11 +208,11 @@ def _row(
     narrow_names = narrow_kinds(kinds.values())
     narrow = {address for address, kind in kinds.items() if kind.name in narrow_names}
     placing = {draft.address for draft in must}
-    # The tail begins behind the last sibling that is in the list already. A transfer is no part of it: it waits for no move.
+    # The tail begins behind the last sibling that is in the list already. A transfer is not in it: it waits for no move.
     tailing = {draft.address for draft in arriving if not draft.is_transferred}
     split = _split(wanted, tailing, placing - narrow)
     if wanted and not split and wanted[0] in placing and not kinds[wanted[0]].moves_to_end:
-        # Nothing stays, and a move of this kind must name a neighbour: the first one stays where it is, and the others are put behind it.
+        # Nothing stays, and a move of this kind must name a neighbour: the first one is not moved, and the others are put behind it.
         placing.discard(wanted[0])
         split = _split(wanted, tailing, placing - narrow)
     head, tail = wanted[:split], wanted[split:]

@@ -1,8 +1,8 @@
 """Objects in their containers: rules about memberships, the order of siblings, moves, and what is sent for a container as a whole. Pure.
 
-The premise: a request that puts an object somewhere assumes what is there at that moment. "Move b behind a" assumes that a is in the list;
-where a arrives by a request of its own, that one comes first. The moves of a list were computed one after the other (`siblings.rows`), so
-they are sent one after the other. And an object cannot be moved into something that is still in it:
+The premise: a request that puts an object somewhere assumes what the list contains at that moment. "Move b behind a" assumes that a is in
+it; where a arrives by a request of its own, that one comes first. The moves of a list were computed one after the other
+(`siblings.rows`), so they are sent one after the other. And an object cannot be moved into something that is still in it:
 
     now      a            wanted   b            b must leave a before a can be moved into b, or into anything in b
                b                     a
