@@ -51,7 +51,6 @@ from reconciler.report.values import HIDDEN
 
 Data = Mapping[str, Any]
 FAILED: Final = "The job failed before it had a result."
-BLOCKED: Final = "RC-blocked"  # of documents of older versions, which name no cause
 EVERYTHING: Final = Glob.parse("**")
 SPAN_MAX: Final = 10**9  # seconds; a document can have a number that is too large for a span
 
@@ -123,7 +122,7 @@ def _change(item: Data) -> Change:
 
 
 def _blocked(item: Data) -> Blocked:
-    cause, id = _address(item["cause"]), item.get("id", BLOCKED)
+    cause, id = _address(item["cause"]), item.get("id", "")
     return Blocked(Address.parse(item["address"]), item["reason"], item["remedy"], cause=cause, id=id)
 
 
@@ -142,7 +141,7 @@ def _exposure(item: Data) -> Exposure:
         _address(item["cause"]),
         reaches=tuple(map(Address.parse, item["reaches"])),
         window=item["window"],
-        id=item.get("id", "RC-exposure"),
+        id=item.get("id", ""),
     )
 
 

@@ -104,7 +104,7 @@ def is_allowed(name: str) -> bool:
     return any(name == allowed or name.startswith(f"{allowed}.") for allowed in INSIDE)
 
 
-def test_imports_stand_at_the_top_but_for_extras_and_four_slow_libraries() -> None:
+def test_imports_are_at_the_top_but_for_extras_and_four_slow_libraries() -> None:
     inside = [(module, name) for module, tree in trees().items() for node in imports_inside(tree) for name in targets(node)]
     assert sorted({f"{module}: {name}" for module, name in inside if not is_allowed(name)}) == []
     assert sum(1 for tree in trees().values() for _ in imports_inside(tree)) <= INSIDE_MAX

@@ -67,6 +67,7 @@ def pages(site: Path) -> dict[str, Page]:
 
 def test_every_page_of_the_docs_is_on_the_site(pages: dict[str, Page]) -> None:
     expected = {str(path.relative_to(ROOT / "docs").with_suffix(".html")) for path in (ROOT / "docs").rglob("*.md")}
+    expected |= {f"reference/problems/{page.stem}.html" for page in (ROOT / "reconciler" / "problems").glob("*.md")}
     assert expected | {"index.html", "changelog.html", "contributing.html"} == set(pages) - {"404.html"}
 
 

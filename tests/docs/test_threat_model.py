@@ -29,7 +29,7 @@ def proofs(row: str) -> list[tuple[str, str]]:
 def is_test(name: str, file: str) -> bool:
     """Whether a file has a test of this name."""
     path = ROOT / file
-    return path.is_file() and re.search(rf"^def {name}\(", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    return path.is_file() and re.search(rf"^(async )?def {name}\(", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def test_the_page_has_promises() -> None:

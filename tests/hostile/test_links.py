@@ -460,7 +460,7 @@ def test_links_of_a_commit_are_kept_and_not_followed_out_of_it(checkout: Cli) ->
 
 WRITERS = {
     "writing.py": "the writer",
-    "state/database.py": "the file of the state, created exclusively; SQLite writes it",
+    "state/sqlite.py": "the file of the state, created exclusively; SQLite writes it",
     "state/lease.py": "a lock file beside the state, opened without following a link",
     "state/unsaved.py": "what could not be written to the state, without following a link, and on the disk before its name is",
     "state/bucket/folder.py": "a bucket that is a folder: objects that are replaced under conditions",
