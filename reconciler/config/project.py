@@ -182,7 +182,6 @@ class Loading:
         for document in self.documents.values():
             self.look(document)
         evaluation = self._evaluation(files, top, encrypted)
-        evaluation.stand_ins = self.access.stand_ins
         evaluation.top(top)
         maps = []
         for document in documents:
@@ -242,7 +241,7 @@ class Loading:
     def _evaluation(self, files: Files, top: Map, encrypted: list[MapEntry]) -> Evaluation:
         """Evaluates expressions. `encrypted`: what names encrypted files, the environment's first."""
         evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
-        evaluation.allowed = self.access.allowed
+        evaluation.allowed, evaluation.stand_ins = self.access.allowed, self.access.stand_ins
         if encrypted:
             readable = ProjectFiles(evaluation.root, databases(top, files.root), texts=evaluation.texts, allowed=evaluation.allowed)
             self.secrets = evaluation.secrets = Secrets(readable, self.options.get("environ", {}), self.problems, self.access.decrypt)
