@@ -43,16 +43,16 @@ def option(formats: Sequence[str] = FORMATS) -> Decorator:
 
 def _pairs(formats: Sequence[str], ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Path], ...]:
 
-    found: list[tuple[str, Path]] = []
+    pairs: list[tuple[str, Path]] = []
     for value in values:
         name, equals, file = value.partition("=")
         if not equals or not file or name not in formats:
             raise click.BadParameter(f"{value!r} is not FORMAT=FILE with {', '.join(formats)}", ctx=ctx, param=param)
         path = OutputFile().convert(file, param, ctx)
-        if any(path == other for _, other in found):
+        if any(path == other for _, other in pairs):
             raise click.BadParameter(f"two reports cannot be written to the same file, {file}", ctx=ctx, param=param)
-        found.append((name, path))
-    return tuple(found)
+        pairs.append((name, path))
+    return tuple(pairs)
 
 
 def folder(project: Project) -> str:
@@ -71,8 +71,8 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
         case "github":
             return github(sheet(), folder=folder)
         case "junit" | "sarif" | "codequality":
-            made = sheet()
-            return checked(name, of_sheet(made), title=made.title, summary=made.summary, folder=folder)
+            report = sheet()
+            return checked(name, of_sheet(report), title=report.title, summary=report.summary, folder=folder)
         case _:
             return html(sheet(), created_at=created_at.astimezone(HERE))
 

@@ -114,7 +114,7 @@ def test_the_seed_can_be_planted_and_the_project_planned(cli: Cli) -> None:
 @pytest.mark.parametrize("said", ["--sandbox", "service.sandbox:"])
 def test_a_directory_is_refused_with_the_right_spelling(tmp_path: Path, said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        checked(tmp_path, said=said)
+        checked(tmp_path, option=said)
     assert refused.value.hint == f"Pass a file in it: {said} {tmp_path / 'sandbox.db'}"
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler import kinds
 from tests.cli.conftest import Cli
-from tests.hostile.canaries.world import secretive
+from tests.hostile.canaries.world import with_secretive
 from tests.sops import Sops, real
 
 SECRET = "canary-of-okta/7f3A+9qZ"
@@ -30,15 +29,15 @@ def sops(tmp_path_factory: pytest.TempPathFactory) -> Sops:
 
 
 @pytest.fixture
-def project(cli: Cli, sops: Sops, monkeypatch: pytest.MonkeyPatch) -> Cli:
+def project(cli: Cli, sops: Sops) -> Iterator[Cli]:
     """A project with one sensitive field whose value is encrypted."""
-    monkeypatch.setattr(kinds, "load", secretive)
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    cli.edit("p/reconciler.yaml", "    sites:\n", SAML)
-    cli.edit("p/reconciler.yaml", "version: 1\n", "version: 1\nsecrets: secrets/production.enc.yaml\n")
-    sops.encrypt(cli.root / FILE, {"okta": {"pem": SECRET}})
-    cli.env |= sops.env
-    return cli
+    with with_secretive():
+        assert cli("init", "p", "--sandbox").exit_code == 0
+        cli.edit("p/reconciler.yaml", "    sites:\n", SAML)
+        cli.edit("p/reconciler.yaml", "version: 1\n", "version: 1\nsecrets: secrets/production.enc.yaml\n")
+        sops.encrypt(cli.root / FILE, {"okta": {"pem": SECRET}})
+        cli.env |= sops.env
+        yield cli
 
 
 def written(root: Path) -> Iterator[tuple[str, bytes]]:

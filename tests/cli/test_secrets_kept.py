@@ -14,7 +14,7 @@ import pytest
 
 from reconciler import kinds
 from tests.cli.conftest import Cli
-from tests.hostile.canaries.world import secretive
+from tests.hostile.canaries.world import secretive, with_secretive
 
 PASSWORD = "hunter2"  # unlike hexadecimal digits: in ids, which are made of these, what is secret would be hidden too
 SAML = """\
@@ -25,14 +25,14 @@ SAML = """\
 
 
 @pytest.fixture
-def applied(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+def applied(cli: Cli) -> Iterator[Cli]:
     """A project one field of which is declared sensitive, with a value that is easily guessed."""
-    monkeypatch.setattr(kinds, "load", secretive)
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    cli.edit("p/reconciler.yaml", "    sites:\n", SAML)
-    result = cli("apply", "p", "--yes", "--allow-exposure", "acme/saml/okta")
-    assert result.exit_code == 0, result.stdout + result.stderr
-    return cli
+    with with_secretive():
+        assert cli("init", "p", "--sandbox").exit_code == 0
+        cli.edit("p/reconciler.yaml", "    sites:\n", SAML)
+        result = cli("apply", "p", "--yes", "--allow-exposure", "acme/saml/okta")
+        assert result.exit_code == 0, result.stdout + result.stderr
+        yield cli
 
 
 def kept(cli: Cli, state: str = "p/.reconciler/state.db") -> tuple[set[str], bytes, str]:

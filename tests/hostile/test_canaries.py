@@ -10,10 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from reconciler import kinds
 from tests.hostile.canaries.birds import CANARIES, FORMS, PEM, found
 from tests.hostile.canaries.service import FAILURES, Spilling, serving
-from tests.hostile.canaries.world import GIVEN, JOINING, PROJECT, World, crash, secretive
+from tests.hostile.canaries.world import GIVEN, JOINING, PROJECT, World, crash, with_secretive
 from tests.proofs import proof, spread
 from tests.state import server
 
@@ -21,9 +20,10 @@ LEAVING = ("user", "proxy", "sandbox", "state", "redirect")  # what a crash with
 
 
 @pytest.fixture(autouse=True)
-def _secretive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "load", secretive)
+def _secretive(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr("reconciler.client.conversation.backoff", lambda *_: 0.0)
+    with with_secretive():
+        yield
 
 
 @pytest.fixture

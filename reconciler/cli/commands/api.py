@@ -65,7 +65,7 @@ def command(
     given: IO[bytes] | None,
     paginate: bool,
     jq: str | None,
-    **words: Any,
+    **parameters: Any,
 ) -> None:
     """Send one request and print the response as JSON. PATH is relative to /v1; values are null, true, false, numbers or text.
 
@@ -76,7 +76,7 @@ def command(
       reconciler api POST /orgs/org_acme/conversations --input talk.json --sandbox .reconciler/acme.db
       reconciler api GET /orgs/org_acme/teams --paginate --jq '.[].title' --sandbox .reconciler/acme.db
     """
-    options = Options.of(screen, words)
+    options = Options.of(screen, parameters)
     method = method.upper()
     steps = selection(jq) if jq is not None else []
     place, query = target(path)
@@ -91,16 +91,14 @@ def command(
         answer = asyncio.run(_call(screen, service.settings, method, place, query, data, paginate))
     if answer is None and not steps:
         return
-    found = pick(answer, steps)
-    for each in found:
-        if isinstance(each, str) and jq is not None:
-            screen.raw(_line(each) + "\n")
+    for value in pick(answer, steps):
+        if isinstance(value, str) and jq is not None:
+            screen.raw(terminal(value) + "\n")
         else:
-            screen.document(each)
+            screen.document(value)
 
 
 async def _call(screen: Screen, settings: ClientSettings, method: str, path: str, query: dict[str, str], data: Any, paginate: bool) -> Any:
-
     narration = Narration(screen)
     if method == "GET":
         plain = {**query, **{key: _query(value) for key, value in (data or {}).items()}}
@@ -147,7 +145,7 @@ def body(fields: tuple[str, ...]) -> Any:
     """The body that `-f` options describe; None if there are none."""
     if not fields:
         return None
-    made: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     for field in fields:
         key, equals, text = field.partition("=")
         match = _KEY.fullmatch(key)
@@ -156,8 +154,8 @@ def body(fields: tuple[str, ...]) -> Any:
                 f"-f {field!r} is not KEY=VALUE", id="RC-api-field", hint="Write a[b]=c for nested keys and a[]=c for items of a list."
             )
         path = [match[1], *re.findall(r"\[([^\[\]]*)\]", match[2])]
-        _put(made, path, typed(text), field)
-    return made
+        _put(document, path, typed(text), field)
+    return document
 
 
 def body_of_file(file: IO[bytes]) -> Any:
@@ -168,8 +166,8 @@ def body_of_file(file: IO[bytes]) -> Any:
         raise UsageError(f"--input {file.name} is not JSON: {error}", id="RC-not-json") from error
 
 
-def _put(made: dict[str, Any], path: list[str], value: Any, field: str) -> None:
-    at: Any = made
+def _put(document: dict[str, Any], path: list[str], value: Any, field: str) -> None:
+    at: Any = document
     for name, following in zip(path, [*path[1:], None], strict=True):
         empty: Any = value if following is None else [] if following == "" else {}
         if name == "":
@@ -206,25 +204,20 @@ def selection(expression: str) -> list[str | int | None]:
 
 def pick(answer: Any, steps: list[str | int | None]) -> list[Any]:
     """The selected values; null for a key or index that does not exist, as in jq."""
-    found = [answer]
+    values = [answer]
     for step in steps:
         following: list[Any] = []
-        for each in found:
+        for value in values:
             match step:
                 case None:
-                    following += each.values() if isinstance(each, dict) else each if isinstance(each, list) else []
+                    following += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
                 case int():
-                    following.append(each[step] if isinstance(each, list) and step < len(each) else None)
+                    following.append(value[step] if isinstance(value, list) and step < len(value) else None)
                 case str():
-                    following.append(each.get(step) if isinstance(each, dict) else None)
-        found = following
-    return found
+                    following.append(value.get(step) if isinstance(value, dict) else None)
+        values = following
+    return values
 
 
 def _query(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _line(text: str) -> str:
-
-    return terminal(text)

@@ -73,7 +73,7 @@ def command(
     run_url: str | None,
     report_url: str | None,
     dry_run: bool,
-    **words: Any,
+    **parameters: Any,
 ) -> int:
     """Show documents in the one comment of a pull request, which each job updates in place. DOCUMENT is a file that plan, diff, drift,
     apply or validate wrote with --report json=FILE, or that plan wrote with --out.
@@ -88,7 +88,7 @@ def command(
       reconciler comment plan.json --project docs --report-url https://ci.example/plan.html
       reconciler comment plan.json --dry-run
     """
-    Options.of(screen, words)
+    Options.of(screen, parameters)
     if not documents and not failed:
         raise UsageError("there is nothing to show", id="RC-missing-argument", hint="Pass a document, or --failed NAME.")
     of = job(forge or forge_of_job(os.environ) or _unknown(dry_run), os.environ, read_event(os.environ))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -14,10 +14,9 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StateError, UsageError
+from reconciler.fleet.reports import audit_document, audit_text
+from reconciler.fleet.store import FleetDatabase, audit, chain
 from reconciler.text.escape import as_json
-
-if TYPE_CHECKING:
-    from reconciler.fleet.store import FleetDatabase
 
 LOOK_SECONDS: Final = 1.0
 
@@ -75,8 +74,6 @@ def audit_command(
 
 
 def _verify(screen: Screen, database: FleetDatabase, head: str | None) -> None:
-    from reconciler.fleet.store import chain
-
     with database.transaction() as connection:
         verified = chain.verified(connection, head=head)
     screen.out(f"The audit log is unchanged: {verified.links} lines of it and of decisions.\n")
@@ -110,9 +107,6 @@ class _Printer:
 
     def more(self) -> None:
         """Print the lines after the last one."""
-        from reconciler.fleet.reports import audit_document, audit_text
-        from reconciler.fleet.store import audit
-
         with self.database.transaction() as connection:
             for line in audit.read(connection, after=self.after, since=self.since, settled=self.settled):
                 text = as_json(audit_document(line), indent=None) + "\n" if self.options.format == "json" else audit_text(line)

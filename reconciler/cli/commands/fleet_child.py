@@ -32,6 +32,9 @@ from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.supervision import Supervision
 from reconciler.cli.wiring.unseen import unseen
 from reconciler.errors import Refused
+from reconciler.fleet import health as healths
+from reconciler.fleet.declared import claims
+from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.drift import drift
 from reconciler.plan.guard import guard
@@ -59,9 +62,6 @@ NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy 
 @click.pass_obj
 def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **parameters: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
-    from reconciler.fleet import health as healths
-    from reconciler.fleet.declared import claims
-
     options = Options.of(screen, parameters)
     kinds = load_kinds()
     loaded = load(screen, options, kinds)
@@ -118,7 +118,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     if keep:
         write_report(folder / "plan.txt", screen.masked(plain(sheet_text(plan_sheet(plan)))))
     if save and not refused and not new:
-        plan_file.write(screen, folder / "saved.json", planned, kinds, made=inputs, digests=digests, created_at=made_at)
+        plan_file.write(screen, folder / "saved.json", planned, kinds, inputs=inputs, digests=digests, created_at=made_at)
     return exits.DONE
 
 
@@ -147,8 +147,6 @@ child = Program(
 
 def main() -> None:
     """Run one command behind the gate of the worker."""
-    from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
-
     _end_with_the_worker()
     turnstile = Turnstile(os.environ[VARIABLE])
     rules: tuple[str, Path] | None = None

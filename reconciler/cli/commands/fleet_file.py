@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,11 +13,14 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user
 from reconciler.errors import Refused
-
-if TYPE_CHECKING:
-    from reconciler.fleet.changes import Changes
-    from reconciler.fleet.model import Fleet, FleetProject
-    from reconciler.fleet.store import FleetDatabase
+from reconciler.fleet.changes import Changes, changes
+from reconciler.fleet.declared import read_fleet
+from reconciler.fleet.generated import generated
+from reconciler.fleet.model import Fleet, FleetProject
+from reconciler.fleet.refresh import generation
+from reconciler.fleet.reports import plan_document, plan_text
+from reconciler.fleet.sources.listing import listing
+from reconciler.fleet.store import FleetDatabase, connected, projects
 
 FILE = click.argument("file", type=click.Path(path_type=Path), default=Path("fleet.yaml"), metavar="[FILE]")
 
@@ -71,20 +74,12 @@ def apply_command(screen: Screen, /, file: Path, database: str | None, data: Pat
 
 def declaration(file: Path, data: Path) -> tuple[dict[str, FleetProject], str, Fleet]:
     """Every project of a fleet file, its text, and the fleet."""
-    from reconciler.fleet.declared import read_fleet
-    from reconciler.fleet.generated import generated
-    from reconciler.fleet.sources.listing import listing
-
     fleet, text = read_fleet(file)
     return generated(fleet, listing(fleet, data.absolute() / "repositories")), text.decode("utf-8-sig"), fleet
 
 
 def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: int | None) -> Changes:
     """Put a fleet file into effect. Raises `Refused` if too many projects would be removed."""
-    from reconciler.fleet.changes import changes
-    from reconciler.fleet.refresh import generation
-    from reconciler.fleet.store import projects
-
     declared, text, fleet = declaration(file, data)
     with database.transaction() as connection:
         projects.lock(connection)
@@ -100,9 +95,6 @@ def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: i
 
 def _compared(screen: Screen, declared: dict[str, FleetProject], given: str | None, data: Path) -> Changes:
     """The changes from the stored fleet to a declared one; everything is new if none is stored."""
-    from reconciler.fleet.changes import changes
-    from reconciler.fleet.store import connected, projects
-
     url = fleet_options.url_of(screen, given, data)
     if url is None:
         screen.say("There is no database, so every project is new.")
@@ -115,8 +107,6 @@ def _compared(screen: Screen, declared: dict[str, FleetProject], given: str | No
 
 
 def show(screen: Screen, options: Options, pending: Changes) -> None:
-    from reconciler.fleet.reports import plan_document, plan_text
-
     if options.format == "json":
         screen.document(plan_document(pending))
     else:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 import click
@@ -18,14 +18,12 @@ import click
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user
 from reconciler.errors import StateError, UsageError
+from reconciler.fleet.people import ALL, Person, Role
+from reconciler.fleet.store import FleetDatabase, connected
 from reconciler.git import user_email
 from reconciler.text.install import installing_extra
 from reconciler.text.names import did_you_mean
 from reconciler.text.redact import of_urls
-
-if TYPE_CHECKING:
-    from reconciler.fleet.people import Person
-    from reconciler.fleet.store import FleetDatabase
 
 _LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
@@ -108,8 +106,6 @@ def _is_of_this_machine(url: str) -> bool:
 def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Iterator[FleetDatabase]:
     """The fleet's database. `prepare`: create its tables if they do not exist."""
     installed()
-    from reconciler.fleet.store import connected
-
     url = url_of(screen, given)
     if url is None:
         raise UsageError(
@@ -148,8 +144,6 @@ def moment(value: str, ctx: click.Context, param: click.Parameter, *, ago: bool)
 def operator() -> Person:
     """The user of a command: an admin of every tenant, since the database's password allows writing every row anyway. The name is the
     e-mail address in the user's own configuration of git, so that it matches the same person's login and commits."""
-    from reconciler.fleet.people import ALL, Person, Role
-
     email = user_email()
     return Person(email if "@" in email and email.isprintable() else current_user(), {ALL: Role.ADMIN})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -12,11 +12,12 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
+from reconciler.fleet import acts
+from reconciler.fleet.acts import Decided
+from reconciler.fleet.model import ChangeClass
+from reconciler.fleet.people import Person
+from reconciler.fleet.reports import approval_document, needs_text
 from reconciler.text.names import HERE, clock_time
-
-if TYPE_CHECKING:
-    from reconciler.fleet.acts import Decided
-    from reconciler.fleet.people import Person
 
 NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
 NAME = click.argument("name", metavar="NAME")
@@ -55,10 +56,6 @@ def approve_command(
       reconciler fleet approve acme
       reconciler fleet approve acme --class create
     """
-    from reconciler.fleet import acts
-    from reconciler.fleet.model import ChangeClass
-    from reconciler.fleet.reports import needs_text
-
     options = Options.of(screen, parameters)
     person = fleet_options.operator()
     with fleet_options.opened(screen, database) as opened:
@@ -97,8 +94,6 @@ def reject_command(screen: Screen, /, name: str, digest: str | None, reason: str
     Example:
       reconciler fleet reject acme --reason "the handbook is still linked"
     """
-    from reconciler.fleet import acts
-
     options = Options.of(screen, parameters)
     person = fleet_options.operator()
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
@@ -108,8 +103,6 @@ def reject_command(screen: Screen, /, name: str, digest: str | None, reason: str
 
 
 def _show(screen: Screen, options: Options, name: str, person: Person, decided: Decided, *, rejects: bool) -> None:
-    from reconciler.fleet.reports import approval_document
-
     if options.format == "json":
         screen.document(approval_document(name, person.name, decided, rejects=rejects))
         return
@@ -149,8 +142,6 @@ def pause_command(screen: Screen, /, names: tuple[str, ...], until: datetime, re
     Example:
       reconciler fleet pause acme --until 2h --reason "the migration of Tuesday"
     """
-    from reconciler.fleet import acts
-
     Options.of(screen, parameters)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
         acts.pause(connection, fleet_options.operator(), names, until=until, reason=reason)
@@ -169,8 +160,6 @@ def resume_command(screen: Screen, /, names: tuple[str, ...], database: str | No
     Example:
       reconciler fleet resume acme
     """
-    from reconciler.fleet import acts
-
     Options.of(screen, parameters)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
         lifted = acts.resume(connection, fleet_options.operator(), names)

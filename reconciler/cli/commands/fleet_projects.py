@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -14,11 +14,13 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ReconcilerError
-
-if TYPE_CHECKING:
-    from reconciler.fleet.facts import Judged
-    from reconciler.fleet.store import FleetDatabase
-    from reconciler.fleet.store.projects import ProjectRow
+from reconciler.fleet import acts
+from reconciler.fleet.facts import Judged, is_unverified, judged_plans
+from reconciler.fleet.refresh import generation
+from reconciler.fleet.reports import status_document, status_of, status_text
+from reconciler.fleet.status import StatusWord
+from reconciler.fleet.store import FleetDatabase, projects, runs
+from reconciler.fleet.store.projects import ProjectRow
 
 NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
 WAIT_SECONDS: Final = 3_600
@@ -41,8 +43,6 @@ def status_command(screen: Screen, /, names: tuple[str, ...], database: str | No
       reconciler fleet status acme --format json
     """
     options = Options.of(screen, parameters)
-    from reconciler.fleet.refresh import generation
-
     with fleet_options.opened(screen, database) as opened:
         rows, workers, judged = _read(opened, names)
         with opened.transaction() as connection:
@@ -53,9 +53,6 @@ def status_command(screen: Screen, /, names: tuple[str, ...], database: str | No
 
 
 def _read(database: FleetDatabase, names: tuple[str, ...]) -> tuple[list[ProjectRow], int, dict[int, Judged]]:
-    from reconciler.fleet.facts import judged_plans
-    from reconciler.fleet.store import projects, runs
-
     with database.transaction() as connection:
         rows = projects.read(connection, names)
         fleet_options.checked(names, [row.project.name for row in (rows if len(rows) >= len(set(names)) else projects.read(connection))])
@@ -63,9 +60,6 @@ def _read(database: FleetDatabase, names: tuple[str, ...]) -> tuple[list[Project
 
 
 def _show(screen: Screen, options: Options, rows: Sequence[ProjectRow], workers: int, judged: Mapping[int, Judged]) -> int:
-    from reconciler.fleet.reports import status_document, status_of, status_text
-    from reconciler.fleet.status import StatusWord
-
     if options.format == "json":
         screen.document(status_document(rows, workers, rows[0].now if rows else datetime.now(UTC), judged))
     else:
@@ -90,10 +84,6 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
     Example:
       reconciler fleet sync acme --wait
     """
-    from reconciler.fleet import acts
-    from reconciler.fleet.facts import is_unverified
-    from reconciler.fleet.store import projects, runs
-
     options = Options.of(screen, parameters)
     with fleet_options.opened(screen, database) as opened:
         with opened.transaction() as connection:

@@ -15,11 +15,10 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
+from reconciler.fleet.store import FleetDatabase
 
 if TYPE_CHECKING:
     from reconciler.fleet.serve.run import Listening
-    from reconciler.fleet.store import FleetDatabase
-
 NEEDED: Final = (*fleet_options.NEEDED, "authlib", "fastapi", "sse_starlette", "uvicorn")
 
 

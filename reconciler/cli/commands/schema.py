@@ -16,6 +16,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import project_file
 from reconciler.config.schemas.document import catalog_entry, schema
 from reconciler.errors import UsageError, os_reason
+from reconciler.fleet.declared.schema import schema as fleet
 from reconciler.kinds import load as load_kinds
 from reconciler.report.layout import table
 from reconciler.report.schemas.documents import DOCUMENTS, schema_of
@@ -56,8 +57,6 @@ def command(screen: Screen, /, name: str, write: bool, **parameters: Any) -> Non
       reconciler schema plan
       reconciler schema --write
     """
-    from reconciler.fleet.declared.schema import schema as fleet
-
     options = Options.of(screen, parameters)
     known: dict[str, Callable[[], dict[str, Any]]] = {
         "config": lambda: schema(load_kinds()),

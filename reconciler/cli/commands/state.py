@@ -11,9 +11,8 @@ from reconciler.cli import completion, exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, open_store
 from reconciler.cli.wiring.loading import load, load_settings
-from reconciler.cli.wiring.unseen import NO_SANDBOX, journal_for, not_tracked, warn_unseen
+from reconciler.cli.wiring.unseen import journal_for, known_state, not_tracked
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
@@ -154,22 +153,12 @@ def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
 
     kinds = load_kinds()
     project = load(screen, options, kinds)
-    identity = known_service(screen, options, project)
-    if identity is None:
-        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
-        return State("", 0), kinds
-    with open_store(screen, options, project, identity, create=False) as store:
-        warn_unseen(screen, options, project, identity, store)
-        return store.read(), kinds
+    with known_state(screen, options, project) as store:
+        return store.read() if store is not None else State("", 0), kinds
 
 
 def _tracked(screen: Screen, options: Options) -> State:
     """The state, for what it tracks: nothing of the project but its settings is read for that."""
     project = load_settings(screen, options)
-    service = known_service(screen, options, project)
-    if service is None:
-        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
-        return State("", 0)
-    with open_store(screen, options, project, service, create=False) as store:
-        warn_unseen(screen, options, project, service, store)
-        return store.read()
+    with known_state(screen, options, project) as store:
+        return store.read() if store is not None else State("", 0)

@@ -12,12 +12,12 @@ from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect, current_user, known_service, open_store, recording_end
+from reconciler.cli.wiring.connect import connect, current_user, open_store, recording_end
 from reconciler.cli.wiring.find_run import find_run
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
-from reconciler.cli.wiring.unseen import NO_SANDBOX, warn_unseen
+from reconciler.cli.wiring.unseen import known_state
 from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
@@ -128,13 +128,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
 
 def _recorded_run(screen: Screen, options: Options, project: Project, run: str) -> RecordedRun:
     """The run that is meant, found before anything is asked or sent. Raises `UsageError` where there is none."""
-    service = known_service(screen, options, project)
-    if service is None:
-        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
-        return find_run((), run)
-    with open_store(screen, options, project, service, create=False) as reader:
-        warn_unseen(screen, options, project, service, reader)
-        return find_run(reader.runs(), run)
+    with known_state(screen, options, project) as store:
+        return find_run(store.runs() if store is not None else (), run)
 
 
 def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:

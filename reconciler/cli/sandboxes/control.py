@@ -48,7 +48,7 @@ class Control:
         warn_if_visible(screen, "token", TOKEN)
         self.token = token or os.environ.get(TOKEN, "")
         if db is not None:
-            checked(db, said="--db")
+            checked(db, option="--db")
             if not db.exists() or db.stat().st_size == 0:
                 wrong = f"there is no sandbox {db}"
                 raise UsageError(wrong, id="RC-no-sandbox", hint=f"Create it from a seed: reconciler sandbox seed --db {db} SEED.yaml")
@@ -107,12 +107,12 @@ class Control:
         if answer.status_code == 204:
             return None
         try:
-            found = answer.json()
+            content = answer.json()
         except ValueError as error:
             raise ReconcilerError(f"the server at {self.base_url} is not a sandbox", id="RC-not-a-sandbox") from error
         if answer.is_success:
-            return found
-        refusal = found.get("error") if isinstance(found, dict) else None
+            return content
+        refusal = content.get("error") if isinstance(content, dict) else None
         message = str(refusal.get("message", "")) if isinstance(refusal, dict) else ""
         if answer.status_code == 401:
             raise UsageError(

@@ -27,21 +27,21 @@ SEED_FILE = "sandbox.seed.yaml"
 EXTRA = ("fastapi", "uvicorn")  # the packages of the extra `sandbox`
 
 
-def checked(path: Path, *, said: str = "--sandbox") -> Path:
+def checked(path: Path, *, option: str = "--sandbox") -> Path:
     """The path of a sandbox's file. Raises `UsageError` with the correct form for an invalid path."""
     if path.is_dir():
         raise UsageError(
-            f"{said} {path} is a directory", id="RC-not-a-sandbox-file", hint=f"Pass a file in it: {said} {path / 'sandbox.db'}"
+            f"{option} {path} is a directory", id="RC-not-a-sandbox-file", hint=f"Pass a file in it: {option} {path / 'sandbox.db'}"
         )
     if path.exists() and not path.is_file():
-        wrong = f"{said} {path} is not a regular file"
-        raise UsageError(wrong, id="RC-not-a-sandbox-file", hint=f"Pass a file: {said} {Path('.reconciler') / 'sandbox.db'}")
+        wrong = f"{option} {path} is not a regular file"
+        raise UsageError(wrong, id="RC-not-a-sandbox-file", hint=f"Pass a file: {option} {Path('.reconciler') / 'sandbox.db'}")
     if path.suffix in (".yaml", ".yml"):
         example = Path(".reconciler") / "sandbox.db"
-        hint = f"Pass the file that stores the data of the sandbox: {said} {example}"
-        if said == "--sandbox":
+        hint = f"Pass the file that stores the data of the sandbox: {option} {example}"
+        if option == "--sandbox":
             hint += f"\nLoad initial data with: reconciler sandbox seed --db {example} {path}"
-        raise UsageError(f"{said} {path} is a YAML file", id="RC-not-a-sandbox-file", hint=hint)
+        raise UsageError(f"{option} {path} is a YAML file", id="RC-not-a-sandbox-file", hint=hint)
     _is_new(path)
     return path
 
@@ -149,7 +149,7 @@ def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, An
         kind, home = kinds[declared.kind], roots.get(address.root)
         if kind.within is not None and not kind.undeclared and kind.seeds and declared.id is not None and home is not None:
             seed[kind.seeds].append(_existing(kinds, resources, declared, home))
-    return _merged({name: found for name, found in seed.items() if found}, _own_seed(project.settings.root), kinds)
+    return _merged({name: rows for name, rows in seed.items() if rows}, _own_seed(project.settings.root), kinds)
 
 
 def _people(project: Project, kind: Kind, roots: Mapping[Address, str]) -> Iterator[dict[str, Any]]:

@@ -62,14 +62,14 @@ class Bar:
                 self.draw()
 
     def _line(self) -> str:
-        done_sign, open_sign, turns = self._signs
+        done_sign, open_sign, spinner = self._signs
         done, total = self._part()
-        self._turn = (self._turn + 1) % len(turns)
+        self._turn = (self._turn + 1) % len(spinner)
         filled = min(COLUMNS * done // total, COLUMNS) if total else 0
         bar = done_sign * filled + open_sign * (COLUMNS - filled) + " " if total else ""
         room = self._width() - 1 - 2 - len(bar)  # the last column would wrap
         shown = GREEN.format(bar) if self._colored and bar else bar
-        return f"{turns[self._turn]} {shown}{_cut(terminal(self._text()), max(room, 1))}"
+        return f"{spinner[self._turn]} {shown}{_cut(terminal(self._text()), max(room, 1))}"
 
     def _write(self, text: str) -> None:
         try:

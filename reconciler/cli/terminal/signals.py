@@ -107,11 +107,11 @@ class StopSignals:
     def _raised(self) -> BaseException:
         return KeyboardInterrupt() if self.number == signal.SIGINT else Terminated(exits.TERMINATED)
 
-    def unraisable(self, found: sys.UnraisableHookArgs) -> None:
+    def unraisable(self, unraised: sys.UnraisableHookArgs) -> None:
         """Raise a signal again that was lost during garbage collection. Other exceptions there come from interrupted constructors."""
         if self.number is None:
-            sys.__unraisablehook__(found)
-        elif isinstance(found.exc_value, KeyboardInterrupt | Terminated):
+            sys.__unraisablehook__(unraised)
+        elif isinstance(unraised.exc_value, KeyboardInterrupt | Terminated):
             self._again()
 
     def _again(self) -> None:

@@ -98,7 +98,7 @@ def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> 
         if os.environ.get(BASE_URL):
             screen.say(f"{BASE_URL} is ignored: the project uses a sandbox.")
 
-        return embedded.checked(project.settings.sandbox, said="service.sandbox:")
+        return embedded.checked(project.settings.sandbox, option="service.sandbox:")
     return None
 
 

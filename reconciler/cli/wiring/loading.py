@@ -46,8 +46,9 @@ def load(
     # enough not to be ordinary words.
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
     screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
-    for warning in project.warnings if warn else ():
-        screen.warn(warning, id="RC-unused-variable")
+    if warn:
+        for warning in project.warnings:
+            screen.warn(warning, id="RC-unused-variable")
     return project
 
 

@@ -41,10 +41,12 @@ class Saved:
     digest: str
 
 
-def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: PlanInputs, digests: Digests, created_at: datetime) -> None:
+def write(
+    screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, inputs: PlanInputs, digests: Digests, created_at: datetime
+) -> None:
     """Save a plan in a file that only its owner can read; signed if the environment has a key."""
     key = signing_key(screen)
-    document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, inputs=made, digests=digests)
+    document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, inputs=inputs, digests=digests)
     text = as_json(document, indent=1) + "\n"
     if key is not None:
         # Not of `document` itself: numbers and texts can change on their way through JSON, and whoever checks has only the file.

@@ -150,12 +150,12 @@ def read_state(screen: Screen, options: Options, project: Project, service: Conn
 
 def named(tracking: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:
     """`12 resources of other on the same service`."""
-
-    def one(scope: StateScope, number: int) -> str:
+    texts = []
+    for scope, number in tracking:
         place = "the same service" if scope.service == service.identity else scope.service
-        return f"{count(number, 'resource')} of {scope.project}{f' in {scope.environment}' if scope.environment else ''} on {place}"
-
-    return listed([one(scope, number) for scope, number in tracking], NAMED)
+        environment = f" in {scope.environment}" if scope.environment else ""
+        texts.append(f"{count(number, 'resource')} of {scope.project}{environment} on {place}")
+    return listed(texts, NAMED)
 
 
 def to_create(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Unseen | None:
@@ -201,6 +201,19 @@ def warn_unseen(screen: Screen, options: Options, project: Project, service: Con
     if message is not None:
         screen.warn(str(message), id="RC-unseen-state")
     return message
+
+
+@contextmanager
+def known_state(screen: Screen, options: Options, project: Project) -> Iterator[Store | None]:
+    """The state for a command that only reads it, with a warning if it has never seen the project; None if it cannot exist yet."""
+    service = known_service(screen, options, project)
+    if service is None:
+        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
+        yield None
+        return
+    with open_store(screen, options, project, service, create=False) as store:
+        warn_unseen(screen, options, project, service, store)
+        yield store
 
 
 @contextmanager

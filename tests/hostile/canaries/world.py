@@ -7,7 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from reconciler import kinds
 from reconciler.cli import main
+from reconciler.kinds.saml import Saml
 from reconciler.resource import Kinds
 from tests import processes
 from tests.hostile.canaries.birds import CANARIES, PEM, found
@@ -82,6 +83,19 @@ def secretive() -> Kinds:
     )
 
 
+@contextlib.contextmanager
+def with_secretive() -> Iterator[None]:
+    """Let every command of this process use these kinds. The modules of commands hold `kinds.load` itself, so what it returns changes."""
+    plain = Saml.kind
+    Saml.kind = secretive()["saml"]
+    PLAIN.cache_clear()
+    try:
+        yield
+    finally:
+        Saml.kind = plain
+        PLAIN.cache_clear()
+
+
 @dataclass
 class World:
     """A folder with a home and a project; `heard` is everything that was printed, by what printed it."""
@@ -123,7 +137,7 @@ class World:
 
     def process(self, *words: str, env: Mapping[str, str] = {}) -> subprocess.Popen[str]:
         """Start the command as a process of its own, with the same kinds."""
-        code = "from reconciler import kinds; from tests.hostile.canaries.world import secretive; kinds.load = secretive; from reconciler.cli import main; main()"
+        code = "from tests.hostile.canaries.world import with_secretive; from reconciler.cli import main\nwith with_secretive(): main()"
         path = str(Path(__file__).parents[3])
         environ = {**os.environ, **self.env, **env, "PYTHONPATH": path}
         started = processes.Popen(
