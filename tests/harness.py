@@ -19,8 +19,8 @@ import yaml
 
 from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
-from reconciler.apply.clearance import Clearance
 from reconciler.apply.recover import recover
+from reconciler.apply.task import Clearance
 from reconciler.cli.options import Options
 from reconciler.client import ClientSettings, Reader, SharedBudget, Writer
 from reconciler.client.pacing import Clock
@@ -35,10 +35,7 @@ from reconciler.resource import Kinds
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.state import StateScope, Store
-from tests.organizations import ORGANIZATION as ORGANIZATION
-from tests.organizations import SEED as SEED
-from tests.organizations import TOKEN as TOKEN
-from tests.organizations import project
+from tests.organizations import ORGANIZATION as ORGANIZATION, SEED as SEED, TOKEN as TOKEN, project
 from tests.transports import Through
 
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -7,8 +7,7 @@ from zlib import crc32
 
 from reconciler.model import Outcome, Plan, StepStatus
 from tests.harness import Org
-from tests.organizations import node as node
-from tests.organizations import small as small
+from tests.organizations import node as node, small as small
 from tests.prepared import applied_once
 from tests.proofs import long
 

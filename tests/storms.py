@@ -24,8 +24,8 @@ from reconciler.model import Actual, Desired, Plan, State
 from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift, drift
-from reconciler.plan.matching.absence import believable
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
+from reconciler.plan.matching.missing import believable
 from reconciler.plan.prove import prove
 from tests.harness import BASE, TOKEN, Org, Still
 from tests.transports import Through

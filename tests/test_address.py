@@ -6,8 +6,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reconciler.address import KEY_PATTERN, Address, Glob, is_key
 from tests.effort import within

@@ -17,7 +17,7 @@ HISTORY = {
     "state/tables/migrations.py": {"member"},  # what older versions wrote is told apart as they wrote it, whatever the kinds are today
 }
 SAME_WORD_OTHER_MEANING = {
-    "resource/audience.py": {"admin", "members"},  # a level of access, a class of readers
+    "resource/risks.py": {"admin", "members"},  # a level of access, a class of readers
     "cli/commands/sandbox_control.py": {"admin"},  # a reader, as the sandbox calls it
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
     "config/keys.py": {"member"},  # service.member: a key of the project file

@@ -3,6 +3,11 @@
 Runs first in every apply, under the lease. An object that is found settles a request at once; an absence counts only after the request's
 deadline and the settle time, by the service's clock. A fresh plan follows; an old list of steps is never resumed. Can be interrupted and
 run again.
+
+Outcomes that could not be written to the database, and that the next apply adds to it.
+
+In: what an earlier run kept beside the project. Out: endings in the journal, a sentence for each. Forbidden: HTTP; using outcomes of
+another state, or of a request that has an outcome by now.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -17,7 +23,6 @@ from reconciler.address import Address
 from reconciler.apply import bound_as
 from reconciler.apply.answer import altered
 from reconciler.apply.evidence import Sight, as_created, could_be, effect, made_by, outline, parts, source_of, updated_binding
-from reconciler.apply.unsaved import take_in
 from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
@@ -25,7 +30,38 @@ from reconciler.model.codec import is_kind, non_sensitive, observed, path_ids, t
 from reconciler.observe.readings import owner_elsewhere, pages_of
 from reconciler.resource import Kind, Kinds, Listing, placeholders
 from reconciler.state import IntentEnding, Journal
-from reconciler.text.suggest import a
+from reconciler.text.names import a
+
+
+def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
+    """Write the outcomes that an earlier run kept, then remove the file. May be interrupted: outcomes already written are skipped."""
+    endings = journal.unsaved_endings()
+    if not endings:
+        return ()
+    notes = []
+    for run, ending in endings:
+        state = journal.state()
+        intent = next((binding for binding in state.intents if (binding.id, binding.run) == (ending.intent, run)), None)
+        # A later run may have tracked the object at another address, or settled the request. What it recorded is newer.
+        bound = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+        if intent is None or any(bound.get((binding.kind, binding.id), binding.address) != binding.address for binding in ending.bind):
+            continue
+        bind = tuple(_binding_with_values(kinds, intent, binding, state.bindings.get(binding.address)) for binding in ending.bind)
+        journal.settle([replace(ending, bind=bind)])
+        notes.append(f"{intent.address}: {intent.verb} {ending.status}, as recorded next to the project by the earlier run")
+    journal.discard_unsaved_endings()
+    return tuple(notes)
+
+
+def _binding_with_values(kinds: Kinds, intent: Intent, kept: Binding, old: Binding | None) -> Binding:
+    """The binding with the values of the intent; the plan reads the seen values again."""
+    if kept.address != intent.address:
+        return kept if old is None or old.id != kept.id else old
+    if old is None or old.id != kept.id:
+        carried = {field.name for field in kinds[intent.kind].sent_by(intent.verb)} if intent.kind in kinds else set()
+        return replace(kept, sent={name: value for name, value in intent.writes.items() if name in carried})
+    return replace(old, sent={**old.sent, **intent.writes})
+
 
 BETWEEN_READINGS: Final = 1.0  # seconds, at least: a single reading does not prove an absence
 
@@ -249,16 +285,13 @@ class _Recovery:
             forget = intent.before.takes if intent.verb == "delete" and now.observed is None else ()
             if intent.verb == "transfer":
                 bind, after = (), {}
-            rename = self._renamed(intent.before.renames)
+            # The renames of a transfer's outcome: of addresses that are still tracked as they were when it was sent.
+            rename = {old: new for old, new in intent.before.renames.items() if old in self.bindings}
             self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after, forget, rename)
             return True
         if final:
             self._close(intent)
         return final
-
-    def _renamed(self, renames: Mapping[Address, Address]) -> dict[Address, Address]:
-        """The renames of a transfer's outcome: of addresses that are still tracked as they were when it was sent."""
-        return {old: new for old, new in renames.items() if old in self.bindings}
 
     async def _target(self, kind: Kind, intent: Intent) -> Sight:
         """The written object as it is now."""

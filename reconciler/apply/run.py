@@ -18,7 +18,7 @@ from reconciler.apply.verify import Verification, verify_writes
 from reconciler.client import Writer
 from reconciler.errors import StateError
 from reconciler.model import Actual, Desired, Outcome, Plan, Step, StepResult, StepStatus
-from reconciler.plan.state_updates import journal_changes
+from reconciler.plan.changes import journal_changes
 from reconciler.plan.steps.graph import Edges, Schedule
 from reconciler.resource import Kinds
 from reconciler.state import Journal, grouped

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.apply.answer import Answers, altered, is_altered
-from reconciler.apply.expected import moved_between
-from reconciler.apply.reread import read_written
+from reconciler.apply.answer import Answers, altered, is_altered, moved_between
+from reconciler.apply.look import read_written
 from reconciler.apply.task import Task
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Binding, Desired, Edited, Observed, State, Step, StepResult, StepStatus
@@ -197,12 +196,12 @@ class _ReadBack:
             binding = self.state.bindings.get(step.address)
             now = self._now(binding) if binding is not None else None
             fields = [kind.fields[name] for name in step.writes] if now is not None else []
-            outdated = bool(fields) and all(now is not None and self._is_earlier(field, kind, now) for field in fields)
+            outdated = bool(fields) and all(
+                now is not None and self.answers.expected.is_earlier(field, (kind.name, now.id), self._value(kind, now, field))
+                for field in fields
+            )
         self.not_visible |= {step.address: None} if outdated else {}
         return outdated
-
-    def _is_earlier(self, field: Field, kind: Kind, now: Observed) -> bool:
-        return self.answers.expected.is_earlier(field, (kind.name, now.id), self._value(kind, now, field))
 
     def _missing(self, address: Address, binding: Binding) -> Iterator[Edited]:
         """That an object no longer exists, unless this run created or restored it."""

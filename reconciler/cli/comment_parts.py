@@ -14,12 +14,11 @@ from typing import Any, Final
 from reconciler.cli.json_file import NotJson, Unreadable, read_json
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
-from reconciler.forges.variables import event
+from reconciler.forges.job import event
 from reconciler.links import LinkRefused, check_read
 from reconciler.report.comment.part import CommentPart, PartOrigin, part
-from reconciler.report.reading import failed as failure
-from reconciler.report.reading import sheet_of
-from reconciler.report.schemas.check import problem
+from reconciler.report.reading import failed as failure, sheet_of
+from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.plan import DriftDocument, PlanDocument
 from reconciler.report.schemas.runs import FindingsDocument, OutcomeDocument
 from reconciler.report.sheet import Sheet

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from reconciler.config.keys import project_file
 from reconciler.regular_file import open_regular
 from reconciler.state.store import recorded_runs, tracked_addresses
-from reconciler.text.state_urls import file_of
+from reconciler.text.credentials import file_of
 
 CANDIDATES_MAX: Final = 1000
 STATE: Final = "RECONCILER_STATE"

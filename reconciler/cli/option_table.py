@@ -26,7 +26,7 @@ from reconciler.address import Glob
 from reconciler.cli.declare import env_files, files, globs, pairs
 from reconciler.cli.files import path_from_here
 from reconciler.cli.terminal.screen import Screen
-from reconciler.text.state_urls import BUCKET, SQLITE
+from reconciler.text.credentials import BUCKET, SQLITE
 
 
 class SavedAs(Enum):

@@ -12,11 +12,8 @@ import click
 from click.core import ParameterSource
 
 from reconciler.cli import completion
-from reconciler.cli.declare import Decorator as Decorator
-from reconciler.cli.declare import address as address
-from reconciler.cli.declare import together
-from reconciler.cli.option_table import ROWS, OptionRow
-from reconciler.cli.option_table import Options as Options
+from reconciler.cli.declare import Decorator as Decorator, address as address, together
+from reconciler.cli.option_table import ROWS, OptionRow, Options as Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import PROJECT_FILE
 from reconciler.errors import UsageError

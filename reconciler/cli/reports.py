@@ -17,17 +17,12 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError, os_reason
 from reconciler.model import Finding
-from reconciler.report.annotations.code_quality import code_quality
-from reconciler.report.annotations.findings import of_sheet
-from reconciler.report.annotations.github import github
-from reconciler.report.annotations.junit import junit
-from reconciler.report.annotations.sarif import sarif
+from reconciler.report.annotations import code_quality, github, junit, of_sheet, sarif
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
-from reconciler.report.sheet import Sheet
-from reconciler.report.text import sheet_text
+from reconciler.report.sheet import Sheet, sheet_text
 from reconciler.text.escape import as_json
-from reconciler.text.times import HERE
+from reconciler.text.names import HERE
 from reconciler.writing import write_out
 
 CHECKS: Final = ("junit", "sarif", "codequality")

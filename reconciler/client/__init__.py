@@ -2,37 +2,31 @@
 
 get, list, send      service.py        the interface for the rest of the program
   ask                conversation.py   attempts, until an answer or an error
-    enter            pacing.py         the gate, fed by hints.py; quota.py: a limit in headers
+    enter            pacing.py         the gate; quota.py: limits in headers
     run              exchange.py       one request within one deadline
       send           transport.py      Request, Response: the seam to the network, which tests put a sandbox behind
-        connections  wire.py           aiohttp; proxy.py: what the environment says about proxies
+        connections  wire.py           aiohttp, and what the environment says about proxies
     classify         retry.py          the meaning of an outcome
     ask              answers.py        what this run was just answered is not asked for again
-  read_all           paging.py         all pages of a list
+  read_all           answers.py        all pages of a list
   encode             paths.py          a value cannot leave its segment
 Settings, normalise  settings.py
 """
 
 from __future__ import annotations
 
-from reconciler.client.answers import Answer as Answer
-from reconciler.client.conversation import Listener as Listener
-from reconciler.client.conversation import Silent as Silent
-from reconciler.client.pacing import Clock as Clock
-from reconciler.client.pacing import SharedBudget as SharedBudget
-from reconciler.client.paging import PAGE_SIZE as PAGE_SIZE
-from reconciler.client.paging import WholeList as WholeList
-from reconciler.client.paths import encode as encode
-from reconciler.client.paths import joined as joined
+from reconciler.client.answers import PAGE_SIZE as PAGE_SIZE, Answer as Answer, WholeList as WholeList
+from reconciler.client.conversation import Listener as Listener, Silent as Silent
+from reconciler.client.pacing import Clock as Clock, SharedBudget as SharedBudget
+from reconciler.client.paths import encode as encode, joined as joined
 from reconciler.client.retry import RetryClass as RetryClass
-from reconciler.client.service import Reader as Reader
-from reconciler.client.service import SystemClock as SystemClock
-from reconciler.client.service import Writer as Writer
-from reconciler.client.settings import ClientSettings as ClientSettings
-from reconciler.client.settings import normalise as normalise
-from reconciler.client.transport import Broken as Broken
-from reconciler.client.transport import NeverSent as NeverSent
-from reconciler.client.transport import Request as Request
-from reconciler.client.transport import Response as Response
-from reconciler.client.transport import Transport as Transport
-from reconciler.client.transport import WriteRefused as WriteRefused
+from reconciler.client.service import Reader as Reader, SystemClock as SystemClock, Writer as Writer
+from reconciler.client.settings import ClientSettings as ClientSettings, normalise as normalise
+from reconciler.client.transport import (
+    Broken as Broken,
+    NeverSent as NeverSent,
+    Request as Request,
+    Response as Response,
+    Transport as Transport,
+    WriteRefused as WriteRefused,
+)

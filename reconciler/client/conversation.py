@@ -16,9 +16,9 @@ from urllib.parse import urlencode
 
 from reconciler.client.answers import Answer
 from reconciler.client.exchange import AttemptOutcome, Exchange
-from reconciler.client.hints import Hints
 from reconciler.client.pacing import Clock, Gate, Pace, TooLate
 from reconciler.client.paths import PREFIX, checked
+from reconciler.client.quota import Hints
 from reconciler.client.retry import (
     ATTEMPTS_MAX,
     AttemptFault,

@@ -16,7 +16,7 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from reconciler import __version__
-from reconciler.client.hints import Hints, read_hints
+from reconciler.client.quota import Hints, read_hints
 from reconciler.client.retry import AttemptFault, Result
 from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import Broken, InTime, NeverSent, Request, Response, Transport

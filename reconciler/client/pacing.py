@@ -17,8 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from reconciler.client.hints import HOLD_MAX, Hints
-from reconciler.client.quota import POLL, Quota
+from reconciler.client.quota import HOLD_MAX, POLL, Hints, Quota
 from reconciler.model import Allowance
 
 CATCH_UP: Final = 0.05  # seconds that may be made up for after a late timer

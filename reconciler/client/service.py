@@ -13,10 +13,9 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
-from reconciler.client.answers import Answer, KnownAnswers
+from reconciler.client.answers import PAGE_SIZE, Answer, KnownAnswers, WholeList, read_all
 from reconciler.client.conversation import Conversation, Listener, Silent
 from reconciler.client.pacing import Clock
-from reconciler.client.paging import PAGE_SIZE, WholeList, read_all
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, OnlyGet, Transport, always

@@ -12,7 +12,8 @@ aiohttp by itself does three things that a program must not do whose `PUT` may c
 - it connects and writes some time after it was called. A process can be paused in between for longer than the lease on the state lasts,
   so the deadline is checked again where the bytes are written.
 
-Forbidden: as in `transport`.
+A proxy is the one that HTTPS_PROXY and NO_PROXY name, as curl reads them: aiohttp's own reading of the environment (`trust_env`) would also
+read ~/.netrc and send those credentials in place of our token. Forbidden: as in `transport`.
 """
 
 from __future__ import annotations
@@ -20,19 +21,57 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+from base64 import b64encode
 from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Final, cast
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
 import aiohttp
 from yarl import URL
 
 from reconciler.certificates import tls_context
 from reconciler.client.pacing import TooLate
-from reconciler.client.proxy import proxy_for
 from reconciler.client.transport import Broken, InTime, NeverSent, Request, Response, always
+from reconciler.errors import UsageError
+
+# -- The proxy -----------------------------------------------------------------------------------------------------------------------
+
+
+def proxy_for(host: str, environ: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
+    """The URL of the proxy and its headers. Raises `UsageError` for an invalid URL, without repeating a password."""
+    name = "https_proxy" if environ.get("https_proxy") else "HTTPS_PROXY"
+    url = environ.get(name)
+    excluded = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    if not url or proxy_bypass_environment(host, {"no": excluded}):
+        return None, {}
+    parts = _parts(url)
+    if parts is None:
+        raise UsageError(
+            f"{name} is not the URL of an HTTP proxy", id="RC-proxy-url", hint=f"Write it like http://proxy.example:3128, or unset {name}."
+        )
+    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    if parts.username is None:
+        return address, {}
+    # The credentials leave the URL, because aiohttp's errors contain it.
+    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return address, {"Proxy-Authorization": "Basic " + b64encode(pair.encode()).decode()}
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of a proxy's URL; None if it is invalid."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        url.encode()  # an unpaired surrogate cannot be sent
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and " " not in parts.netloc
+    except ValueError:
+        return None
+    return parts if usable else None
+
+
+# -- The connection ------------------------------------------------------------------------------------------------------------------
 
 KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write to a closing connection
 CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have received the request

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-from reconciler.config.project import load as load
-from reconciler.config.project import load_settings as load_settings
-from reconciler.config.settings import Project as Project
-from reconciler.config.settings import ProjectSettings as ProjectSettings
+from reconciler.config.project import load as load, load_settings as load_settings
+from reconciler.config.settings import Project as Project, ProjectSettings as ProjectSettings

@@ -30,7 +30,7 @@ from reconciler.config.source.split import Split
 from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
 from reconciler.resource import Kinds
-from reconciler.text.suggest import closest, did_you_mean
+from reconciler.text.names import closest, did_you_mean
 
 
 @dataclass(frozen=True)

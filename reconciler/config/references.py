@@ -21,7 +21,7 @@ from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Excluded
 from reconciler.resource import Field, FieldRole, Foreign, Kind, Kinds, Named
-from reconciler.text.suggest import a, closest, did_you_mean
+from reconciler.text.names import a, closest, did_you_mean
 
 _ATOMS: Final = frozenset({str, int, float, bool, type(None), Address, Foreign})  # types of values that contain no reference
 

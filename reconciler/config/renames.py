@@ -16,7 +16,7 @@ from reconciler.config.source.nodes import Map, MapEntry
 from reconciler.config.source.problems import EACH_ITS_OWN, Problems, described_or_nothing, items_of, wrong_form
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
-from reconciler.text.suggest import a, did_you_mean
+from reconciler.text.names import a, did_you_mean
 
 ONLY_THERE: Final = "if another environment removes it, write this line in the file of that environment"
 AGAIN: Final = "if it was renamed again, add {{from: {}, to: ADDRESS}}; if it was removed, remove this line"

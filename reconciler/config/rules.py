@@ -12,10 +12,9 @@ from reconciler.config.keys import GUARDS, IGNORE, RULES
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, untainted, wrong_form
-from reconciler.model import RULES as LINT_RULES
-from reconciler.model import Guards, Ignore, Source
+from reconciler.model import RULES as LINT_RULES, Guards, Ignore, Source
 from reconciler.resource import PRUNE_SCOPES, Kinds
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 Prune = Literal["owned", "all", "none"]
 

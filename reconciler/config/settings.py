@@ -29,8 +29,8 @@ from reconciler.config.keys import (
 from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
 from reconciler.config.source.problems import Problems, described, empty, report_form, shown, untainted, wrong_form
 from reconciler.model import Desired, Ignore, Source
-from reconciler.text.state_urls import file_of, url_of
-from reconciler.text.suggest import closest, did_you_mean, one_of
+from reconciler.text.credentials import file_of, url_of
+from reconciler.text.names import closest, did_you_mean, one_of
 
 DEFAULT_STATE = ".reconciler/state.db"
 

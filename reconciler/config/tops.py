@@ -15,7 +15,7 @@ from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import FOR_EACH, MapEntry, Scalar
 from reconciler.config.source.problems import described_or_nothing, untainted, wrong_form
 from reconciler.resource import Kind
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 
 @dataclass(eq=False)

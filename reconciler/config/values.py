@@ -32,7 +32,7 @@ from reconciler.config.source.problems import (
 )
 from reconciler.model import Source
 from reconciler.resource import Field, FieldRole, Kind, To, WithheldError
-from reconciler.text.suggest import a, did_you_mean, one_of
+from reconciler.text.names import a, did_you_mean, one_of
 
 INVALID: Final = object()
 """The result for an invalid value, whose problem is reported."""

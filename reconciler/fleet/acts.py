@@ -21,7 +21,7 @@ from reconciler.fleet.people import Person, Role
 from reconciler.fleet.store import approvals, audit, projects, quarantines
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects as table
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 PAUSE_MAX: Final = timedelta(days=30)
 REASON_MAX: Final = 1_000

@@ -72,14 +72,14 @@ def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int
     """The plans of projects that wait for people or were decided on, by the ids of the projects, without their documents."""
     applied = {row.id: row for row in rows if row.project.mode is Mode.APPLY and not row.orphaned}
     plans = approvals.heads(connection, list(applied))
-    made = approvals.decisions(connection, [(id, plan.digest) for id, plan in plans.items() if plan.digest is not None])
+    decided = approvals.decisions(connection, [(id, plan.digest) for id, plan in plans.items() if plan.digest is not None])
     directory = people.directory(connection)
-    judged = {id: _judged(applied[id], plan, made.get(id, []), directory) for id, plan in plans.items()}
-    return {id: one for id, one in judged.items() if any(decision.person for decision in one.decisions) or not one.verdict.allows}
+    judged = {id: _judged(applied[id], plan, decided.get(id, []), directory) for id, plan in plans.items()}
+    return {id: plan for id, plan in judged.items() if any(decision.person for decision in plan.decisions) or not plan.verdict.allows}
 
 
-def _judged(row: ProjectRow, plan: approvals.StoredPlan, made: Sequence[Decision], directory: Directory) -> Judged:
+def _judged(row: ProjectRow, plan: approvals.StoredPlan, decided: Sequence[Decision], directory: Directory) -> Judged:
     project = row.project
     terms = ApprovalTerms(project.approvals, project.valid_for, project.tenant, row.now, directory)
-    verdict = judged(plan.changes, terms, made, digest=plan.digest or "", authors=plan.authors)
-    return Judged(plan, verdict, terms, tuple(made))
+    verdict = judged(plan.changes, terms, decided, digest=plan.digest or "", authors=plan.authors)
+    return Judged(plan, verdict, terms, tuple(decided))

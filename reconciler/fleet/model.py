@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import time
+from datetime import datetime, time
 from enum import StrEnum
 from typing import Any, Final, Literal
 
@@ -167,6 +167,32 @@ class Fleet:
     defaults: Map | None = None
     soak: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """Changes that were undone, and wait for a person. `commit`: the one applied before the undo. `undone_by`: the run of `undo`. `at`:
+    None if it is not stored yet."""
+
+    commit: str
+    addresses: tuple[str, ...]
+    undone_by: str
+    at: datetime | None = None
+    id: int = 0
+
+
+@dataclass(frozen=True)
+class AuditRecord:
+    """A line of the audit log. `action`: a verb, such as `approve`. `project`: its name, None for the whole fleet. `details`:
+    JSON values without secrets."""
+
+    person: str
+    action: str
+    project: str | None = None
+    tenant: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    id: int = 0
+    at: datetime | None = None
 
 
 def as_data(project: FleetProject) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from reconciler.report.schemas.fleet import (
 )
 from reconciler.report.words import count
 from reconciler.text.escape import as_json, terminal
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 NAMED = 20
 APPLIED = "it was applied, and the next run verifies it"
@@ -225,19 +225,19 @@ def status_text(rows: Sequence[ProjectRow], workers: int, *, width: int) -> str:
     return f"{table(lines, width=width)}\n{', '.join(parts)}. {count(workers, 'worker')} alive.{'' if workers else NO_WORKER}\n"
 
 
-def _why(row: ProjectRow, made: ProjectStatus, well: ProjectHealth) -> Iterator[str]:
+def _why(row: ProjectRow, state: ProjectStatus, well: ProjectHealth) -> Iterator[str]:
     if row.recovering and not row.orphaned:
         yield "recovering: the last run was lost with its worker"
     if row.is_paused:
         until = f" until {utc_text(row.paused_until)}" if row.paused_until is not None else ""
         yield f"paused{until} by {row.paused_by}: {row.paused_reason}"
     if not row.orphaned:
-        yield from made.causes
+        yield from state.causes
         if row.waits:
             yield row.waits
         if is_unverified(row):
             yield APPLIED
-        if made.word is not StatusWord.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is reported twice
+        if state.word is not StatusWord.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is reported twice
             yield from shortened(well.sentences)
 
 

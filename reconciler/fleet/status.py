@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from reconciler.fleet.health import PASSING, ProjectHealth
 from reconciler.fleet.schedule import AHEAD_MAX, stale_after
@@ -168,6 +168,31 @@ def lasting(age: timedelta) -> str:
         if seconds >= 2 * length:
             return f"{seconds // length} {unit}"
     return f"{seconds} s"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The worst values of the readings in an interval: resources and objects. `at`: its beginning."""
+
+    at: datetime
+    status: StatusWord
+    ahead: int
+    drift: int
+    unmanaged: int
+    coverage: float | None = None
+
+
+class Cell(NamedTuple):
+    """A project in the picture of the fleet. `age` and `every`: seconds; `age` is None if it was never read."""
+
+    name: str
+    tenant: str
+    wave: int
+    status: StatusWord
+    age: int | None
+    every: int
+    orphaned: bool = False
+    paused: bool = False
 
 
 @dataclass(frozen=True)

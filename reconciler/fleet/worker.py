@@ -165,7 +165,8 @@ class _Worker:
         reported_at, idle = loop.time(), dict[int, float]()
         while True:
             given_up = {run for run, since in idle.items() if loop.time() - since > self.settings.patience}
-            mine = set(self.tasks)  # before reading: a run that begins meanwhile is not among the rows yet
+            # a run that begins during the reading is not among its rows yet, and must not be taken for one that was ended
+            mine = set(self.tasks)
 
             def alive(given_up: set[int] = given_up) -> set[int]:
                 with self.database.transaction() as connection:

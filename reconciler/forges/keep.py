@@ -1,18 +1,18 @@
-"""Read, write and read back until the comments are as `upkeep` requires.
+"""Read, write and read back until the comments are as `upkeep` requires, one job at a time where the forge has an object for that.
 
-In a turn of its own, one reading after the last write is enough. Without one, another job may have read the comment before this job's write
-and write it afterwards, so it is read a second time, later than such a write can happen: a write never uses data older than `FRESH`
-seconds. A part of a later run than this job's is left unchanged.
+In a turn of its own, one reading after the last write is enough. A killed job's turn ends after a minute. Without one, another job may have
+read the comment before this job's write and write it afterwards, so it is read a second time, later than such a write can happen: a write
+never uses data older than `FRESH` seconds. A part of a later run than this job's is left unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.forges.port import BlockingClock, Forge, ForgeError, TryAgain
-from reconciler.forges.turn import Turn, turn
+from reconciler.forges.port import BlockingClock, Busy, Forge, ForgeError, Taken, TryAgain, Turns
 from reconciler.report.comment.part import CommentPart, Run
 from reconciler.report.comment.upkeep import (
     Claim,
@@ -24,6 +24,62 @@ from reconciler.report.comment.upkeep import (
     numbered,
     upkeep,
 )
+
+# -- Turns ---------------------------------------------------------------------------------------------------------------------------
+
+EXPIRY: Final = 60.0  # seconds after which another job may take over a turn
+MARGIN: Final = 25.0  # seconds before that in which its owner no longer relies on it; more than a request takes
+PATIENCE: Final = 120.0  # seconds of waiting for a turn; then the job continues without one
+
+
+@dataclass(frozen=True)
+class Turn:
+    """`since`: when it began; None without a turn."""
+
+    clock: BlockingClock
+    since: float | None
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether no other job can write now."""
+        return self.since is not None and self.clock.monotonic() - self.since < EXPIRY - MARGIN
+
+
+@contextmanager
+def turn(forge: Forge, clock: BlockingClock) -> Iterator[Turn]:
+    """Wait for a turn, and end it."""
+    turns = forge.turns
+    taken = _taken(turns, clock) if turns is not None else None
+    try:
+        yield Turn(clock, None if taken is None else taken[1])
+    finally:
+        if turns is not None and taken is not None:
+            with suppress(ForgeError):
+                turns.free(taken[0].id)
+
+
+def _taken(turns: Turns, clock: BlockingClock) -> tuple[Taken, float] | None:
+    """The turn, and when it was requested; None if the token may not take one."""
+    ends, pause = clock.monotonic() + PATIENCE, 0.3
+    while clock.monotonic() < ends:
+        # The turn counts from before the request: the forge may have created the reaction long before its answer arrived.
+        asked = clock.monotonic()
+        try:
+            answer = turns.take()
+        except TryAgain:
+            continue
+        if not isinstance(answer, Busy):
+            return None if answer is None else (answer, asked)
+        # Its owner was killed, or it has noticed by itself that its turn is over (`exclusive`).
+        if answer.seconds > EXPIRY:
+            with suppress(ForgeError):
+                turns.free(answer.id)
+        clock.sleep(pause * (0.5 + clock.chance()))
+        pause = min(3.0, pause * 1.5)
+    return None
+
+
+# -- Comments ------------------------------------------------------------------------------------------------------------------------
 
 ROUNDS: Final = 20
 FRESH: Final = 5.0  # seconds from the beginning of a read in which its result is written, or twice as long as the read took

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 
 from reconciler.address import Address
 from reconciler.errors import Refused
-from reconciler.importer.matched import MatchedProject, removed_by
+from reconciler.importer.gather import MatchedProject, removed_by
 from reconciler.model import Binding, Observed
 from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves
-from reconciler.plan.siblings.positions import current_order
+from reconciler.plan.siblings.rows import current_order
 from reconciler.resource import Kind
-from reconciler.yamltext.cursor import MarkedText
 from reconciler.yamltext.move import Host, Moving
 from reconciler.yamltext.trail import entry
-from reconciler.yamltext.tree import parse
+from reconciler.yamltext.tree import MarkedText, parse
 
 Row = tuple[Address, str]
 """A list: what contains it, and its name there."""
@@ -114,7 +113,11 @@ class Moves:
         self, row: Row, arrived: Sequence[Address], reordered: Collection[Address], left: Collection[Address], leaving: Collection[Address]
     ) -> None:
         host = row[0]
-        staying = [address for address in self.rows[row] if address not in leaving and address not in left and self._stands(address, host)]
+        staying = [
+            address
+            for address in self.rows[row]
+            if address not in leaving and address not in left and (address in self.now and self.now[address].host == host)
+        ]
         order = self._order(host, [self.now[address] for address in staying], [self.now[address] for address in arrived])
         wanted = [resource.address for resource in order]
         going = set(arrived)
@@ -127,9 +130,6 @@ class Moves:
             if address in going:
                 self._move(address, row, previous)
             previous = address
-
-    def _stands(self, address: Address, host: Address) -> bool:
-        return address in self.now and self.now[address].host == host
 
     def _order(self, host: Address, staying: Sequence[LocatedResource], arrived: Sequence[LocatedResource]) -> list[LocatedResource]:
         """Everything in a list in its current order, as far as it is known; arrivals are placed next to siblings of their kind."""

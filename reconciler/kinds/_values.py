@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, Literal
 
 from reconciler.kinds._shapes import MERGE_RULES, shaped
 from reconciler.resource import UNSET, Checked, Exposes, Grant, JsonSchema, Len, Shape, Spelled, To, WireForm, WithheldError
-from reconciler.resource.audience import ANYONE, ANYONE_WITH_THE_URL, MEMBERS, MEMBERS_THROUGH, VISITORS
 from reconciler.resource.conditions import excludes_nobody
+from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, MEMBERS, MEMBERS_THROUGH, VISITORS
 from reconciler.text.certificate import NoCertificate, certificate_content
 
 

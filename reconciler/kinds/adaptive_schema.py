@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.kinds._visitors import VisitorSchema
+from reconciler.kinds._shapes import VisitorSchema
 from reconciler.resource import PUT, One, Permission, Resource, SingleValue, Verbs, field, one_per
 
 

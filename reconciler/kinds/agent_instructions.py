@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.kinds._rich_text import RichText, written_instructions
+from reconciler.kinds._shapes import RichText, written_instructions
 from reconciler.resource import PUT, One, Permission, Resource, SingleValue, Verbs, field, one_per
 
 

@@ -29,7 +29,7 @@ from reconciler.resource import (
     output,
     within,
 )
-from reconciler.resource.audience import ANYONE, ANYONE_WITH_THE_URL
+from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL
 
 
 class ExternalLink(TypedDict):

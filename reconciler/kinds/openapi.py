@@ -32,7 +32,7 @@ from reconciler.resource import (
     field,
     within,
 )
-from reconciler.resource.audience import ANYONE, MEMBERS
+from reconciler.resource.risks import ANYONE, MEMBERS
 
 _DOCUMENT = re.compile(r"(?:^|[{,\s])[\"']?(?:openapi|swagger)[\"']?\s*:")
 

@@ -22,7 +22,7 @@ from reconciler.resource import (
     field,
     within,
 )
-from reconciler.resource.audience import LINK_HOLDERS
+from reconciler.resource.risks import LINK_HOLDERS
 
 
 def _holders(values: Mapping[str, Any]) -> Iterator[Grant]:

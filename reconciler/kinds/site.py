@@ -31,7 +31,7 @@ from reconciler.resource import (
     field,
     within,
 )
-from reconciler.resource.audience import AGENTS, ANYONE
+from reconciler.resource.risks import AGENTS, ANYONE
 
 
 class AdaptiveContent(TypedDict):

@@ -31,7 +31,7 @@ from reconciler.resource import (
     seed,
     within,
 )
-from reconciler.resource.audience import AGENTS, ANYONE
+from reconciler.resource.risks import AGENTS, ANYONE
 
 
 def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:

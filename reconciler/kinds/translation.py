@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from reconciler.kinds._rich_text import RichText, written_instructions
+from reconciler.kinds._shapes import RichText, written_instructions
 from reconciler.kinds._values import Language
 from reconciler.resource import (
     DELETE,

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from reconciler.model import Edit, Finding, Fix, Source
-from reconciler.yamltext.cursor import Untouchable, index
 from reconciler.yamltext.entries import Edits, ends
 from reconciler.yamltext.trail import TrailStep, begin, end, refuse_aliases
-from reconciler.yamltext.tree import Node, parse
+from reconciler.yamltext.tree import Node, Untouchable, index, parse
 
 Path = tuple[str | int, ...]
 

@@ -7,68 +7,78 @@ people. `UNSET` is absence everywhere; `None` is a value (`null`).
 
 from __future__ import annotations
 
-from reconciler.model.access import AccessTest as AccessTest
-from reconciler.model.access import Demand as Demand
-from reconciler.model.access import NamedReader as NamedReader
-from reconciler.model.access import Pattern as Pattern
-from reconciler.model.access import ReaderSort as ReaderSort
-from reconciler.model.actual import Actual as Actual
-from reconciler.model.actual import Allowance as Allowance
-from reconciler.model.actual import Observed as Observed
-from reconciler.model.actual import ServiceSpeed as ServiceSpeed
-from reconciler.model.actual import Unknown as Unknown
-from reconciler.model.consent import Consent as Consent
-from reconciler.model.desired import ORDER as ORDER
-from reconciler.model.desired import Declared as Declared
-from reconciler.model.desired import Desired as Desired
-from reconciler.model.desired import ExpectedValue as ExpectedValue
-from reconciler.model.desired import Guards as Guards
-from reconciler.model.desired import Moved as Moved
-from reconciler.model.desired import Removed as Removed
-from reconciler.model.desired import Rules as Rules
-from reconciler.model.history import JournalEntry as JournalEntry
-from reconciler.model.history import RecordedRun as RecordedRun
-from reconciler.model.history import RunStatus as RunStatus
-from reconciler.model.history import StateChange as StateChange
-from reconciler.model.history import What as What
-from reconciler.model.outcome import Edited as Edited
-from reconciler.model.outcome import Outcome as Outcome
-from reconciler.model.outcome import StepResult as StepResult
-from reconciler.model.outcome import StepStatus as StepStatus
-from reconciler.model.outcome import Withheld as Withheld
-from reconciler.model.plan import Action as Action
-from reconciler.model.plan import Blocked as Blocked
-from reconciler.model.plan import BrokenUrl as BrokenUrl
-from reconciler.model.plan import Cause as Cause
-from reconciler.model.plan import Change as Change
-from reconciler.model.plan import Delta as Delta
-from reconciler.model.plan import Exposure as Exposure
-from reconciler.model.plan import ForbiddenRequest as ForbiddenRequest
-from reconciler.model.plan import Forecast as Forecast
-from reconciler.model.plan import Plan as Plan
-from reconciler.model.plan import PlanCost as PlanCost
-from reconciler.model.plan import StateUpdate as StateUpdate
-from reconciler.model.plan import Step as Step
-from reconciler.model.plan import Unmanaged as Unmanaged
-from reconciler.model.plan import waiting as waiting
-from reconciler.model.policy import Exemption as Exemption
-from reconciler.model.policy import Policies as Policies
-from reconciler.model.policy import Policy as Policy
-from reconciler.model.source import Source as Source
-from reconciler.model.state import Before as Before
-from reconciler.model.state import Binding as Binding
-from reconciler.model.state import Intent as Intent
-from reconciler.model.state import Origin as Origin
-from reconciler.model.state import Position as Position
-from reconciler.model.state import State as State
-from reconciler.model.violation import RULES as RULES
-from reconciler.model.violation import Concern as Concern
-from reconciler.model.violation import Edit as Edit
-from reconciler.model.violation import Finding as Finding
-from reconciler.model.violation import Fix as Fix
-from reconciler.model.violation import Ignore as Ignore
-from reconciler.model.violation import LintRule as LintRule
-from reconciler.model.violation import Severity as Severity
-from reconciler.model.violation import Sort as Sort
-from reconciler.model.violation import Violation as Violation
-from reconciler.model.violation import cause_of_rule as cause_of_rule
+from reconciler.model.actual import (
+    Actual as Actual,
+    Allowance as Allowance,
+    Observed as Observed,
+    ServiceSpeed as ServiceSpeed,
+    Unknown as Unknown,
+)
+from reconciler.model.desired import (
+    ORDER as ORDER,
+    AccessTest as AccessTest,
+    Declared as Declared,
+    Demand as Demand,
+    Desired as Desired,
+    ExpectedValue as ExpectedValue,
+    Guards as Guards,
+    Moved as Moved,
+    NamedReader as NamedReader,
+    Pattern as Pattern,
+    ReaderSort as ReaderSort,
+    Removed as Removed,
+    Rules as Rules,
+)
+from reconciler.model.plan import (
+    Action as Action,
+    Blocked as Blocked,
+    BrokenUrl as BrokenUrl,
+    Cause as Cause,
+    Change as Change,
+    Delta as Delta,
+    Edited as Edited,
+    Exposure as Exposure,
+    ForbiddenRequest as ForbiddenRequest,
+    Forecast as Forecast,
+    Outcome as Outcome,
+    Plan as Plan,
+    PlanCost as PlanCost,
+    StateUpdate as StateUpdate,
+    Step as Step,
+    StepResult as StepResult,
+    StepStatus as StepStatus,
+    Unmanaged as Unmanaged,
+    Withheld as Withheld,
+    waiting as waiting,
+)
+from reconciler.model.policy import (
+    RULES as RULES,
+    Concern as Concern,
+    Edit as Edit,
+    Exemption as Exemption,
+    Finding as Finding,
+    Fix as Fix,
+    Ignore as Ignore,
+    LintRule as LintRule,
+    Policies as Policies,
+    Policy as Policy,
+    Severity as Severity,
+    Sort as Sort,
+    Source as Source,
+    Violation as Violation,
+    cause_of_rule as cause_of_rule,
+)
+from reconciler.model.state import (
+    Before as Before,
+    Binding as Binding,
+    Consent as Consent,
+    Intent as Intent,
+    JournalEntry as JournalEntry,
+    Origin as Origin,
+    Position as Position,
+    RecordedRun as RecordedRun,
+    RunStatus as RunStatus,
+    State as State,
+    StateChange as StateChange,
+    What as What,
+)

@@ -1,14 +1,24 @@
-"""From an object as the service shows it to `Observed`, and from written values to the request form. Pure."""
+"""From an object as the service shows it to `Observed`, and from written values to the request form. Pure.
+
+Which child of an object its parent chooses, as far as flags on the children show it. Pure.
+
+Creates under a unique name: the object is created with a marker as its name, and then gets its declared name. Pure.
+
+In: creates, and random digits. Out: the create with the marker in place of the name, and the step that sets the name.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from reconciler.address import Address, bare, is_id
-from reconciler.model import Binding, Declared, Observed
-from reconciler.resource import UNSET, Field, FieldRole, Foreign, Kind, Kinds
+from reconciler.model import Binding, Declared, Observed, Step
+from reconciler.resource import UNSET, Field, FieldRole, Foreign, Kind, Kinds, Verb
 from reconciler.text.names import canonical, without_aside
 from reconciler.text.unreadable import LOST, PartlyUnreadable, UnreadableText, unreadable_texts
 
@@ -196,3 +206,96 @@ def title(observed: Observed) -> str:
 def is_chosen_name(field: Field) -> bool:
     """Whether a field is a name that people choose freely: services may alter it, and a temporary value in it does no harm."""
     return field.name in NAMES and field.key and field.role is FieldRole.VALUE and not field.caseless
+
+
+Objects = Mapping[str, Mapping[str, Observed]]
+"""Objects by kind and id."""
+
+
+def chooser(kinds: Kinds, kind: Kind, flag: str, observed: Observed) -> tuple[str, str, Field] | None:
+    """The object that chooses a child by its flag, as (kind, id, choice field): the node that the child is in, else its container."""
+    outer: list[tuple[str, tuple[str, str]]] = []
+    node = observed.values.get(kind.inside.name) if kind.inside is not None else None
+    if kind.inside is not None and kind.inside.to is not None and node:
+        outer.append((kind.inside.to, (kind.inside.to, str(node))))
+    if kind.within is not None:
+        outer.append((kind.within, (kind.within, observed.within.get(kind.within, ""))))
+    owner = kinds.chooser(kind.name, flag, outer)
+    return (*owner[0], owner[1]) if owner is not None else None
+
+
+def choices(kinds: Kinds, objects: Objects) -> dict[tuple[str, str], dict[str, str]]:
+    """The chosen children: (kind, id) of the chooser -> choice field -> id of the child."""
+    chosen: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for kind in kinds.values():
+        for flag in kinds.flags(kind.name):
+            for observed in _flagged(objects.get(kind.name, {}).values(), flag):
+                parent = chooser(kinds, kind, flag, observed)
+                if parent is not None:
+                    chosen[parent[:2]][parent[2].name] = observed.id
+    return chosen
+
+
+def _flagged(objects: Iterable[Observed], flag: str) -> Iterable[Observed]:
+    return (observed for observed in objects if observed.flags.get(flag))
+
+
+PREFIX: Final = "reconciler:"
+_MARK: Final = re.compile(PREFIX + r"[0-9a-f]{8}")
+
+
+def is_mark(value: Any) -> bool:
+    """Whether a name is a marker: `reconciler:` and eight digits."""
+    return isinstance(value, str) and _MARK.fullmatch(value) is not None
+
+
+def marked(kind: Kind, step: Step, nonce: str) -> Step:
+    """The create with a marker as its name; the step itself where creates of the kind carry none. `nonce`: eight hexadecimal digits."""
+    name = kind.api[step.verb].marker if step.verb == "create" else None
+    if name is None or not isinstance(step.body, dict):
+        return step
+    mark = PREFIX + nonce
+    return replace(
+        step,
+        body={**step.body, kind.fields[name].wire: mark},
+        writes={**step.writes, name: mark},
+        identity={**step.identity, name: mark},
+    )
+
+
+def naming(kinds: Kinds, kind: Kind, step: Step) -> Step:
+    """The request that gives the object of a marked create the name that the planned `step` has for it."""
+    name = kind.api["create"].marker
+    assert name is not None
+    return renaming(kinds, kind, step, step.address, name, step.writes[name])
+
+
+def renaming(kinds: Kinds, kind: Kind, step: Step, target: str | Address, name: str, value: Any) -> Step:
+    """The request that writes the name of an object, and nothing else. `step`: the planned step that it is part of. `target`: the id of the
+    object, or the address of one without an id yet. `name`: the field of its name."""
+    verb = naming_verb(kind, name)
+    assert verb is not None
+
+    def fill(part: str) -> str | Address:
+        if not part.startswith("{"):
+            return part
+        if part != "{id}":
+            return kinds.container(step.address, part[1:-1])
+        return bare(target) if isinstance(target, str) else target
+
+    return Step(
+        id=step.id,
+        address=step.address,
+        kind=step.kind,
+        verb=verb.name,
+        method=verb.method,
+        path=tuple(fill(part) for part in verb.path.strip("/").split("/")),
+        body={kind.fields[name].wire: value},
+        writes={name: value},
+        target=target,
+    )
+
+
+def naming_verb(kind: Kind, name: str) -> Verb | None:
+    """The verb that can change the field of a name alone; None where the kind has none."""
+    return next((verb for verb in kind.update_verbs if verb.name in kind.fields[name].on and not verb.whole), None)

@@ -1,4 +1,9 @@
-"""What the state records: bindings, requests without an outcome, and values before requests."""
+"""What the state records: bindings, requests without an outcome, and values before requests.
+
+What a run was allowed to open.
+
+What earlier runs did.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,24 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from reconciler.address import Address
-from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules
+
+
+@dataclass(frozen=True, order=True)
+class Consent:
+    """One exposure that the plan of a run showed and somebody consented to. It holds for that run, continued or not, and for no other.
+
+    `field`: that opens it, "" where readers are given or the object is deleted. `principal`, `level`: who can then do what, "" where no
+    readers are given. `cause`: what admits these readers. `value`: canonical JSON of what is sent, with addresses for known ids, "" for
+    readers; of a sensitive field its keyed digest.
+    """
+
+    address: str
+    field: str
+    principal: str
+    level: str
+    cause: str
+    value: str
 
 
 class Origin(StrEnum):
@@ -197,3 +218,89 @@ class State:
     deleted: Mapping[Address, tuple[str, str]] = field(default_factory=dict)
     # What each other project in the same environment tracks on the same service, with its id.
     projects: Mapping[str, Mapping[Address, str]] = field(default_factory=dict)
+
+
+class RunStatus(StrEnum):
+    """The status of a run. `KILLED`: it never recorded its end, and no longer holds the state."""
+
+    ENDED = "ended"
+    RUNNING = "running"
+    KILLED = "killed"
+
+
+class What(StrEnum):
+    """What happened to a binding without a request."""
+
+    ADOPT = "adopt"
+    FORGET = "forget"
+    RENAME = "rename"
+    PROTECT = "protect"
+    UNPROTECT = "unprotect"
+
+
+@dataclass(frozen=True)
+class StateChange:
+    """One change of the state without a request. `address`: where the object is tracked after it, or was before a forget; `id`: the
+    object's.
+
+    `old`: the address it had before a rename, None otherwise.
+    """
+
+    what: What
+    address: Address
+    kind: str
+    id: str
+    old: Address | None = None
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """One run that held the lease. `ended` and `exit_code` are None where it is running or was killed. `did`: requests done, by verb.
+
+    `undone`: requests that failed or are in doubt, by how they ended. `turned`: changes of the state without a request, by what they were.
+    """
+
+    id: str
+    who: str
+    command: str
+    started: datetime
+    ended: datetime | None
+    exit_code: int | None
+    did: Mapping[str, int] = field(default_factory=dict)
+    undone: Mapping[str, int] = field(default_factory=dict)
+    turned: Mapping[str, int] = field(default_factory=dict)
+    running: bool = False  # it holds the state now
+
+    @property
+    def status(self) -> RunStatus:
+        """Whether it ended, is running, or was killed."""
+        if self.exit_code is not None:
+            return RunStatus.ENDED
+        return RunStatus.RUNNING if self.running else RunStatus.KILLED
+
+    @property
+    def anything(self) -> bool:
+        """Whether it sent anything or changed the state."""
+        return bool(self.did or self.undone or self.turned)
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """One request of the journal and how it ended.
+
+    `status`: done, failed, in-doubt, not-sent or recovered. `bound`: the ids tracked by its outcome, by address; `forgotten`: addresses no
+    longer tracked. `after`: per address the request form of the fields as they were seen after it, without sensitive ones.
+    """
+
+    intent: Intent
+    at: datetime
+    status: str
+    error: str | None = None
+    bound: Mapping[Address, str] = field(default_factory=dict)
+    forgotten: tuple[Address, ...] = ()
+    after: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        """Whether the service did it."""
+        return self.status in ("done", "recovered")

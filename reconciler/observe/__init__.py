@@ -4,9 +4,8 @@ In: Desired and State (what is declared and tracked). Out: Actual. Readings are 
 far is read at once, then objects are matched, which makes more ids known. What would count as deleted is read a second time.
 
 - `choose`: which readings to send
-- `readings`: sending them
+- `readings`: sending them; whether the base URL is that of the service
 - `missing`: the second reading of what is missing
-- `wrong_address`: whether the base URL is that of the service
 - `readers`: who can read what a plan opens, where it needs that
 - `candidates`: where a created object would be shown
 - `everything`: one organization completely, for import
@@ -22,7 +21,7 @@ from reconciler.model import Actual, Desired, State
 from reconciler.observe.choose import Survey as Survey
 from reconciler.observe.missing import look_again
 from reconciler.observe.readers import planned as planned
-from reconciler.observe.wrong_address import look_for_roots
+from reconciler.observe.readings import look_for_roots
 from reconciler.resource import Kinds
 
 

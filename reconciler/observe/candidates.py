@@ -15,7 +15,7 @@ from reconciler.client import Reader, encode
 from reconciler.errors import Rejected, ServiceError
 from reconciler.model import Actual, Desired, Intent, Observed
 from reconciler.model.codec import is_kind, observed, path_ids
-from reconciler.observe.privileged import reaches_all
+from reconciler.observe.readers import reaches_all
 from reconciler.resource import FieldRole, Kind, Kinds, Listing, placeholders
 
 DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones

@@ -12,10 +12,10 @@ from typing import Any
 
 from reconciler.address import bare
 from reconciler.client import Reader
-from reconciler.model import Actual, Desired, Observed, State
+from reconciler.model import Actual, Desired, State
 from reconciler.observe import Survey
-from reconciler.observe.privileged import people, reaching
-from reconciler.observe.wrong_address import look_for_roots
+from reconciler.observe.readers import people, reaching
+from reconciler.observe.readings import look_for_roots
 from reconciler.resource import Kind, Kinds, Listing
 
 
@@ -65,10 +65,7 @@ class _EverythingSurvey(Survey):
         wave = []
         for kind in self.kinds.values():
             if kind.lister_listing is not None:
-                for observed in list(reaching(self.kinds, self._objects)) or self._anyone():
+                # The members whose lists to read: everybody, where nobody is known to reach everything.
+                for observed in list(reaching(self.kinds, self._objects)) or list(people(self.kinds, self._objects)):
                     wave += self._list(kind, kind.lister_listing, {**observed.within, "lister": bare(observed.id)}, None)
         return wave
-
-    def _anyone(self) -> list[Observed]:
-        """The members whose lists to read: everybody, where nobody is known to reach everything."""
-        return list(people(self.kinds, self._objects))

@@ -100,16 +100,17 @@ class _Suspects:
         now = self.survey.actual().find(self.survey.kinds.of(root).name, self.matches.ids.get(root, ""))
         if now is None or not await self._answers(root, now):
             return f"{address} was not found twice, but {root} does not answer either"
-        others = [at for at in self.survey.state.bindings if at.is_within(root) and not self._missing(at)]
+        others = [
+            at
+            for at in self.survey.state.bindings
+            if at.is_within(root) and not any(at == suspect or at.is_within(suspect) for suspect in self.suspects)
+        ]
         witness = next(self._witnesses(others, kind), None)
         if witness is None and others:
             return f"{address} was not found twice, but no other tracked object in {root} could be read"
         if witness is not None and not await self._answers(*witness):
             return f"{address} was not found twice, but {witness[0]} does not answer either"
         return None
-
-    def _missing(self, address: Address) -> bool:
-        return any(address == suspect or address.is_within(suspect) for suspect in self.suspects)
 
     def _witnesses(self, others: list[Address], kind: Kind) -> Iterator[tuple[Address, Observed]]:
         """Tracked objects that were seen and can be read by id, of the same kind first."""

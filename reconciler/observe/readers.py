@@ -2,12 +2,16 @@
 
 In: what was read, and objects of which the plan must know who can read them, or lists that it needs for that. Out: the same reading with
 their sources of access: the objects that show them and those that open these, managed or not.
+
+The members who reach most: their lists show what no other reading does. Pure.
+
+In: what was observed. Out: people, as the kinds declare them. Nothing is read here.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.client import Reader, encode
@@ -125,3 +129,24 @@ class _Leading(Readings):
             return
         for reading in kind.whole_listings:
             yield from self._list(kind, reading, {**outer.within, outer.kind: outer.id}, outer.id)
+
+
+Objects = Mapping[str, Mapping[str, Observed]]
+
+
+def people(kinds: Kinds, objects: Objects) -> Iterator[Observed]:
+    """The people who may be referenced without being declared."""
+    for kind in kinds.values():
+        if kind.undeclared:
+            yield from objects.get(kind.name, {}).values()
+
+
+def reaching(kinds: Kinds, objects: Objects) -> Iterator[Observed]:
+    """The people who reach everything: those with a value that some objects must always keep (the admins)."""
+    return (person for person in people(kinds, objects) if reaches_all(kinds, person))
+
+
+def reaches_all(kinds: Kinds, person: Observed) -> bool:
+    """Whether a person holds such a value."""
+    scarce = kinds[person.kind].scarce
+    return scarce is not None and person.values.get(scarce.name) == scarce.body(scarce.scarce)

@@ -6,14 +6,14 @@
 - `containment`: what contains what, and what is deleted with what
 - `drafts/`: what happens to each declared resource, and to what is no longer declared
 - `passes/`: rules on the whole plan: what must not be deleted, what waits for a second run, what was renamed, what this run is limited to
-- `transfers/`: what is transferred to another organization, and what prevents it
+- `transfers`: what is transferred to another organization, and what prevents it
 - `siblings/`: the order of siblings, and the fewest moves that lead to it
 - `steps/`: the requests, and what each of them waits for
 - `audience/`: who can read what before, during and after the plan, and the order of steps that lets nobody else read it
 - `access/`: the access tests of the project
 - `warnings/`: what people must know before they approve a plan
-- `changes`: the changes that people read, with `names` for ids, and the unmanaged objects that a delete deletes too
-- `state_updates`: what the state records before the first request
+- `changes`: the changes that people read, with `names` for ids, the unmanaged objects that a delete deletes too, and what the state
+  records before the first request
 - `offline`: the service as it would be after an apply of one version of the files, for plans without a service
 - `simulation/`: the service as the declarations describe it; `prove` replays a plan on it
 - `health`: what is broken or expires, whether or not it is as declared
@@ -23,8 +23,5 @@
 from __future__ import annotations
 
 from reconciler.plan.matching.matches import Matches as Matches
-from reconciler.plan.planner import PASSES as PASSES
-from reconciler.plan.planner import decide as decide
-from reconciler.plan.planner import plan as plan
-from reconciler.plan.planner import requests_left as requests_left
+from reconciler.plan.planner import PASSES as PASSES, decide as decide, plan as plan, requests_left as requests_left
 from reconciler.plan.world import Selection as Selection

@@ -1,13 +1,14 @@
-"""What happens to each address: one of a closed set of decisions. Frozen data. Pure."""
+"""What happens to each address: a purpose, and what stands against it. Frozen data. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, assert_never
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Action, Actual, Binding, Blocked, Declared, Observed
@@ -19,14 +20,16 @@ from reconciler.resource import UNSET, Kind
 # -- what happens to an address -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Keep:
-    """The object is unchanged."""
+class Purpose(Enum):
+    """What happens to an object where nothing else needs to be said about it."""
 
-
-@dataclass(frozen=True)
-class Create:
-    """There is no object yet."""
+    KEEP = auto()  # nothing, or only its differences are corrected
+    CREATE = auto()  # there is no object yet
+    ADOPT = auto()  # the object exists, and the state does not track it under this address yet
+    RESTORE = auto()  # the object was deleted and the service still has it
+    RESTORE_AND_ADOPT = auto()  # the same, and the state tracks it under another address than before
+    DELETE = auto()
+    FORGET = auto()  # the state stops tracking the object, which is left unchanged
 
 
 @dataclass(frozen=True)
@@ -34,18 +37,6 @@ class Replace:
     """The object `old` is deleted, and another one is created in its place."""
 
     old: Observed
-
-
-@dataclass(frozen=True)
-class Restore:
-    """The object was deleted and the service still has it. `adopt`: the state tracks it under another address than before."""
-
-    adopt: bool = False
-
-
-@dataclass(frozen=True)
-class Adopt:
-    """The object exists, and the state does not track it under this address yet."""
 
 
 @dataclass(frozen=True)
@@ -63,37 +54,10 @@ class Transfer:
 
 
 @dataclass(frozen=True)
-class Update:
-    """Fields of the object differ."""
-
-
-@dataclass(frozen=True)
-class Move:
-    """The object belongs in another container; other fields may differ too."""
-
-
-@dataclass(frozen=True)
-class Delete:
-    """The object is deleted."""
-
-
-@dataclass(frozen=True)
 class DeletedWith:
     """The object is deleted by the delete of another one, and sends nothing itself."""
 
     address: Address
-
-
-@dataclass(frozen=True)
-class Forget:
-    """The state stops tracking the object, which is left unchanged."""
-
-
-@dataclass(frozen=True)
-class Deferred:
-    """It waits for a second run."""
-
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -110,16 +74,11 @@ class Prerequisite:
     remains: tuple[str, str] | None = None
 
 
-DraftPurpose = Keep | Create | Replace | Restore | Adopt | Transfer
+DraftPurpose = Purpose | Replace | Transfer
 """What a draft is for, before its differences and its obstacles."""
 
-RemovalPurpose = Delete | DeletedWith | Forget
+RemovalPurpose = Purpose | DeletedWith
 """What a removal is for, before its obstacles."""
-
-_NEW: Final = frozenset({Create, Replace})
-
-Decision = Keep | Create | Replace | Restore | Adopt | Transfer | Update | Move | Delete | DeletedWith | Forget | Blocked | Deferred
-"""What happens to an address: exactly one of these."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +91,7 @@ class Draft:
     # Every declared field in the request form.
     wants: Mapping[str, Any]
     # What it is for, before its differences and its obstacles.
-    purpose: DraftPurpose = field(default_factory=Keep)
+    purpose: DraftPurpose = Purpose.KEEP
     # What the state knows of the object; None where it does not track the address, or tracks another object.
     binding: Binding | None = None
     # The object as it was read.
@@ -167,15 +126,9 @@ class Draft:
     ignored: tuple[FieldDifference, ...] = ()
 
     @property
-    def decision(self) -> Decision:
-        """What happens to it in this run."""
-        if self.blocked is not None:
-            return self.blocked
-        if self.deferred is not None:
-            return Deferred(self.deferred)
-        if isinstance(self.purpose, Keep) and self.sendable:
-            return Move() if any(difference.field.container for difference in self.sendable) else Update()
-        return self.purpose
+    def unchanged(self) -> bool:
+        """Whether nothing happens to it in this run."""
+        return self.purpose is Purpose.KEEP and not self.sendable
 
     @property
     def active(self) -> bool:
@@ -185,11 +138,11 @@ class Draft:
     @property
     def is_new(self) -> bool:
         """Whether an object is to be created for it."""
-        return type(self.purpose) in _NEW
+        return self.purpose is Purpose.CREATE or isinstance(self.purpose, Replace)
 
     @property
     def is_restored(self) -> bool:
-        return isinstance(self.purpose, Restore)
+        return self.purpose in (Purpose.RESTORE, Purpose.RESTORE_AND_ADOPT)
 
     @property
     def is_transferred(self) -> bool:
@@ -267,27 +220,18 @@ class Removal:
     with_contents: bool = False
 
     @property
-    def decision(self) -> Decision:
-        """What happens to it in this run."""
-        if self.blocked is not None:
-            return self.blocked
-        if self.deferred is not None:
-            return Deferred(self.deferred)
-        return self.purpose
-
-    @property
     def active(self) -> bool:
         return self.blocked is None and self.deferred is None
 
     @property
     def deletes(self) -> bool:
         """Whether the object is deleted in this run, by a request of its own or by that of another object."""
-        return self.active and not isinstance(self.purpose, Forget)
+        return self.active and self.purpose is not Purpose.FORGET
 
     @property
     def forgets(self) -> bool:
         """Whether the state only stops tracking the object in this run."""
-        return self.active and isinstance(self.purpose, Forget)
+        return self.active and self.purpose is Purpose.FORGET
 
     @property
     def deleted_with(self) -> Address | None:
@@ -296,7 +240,7 @@ class Removal:
 
     def alone(self) -> Removal:
         """The same removal, by a request of its own if it deletes the object."""
-        return replace(self, purpose=Delete()) if isinstance(self.purpose, DeletedWith) else self
+        return replace(self, purpose=Purpose.DELETE) if isinstance(self.purpose, DeletedWith) else self
 
     def block(self, reason: str, remedy: str, *, id: str) -> Removal:
         """The same removal, blocked. `id`: of the cause."""
@@ -305,34 +249,25 @@ class Removal:
 
 def actions(entry: Draft | Removal) -> frozenset[Action]:
     """The actions that users read for it; none where nothing happens."""
-    if isinstance(entry, Draft) and not entry.differences and isinstance(entry.purpose, Keep):
+    if not entry.active:
         return frozenset()
-    corrected = (
-        {Action.MOVE if difference.field.container else Action.UPDATE for difference in entry.sendable}
-        if isinstance(entry, Draft)
-        else set[Action]()
-    )
-    match entry.decision:
-        case Blocked() | Deferred():
-            return frozenset()
-        case Keep() | Update() | Move():
-            return frozenset(corrected)
-        case Create():
+    if isinstance(entry, Removal):
+        return frozenset({Action.FORGET if entry.forgets else Action.DELETE})
+    corrected = {Action.MOVE if difference.field.container else Action.UPDATE for difference in entry.sendable}
+    match entry.purpose:
+        case Purpose.CREATE:
             return frozenset({Action.CREATE})
         case Replace():
             return frozenset({Action.REPLACE})
-        case Restore(adopt):
-            return frozenset({Action.RESTORE, *corrected, *((Action.ADOPT,) if adopt else ())})
-        case Adopt():
+        case Purpose.RESTORE:
+            return frozenset({Action.RESTORE, *corrected})
+        case Purpose.RESTORE_AND_ADOPT:
+            return frozenset({Action.RESTORE, Action.ADOPT, *corrected})
+        case Purpose.ADOPT:
             return frozenset({Action.ADOPT, *corrected})
         case Transfer():
             return frozenset({Action.TRANSFER, *corrected})
-        case Delete() | DeletedWith():
-            return frozenset({Action.DELETE})
-        case Forget():
-            return frozenset({Action.FORGET})
-        case unreachable:
-            assert_never(unreachable)
+    return frozenset(corrected)
 
 
 # -- what is transferred together --------------------------------------------------------------------------------------------------

@@ -23,8 +23,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from dataclasses import field as item
+from dataclasses import dataclass, field as item, replace
 from typing import Any
 
 from reconciler.address import Address, bare

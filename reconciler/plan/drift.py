@@ -33,11 +33,11 @@ from reconciler.plan import Selection
 from reconciler.plan.access.tests import Unmet, unmet
 from reconciler.plan.audience.agreed import RecordedObject, agreed_world, deciding
 from reconciler.plan.audience.disclosure import opened_outside
-from reconciler.plan.matching.earlier_runs import deleted_before, last_moment, window
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
+from reconciler.plan.matching.missing import deleted_before, last_moment, window
 from reconciler.plan.names import Names
-from reconciler.plan.passes import expectations
+from reconciler.plan.passes import prerequisites
 from reconciler.plan.warnings.outside import drifted_exposures
 from reconciler.resource import Kinds
 
@@ -261,7 +261,7 @@ def _violations(kinds: Kinds, desired: Desired, present: Mapping[Address, Observ
     for address, observed in present.items():
         declared = desired.resources[address]
         if declared.expected:
-            yield from expectations.unmet(kinds[declared.kind], declared, observed)
+            yield from prerequisites.unmet(kinds[declared.kind], declared, observed)
     yield from readers.violations
 
 

@@ -18,17 +18,16 @@ from reconciler.address import Address
 from reconciler.model import Actual, Concern, Delta, Desired, Observed, Plan, Sort, State
 from reconciler.plan import Matches
 from reconciler.plan.audience.agreed import agreed_value
-from reconciler.plan.audience.disclosure import caller, local_values, with_local
-from reconciler.plan.audience.openings import Opening, openings
+from reconciler.plan.audience.disclosure import Opening, caller, local_values, openings, with_local
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.containment import Key, copied, service_copies
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.plan.matching.identity import identify
-from reconciler.plan.warnings.broken_urls import is_read
+from reconciler.plan.matching.match import identify
 from reconciler.plan.warnings.exposure import path_text, reader_text
+from reconciler.plan.warnings.notes import is_read
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, ProcessingField
 from reconciler.text.certificate import expiry
-from reconciler.text.times import until
+from reconciler.text.names import until
 
 __all__ = ["HealthInputs", "OrganizationHealth", "health"]
 

@@ -22,6 +22,7 @@ from reconciler.plan.changes import (
     moved_outside,
     remarks,
     removal_changes,
+    state_update,
     unmanaged,
     unmanaged_cascades,
 )
@@ -29,26 +30,29 @@ from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, unchanged_notes
 from reconciler.plan.drafts.declared import declared
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import current_addresses
 from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
-from reconciler.plan.passes.expectations import expectations
-from reconciler.plan.passes.prerequisites import last_admin, required_kinds
+from reconciler.plan.passes.prerequisites import expectations, last_admin, required_kinds
 from reconciler.plan.passes.renames import probable_renames, repeated_renames
 from reconciler.plan.passes.second_run import beside_others, rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
-from reconciler.plan.siblings.positions import current_positions, unmanaged_siblings
-from reconciler.plan.siblings.rows import SiblingRow, arrange, ignored_positions
-from reconciler.plan.state_updates import state_update
-from reconciler.plan.steps.schedule import scheduled
-from reconciler.plan.transfers.drafts import decide_with_transfers, positions_before_transfer, shown_where
-from reconciler.plan.transfers.obstacles import unmanaged_in_transfers
-from reconciler.plan.warnings.broken_urls import broken_urls
-from reconciler.plan.warnings.exposure import audience_lines, consents, exposures, windows, with_consent_needed
-from reconciler.plan.warnings.loosened_rules import changed_rules, loosened_rules, unprotected_kinds
-from reconciler.plan.warnings.notes import condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
+from reconciler.plan.siblings.rows import SiblingRow, arrange, current_positions, ignored_positions, unmanaged_siblings
+from reconciler.plan.steps.rules import scheduled
+from reconciler.plan.transfers import decide_with_transfers, positions_before_transfer, shown_where, unmanaged_in_transfers
+from reconciler.plan.warnings.exposure import (
+    audience_lines,
+    changed_rules,
+    consents,
+    exposures,
+    loosened_rules,
+    unprotected_kinds,
+    windows,
+    with_consent_needed,
+)
+from reconciler.plan.warnings.notes import broken_urls, condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
 from reconciler.plan.warnings.outside import accepted_exposures, by_transfers, transfer_exposures
 from reconciler.plan.world import Decisions, Pass, Selection, World
 from reconciler.resource import Kinds

@@ -13,7 +13,7 @@ from reconciler.address import Address
 from reconciler.errors import ReconcilerError
 from reconciler.model import Actual, Binding, Desired, Origin, Plan, State
 from reconciler.plan import Selection, requests_left
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import Kinds

@@ -20,7 +20,7 @@ from reconciler.model import Action, Policies, Source
 from reconciler.policies.judge import judge
 from reconciler.policies.scene import Scene, Subject, Values
 from reconciler.resource import Kinds
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 EXAMPLES: Final = "examples"
 FORM: Final = "write {name: …, resources: [{address: …, after: {…}}], violations: [POLICY]}"

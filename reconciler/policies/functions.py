@@ -10,7 +10,7 @@ from reconciler.config.language.bounds import ExpressionError, Function, known
 from reconciler.config.language.expressions import JSON, RANGE
 from reconciler.policies.scene import Scene, Subject
 from reconciler.text.certificate import expiry
-from reconciler.text.times import until
+from reconciler.text.names import until
 
 
 def functions(scene: Scene, today: date, subject: Callable[[], Subject]) -> Mapping[str, Any]:

@@ -1,20 +1,28 @@
-"""The access review as people and programs read it: a table, and a JSON document. Pure."""
+"""The access review as people and programs read it: a table, and a JSON document. Pure.
+
+The access review as one HTML file: no requests, no scripts; follows the reader's light or dark mode, and prints.
+
+Rows that are not on the screen are not laid out (`content-visibility`), so ten thousand objects open at once. All texts of the service and
+the YAML pass `escaped`.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
 from reconciler.model import Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import record, unknown_data, violation_data
+from reconciler.report.html import escaped, page
 from reconciler.report.layout import table
 from reconciler.report.schemas.plan import AccessDocument, ReaderData, ReviewedData
 from reconciler.report.words import RULES, count
+from reconciler.resource.risks import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
 from reconciler.text.escape import UNLIMITED
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 # An empty cell could also mean that nobody looked.
 NOBODY: Final = "nobody"
@@ -93,3 +101,150 @@ def by_kind(rows: Sequence[ReviewRow]) -> dict[str, list[ReviewRow]]:
     for row in rows:
         result.setdefault(row.kind, []).append(row)
     return result
+
+
+# Rows of a kind. A section with more is closed at first, so that the sections below it are found.
+OPEN: Final = 300
+CSS: Final = """
+:root { color-scheme: light dark; --back: #fff; --fore: #1c2024; --dim: #6b7280; --edge: #e2e5e9; --soft: #f6f7f9;
+  --wide: #c62a2f; --some: #9a6700; --inside: #1a7f4b; --nobody: #6b7280; --changed: #8e4ec6; }
+@media (prefers-color-scheme: dark) { :root { --back: #15181c; --fore: #e6e8eb; --dim: #9aa2ad; --edge: #2d333a; --soft: #1d2126;
+  --wide: #ff7b7f; --some: #e0a82e; --inside: #4cc38a; --nobody: #9aa2ad; --changed: #bf8ef0; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 78rem; background: var(--back); color: var(--fore);
+  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", sans-serif; }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .25rem; overflow-wrap: anywhere; } h2 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
+.when { color: var(--dim); margin: 0 0 1rem; } .summary { font-size: 1.05rem; margin: 0 0 1rem; } .note { color: var(--dim); }
+table { border-collapse: collapse; } th, td { text-align: left; padding: .25rem 1.25rem .25rem 0; font-size: .9rem; vertical-align: top; }
+th { color: var(--dim); font-weight: 600; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+tr + tr td { border-top: 1px solid var(--edge); } .scroll { overflow-x: auto; }
+details { border: 1px solid var(--edge); border-radius: 8px; margin: 0 0 .75rem; overflow: hidden; }
+summary { background: var(--soft); padding: .5rem .85rem; font-weight: 600; cursor: pointer; }
+.row { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 4fr) minmax(0, 4fr); gap: 0 1rem; padding: .4rem .85rem;
+  border-top: 1px solid var(--edge); content-visibility: auto; contain-intrinsic-size: auto 3rem; break-inside: avoid; }
+.still .row { grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); }
+.head { color: var(--dim); font-size: .85rem; font-weight: 600; } .same { color: var(--dim); }
+.name { font: 600 .85rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; overflow-wrap: anywhere; }
+.title { color: var(--dim); font-size: .85rem; overflow-wrap: anywhere; } .tag { border: 1px solid var(--edge); border-radius: 4px; padding: 0 .3rem; }
+.reader { font-size: .9rem; overflow-wrap: anywhere; } .by { color: var(--dim); font-size: .8rem; overflow-wrap: anywhere; }
+.wide { color: var(--wide); font-weight: 600; } .some { color: var(--some); } .inside { color: var(--inside); } .nobody { color: var(--nobody); }
+.changed { box-shadow: inset 3px 0 var(--changed); } .violation { color: var(--wide); }
+@media (max-width: 44rem) { .row, .still .row { grid-template-columns: minmax(0, 1fr); } .head { display: none; } }
+@media print { body { max-width: none; padding: 0; } .row { content-visibility: visible; } }
+"""  # noqa: E501  one line a rule
+
+# Who looks at the file wants to see first what everybody can read.
+RANKS: Final = (ANYONE, VISITORS, "claims", LINK_HOLDERS, "link", "agent", MEMBERS, "role")  # widest readers first
+STYLES: Final = (("anyone", "wide"), ("signed-in", "some"), ("whoever", "some"), ("agent", "some"), ("claims", "some"), ("link", "some"))
+
+
+def access_html(review: Review, *, created_at: datetime) -> str:
+    """The whole file: how many can be read by whom, what the plan changes, what the tests say, and every object."""
+    title = f"Who can read {review.project}" + (f" ({review.environment})" if review.environment else "")
+    body = [
+        *([f'<p class="note">Asked for: {escaped(", ".join(review.readers))}</p>'] if review.readers else []),
+        *_counts(review),
+        *_violations(review),
+        *_changes(review),
+        *(["<h2>Every object</h2>"] if review.rows else ['<p class="note">Nothing that has readers was found.</p>']),
+        *(line for kind, rows in by_kind(review.rows).items() for line in _kind(kind, rows, review)),
+        *_unknown(review),
+    ]
+    return page(title, summary(review), body, css=CSS, created_at=created_at, attributes="" if review.steps else ' class="still"')
+
+
+def _changes(review: Review) -> Iterator[str]:
+    """The objects whose readers the plan changes."""
+    changed = [row for row in review.rows if row.changed]
+    if changed:
+        yield f"<h2>Changed by the plan</h2>\n<details open><summary>{escaped(count(len(changed), 'object'))}</summary>"
+        yield _head(review)
+        yield from (_row(row, review) for row in changed)
+        yield "</details>"
+
+
+def _counts(review: Review) -> Iterator[str]:
+    """How many objects each class of readers can read, now and after the plan."""
+    now, then = _readers(row.before for row in review.rows), _readers(row.after for row in review.rows)
+    if not now and not then:
+        return
+    last = "<th>after the plan</th>" if review.steps else ""
+    yield f'<h2>Readers</h2>\n<div class="scroll"><table>\n<tr><th>reader</th><th>objects now</th>{last}</tr>'
+    for name in sorted({*now, *then}, key=_rank):
+        more = f'<td class="number">{then[name]:,}</td>' if review.steps else ""
+        yield f'<tr><td class="{_style(name)}">{escaped(name)}</td><td class="number">{now[name]:,}</td>{more}</tr>'
+    yield "</table></div>"
+
+
+def _readers(sides: Iterator[Sequence[ReaderLine] | None]) -> Counter[str]:
+    """How many objects each reader reads; holders of links are counted together."""
+    return Counter(name for lines in sides for name in {_class(line) for line in lines or ()} or {NOBODY})
+
+
+def _rank(name: str) -> tuple[int, str]:
+    return next((at for at, word in enumerate(RANKS) if name.startswith(word)), len(RANKS)), name
+
+
+def _class(line: ReaderLine) -> str:
+    return " ".join(word for word in line.reader.split(" ") if "/" not in word) if line.reader.startswith("whoever") else line.reader
+
+
+def _violations(review: Review) -> Iterator[str]:
+    if review.violations:
+        yield "<h2>Violations and warnings</h2>\n<ul>"
+        for item in review.violations:
+            by = f'<div class="by">by {escaped(" → ".join(item.path))}</div>' if len(item.path) > 1 else ""
+            name = f'<span class="{RULES[item.level][1]}">{escaped(named(item))}</span>'
+            yield f"<li>{RULES[item.level][1]}: {name}: {escaped(item.message)}{by}</li>"
+        yield "</ul>"
+
+
+def _unknown(review: Review) -> Iterator[str]:
+    if review.unknown:
+        yield "<h2>Not read</h2>\n<ul>"
+        yield from (f"<li>{escaped(unread.what)}: {escaped(unread.reason)}</li>" for unread in review.unknown)
+        yield "</ul>"
+
+
+def _kind(kind: str, rows: Sequence[ReviewRow], review: Review) -> Iterator[str]:
+    shown = " open" if len(rows) <= OPEN else ""
+    yield f"<details{shown}><summary>{escaped(kind)} ({len(rows):,})</summary>"
+    yield _head(review)
+    yield from (_row(row, review) for row in rows)
+    yield "</details>"
+
+
+def _head(review: Review) -> str:
+    last = "<div>after the plan</div>" if review.steps else ""
+    return f'<div class="row head"><div>object</div><div>{"can be read now by" if review.steps else "can be read by"}</div>{last}</div>'
+
+
+def _row(row: ReviewRow, review: Review) -> str:
+    tag = "" if row.managed else ' <span class="tag">unmanaged</span>'
+    name = f'<div><div class="name">{escaped(str(row.address))}</div><div class="title">{escaped(row.title)}{tag}</div></div>'
+    after = ""
+    if review.steps:
+        after = f"<div>{_cell(row.after)}</div>" if row.changed else '<div class="same">the same</div>'
+    style = "row changed" if row.changed else "row"
+    return f'<div class="{style}">{name}<div>{_cell(row.before)}</div>{after}</div>'
+
+
+def _cell(lines: Sequence[ReaderLine] | None) -> str:
+    if lines is None:
+        return '<span class="same">does not exist</span>'
+    return "".join(map(_reader, lines)) or f'<span class="nobody">{NOBODY}</span>'
+
+
+def _reader(line: ReaderLine) -> str:
+    level = f" ({line.level})" if line.level not in ("", READ) else ""
+    who = f"perhaps {line.reader}" if line.doubt else line.reader
+    notes = [line.doubt] if line.doubt else []
+    notes += [f"by {' → '.join(line.path)}"] if len(line.path) > 1 else []
+    by = "".join(f'<div class="by">{escaped(note)}</div>' for note in notes)
+    return f'<div class="reader"><span class="{_style(line.reader)}">{escaped(who + level)}</span>{by}</div>'
+
+
+def _style(reader: str) -> str:
+    if reader == NOBODY:
+        return "nobody"
+    return next((style for word, style in STYLES if reader.startswith(word)), "inside")

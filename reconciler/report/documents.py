@@ -37,13 +37,9 @@ from reconciler.model import (
     Violation,
 )
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.report.schemas import plan as plan_types
-from reconciler.report.schemas import runs as run_types
-from reconciler.report.schemas import state as state_types
-from reconciler.report.schemas import types as t
-from reconciler.report.values import HIDDEN, data
-from reconciler.report.words import CAUSES
-from reconciler.text.times import utc_text
+from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
+from reconciler.report.words import CAUSES, HIDDEN, data
+from reconciler.text.names import utc_text
 from reconciler.undo import Cannot, YamlLine
 
 R = TypeVar("R", bound=Mapping[str, Any])
@@ -106,7 +102,9 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "environment": plan.environment,
         "createdAt": utc_text(created_at),
         "summary": cast("plan_types.SummaryData", summary),
-        "forecast": None if forecast is None else _forecast(forecast),
+        "forecast": None
+        if forecast is None
+        else {"writes": forecast.writes, "reads": forecast.reads, "seconds": round(forecast.seconds, 1), "held": round(forecast.held, 1)},
         "changes": [_change(change) for change in plan.changes],
         "steps": [_step(step) for step in plan.steps],
         "exposures": [_exposure(item) for item in plan.exposures],
@@ -264,10 +262,6 @@ def _segment(part: str | Address) -> str:
     return f"{{{part}}}" if isinstance(part, Address) else quote(part, safe="", errors="backslashreplace")
 
 
-def _forecast(ahead: Forecast) -> plan_types.ForecastData:
-    return {"writes": ahead.writes, "reads": ahead.reads, "seconds": round(ahead.seconds, 1), "held": round(ahead.held, 1)}
-
-
 def _exposure(exposure: Exposure) -> plan_types.ExposureData:
     return record(plan_types.ExposureData, exposure, field=exposure.field or None)
 
@@ -305,9 +299,9 @@ def _step(step: Step) -> plan_types.StepData:
 
 
 def undo_document(
-    run: RecordedRun, outcome: Outcome, turns: Iterable[StateChange], cannot: Iterable[Cannot], lines: Iterable[YamlLine]
+    run: RecordedRun, outcome: Outcome, state_changes: Iterable[StateChange], cannot: Iterable[Cannot], lines: Iterable[YamlLine]
 ) -> run_types.UndoDocument:
-    """`run`: the run that was undone. `turns`: the changes of the state. `cannot`: changes of that run that remain.
+    """`run`: the run that was undone. `state_changes`: the changes of the state. `cannot`: changes of that run that remain.
 
     `lines`: lines of the YAML that still declare them.
     """
@@ -315,16 +309,16 @@ def undo_document(
         "format": "reconciler.undo/1",
         **results_document(outcome),
         "run": run.id,
-        "state": [turn_document(turn) for turn in turns],
+        "state": [state_change_document(state_change) for state_change in state_changes],
         "cannot": [record(t.ReasonData, item) for item in cannot],
         "yaml": [record(run_types.LineData, line) for line in lines],
     }
 
 
-def turn_document(turn: StateChange) -> run_types.TurnData:
+def state_change_document(state_change: StateChange) -> run_types.TurnData:
     """The data of one change of the state. `from` is null unless it is a rename."""
-    old = None if turn.old is None else str(turn.old)
-    return record(run_types.TurnData, turn, object=bare(turn.id), **{"from": old})
+    old = None if state_change.old is None else str(state_change.old)
+    return record(run_types.TurnData, state_change, object=bare(state_change.id), **{"from": old})
 
 
 def bindings_document(state: State) -> state_types.StateListDocument:

@@ -10,13 +10,12 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.model import Cause, Delta, Unmanaged
 from reconciler.plan.drift import Drift, Drifted, DriftWord
-from reconciler.plan.matching.earlier_runs import left_over
+from reconciler.plan.matching.missing import left_over
 from reconciler.report.layout import VALUE, Style
 from reconciler.report.plan import FOLD, exposure_entries, violation_entries
 from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
-from reconciler.report.values import HIDDEN, difference_lines, shown
-from reconciler.report.words import count, id_and_title, listed
-from reconciler.text.times import clock_time, minute
+from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed, shown
+from reconciler.text.names import clock_time, minute
 
 SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETED: "-"}
 STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}

@@ -10,11 +10,10 @@ from reconciler.config.policies.keys import EXAMPLES, NAMES, SECTIONS, TABLES
 from reconciler.config.resources.ignored_changes import ignorable
 from reconciler.config.schemas.document import schema
 from reconciler.report.layout import ReportPage, Span, Style
-from reconciler.report.samples import sample
-from reconciler.report.types import in_words, target
+from reconciler.report.types import in_words, sample, target
 from reconciler.resource import RESERVED, Field, FieldRole, Kind, Kinds
 from reconciler.text import pages
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 
 COLUMN: Final = 20  # the column of values
 WITHOUT: Final = "it is not managed and keeps its value"
@@ -134,7 +133,9 @@ def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
     if place.bare_is is not None:
         bare = place.bare_is
         yield "short form", f"- KEY for - {{{bare}: KEY}}" if place.in_list else f"KEY: {bare.upper()} for KEY: {{{bare}: {bare.upper()}}}"
-    outer = "".join(f"{name.upper()}/" if at == 0 else f"{name}/{name.upper()}/" for at, name in enumerate(_outwards(kinds, kind)))
+    outer = "".join(
+        f"{name.upper()}/" if at == 0 else f"{name}/{name.upper()}/" for at, name in enumerate(reversed(kinds.containers(kind.name)))
+    )
     yield "address", outer + (kind.name if kind.one_per else f"{kind.name}/KEY" if kind.within else "KEY")
     keys = " and ".join(f"its location, {a(field.to or '')}" if field.container else field.name for field in kind.keys)
     if kind.one_per:
@@ -156,10 +157,6 @@ def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
         yield "replaced", "deleted and recreated if a change requires it, with --allow-replace"
     if kind.ordered:
         yield "order", "the order of the lines is the order on the page"
-
-
-def _outwards(kinds: Kinds, kind: Kind) -> list[str]:
-    return list(reversed(kinds.containers(kind.name)))
 
 
 # -- a field ------------------------------------------------------------------------------------------------------------------------

@@ -1,19 +1,23 @@
 """Findings about a project: a line each with position and rule, the remedy below it; and the same as plain data. Pure.
 
 In: findings, by place. Out: text, or the document `reconciler.findings/1`.
+
+What `doctor` found: one line each, with a remedy where something is to be done. In: findings. Out: spans, or plain data.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from reconciler.errors import Problem
 from reconciler.model import Finding, Severity, Source, Violation
-from reconciler.report.layout import Style
-from reconciler.report.schemas.runs import FindingData, FindingsDocument
+from reconciler.report.layout import ReportPage, Span, Style
+from reconciler.report.schemas.runs import CheckData, DoctorDocument, DoctorSummaryData, FindingData, FindingsDocument
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
-from reconciler.report.words import count
+from reconciler.report.words import Level, count
 from reconciler.text.escape import terminal
 
 
@@ -102,3 +106,56 @@ def _data(finding: Finding) -> FindingData:
         "remedy": finding.remedy or None,
         "fix": finding.fix.says if finding.fix is not None else None,
     }
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of one check. `check`: its name; `text`: the finding; `remedy`: what to do, "" if nothing. `id`: of the cause of a problem
+    or a warning."""
+
+    check: str
+    level: Level
+    text: str
+    remedy: str = ""
+    id: str = ""
+
+
+_STYLES: Final = {Level.OK: Style.CREATE, Level.SKIPPED: Style.DIM, Level.WARNING: Style.UPDATE, Level.PROBLEM: Style.BLOCKED}
+
+
+def checks_text(findings: Sequence[Check], *, width: int) -> list[Span]:
+    """A line for each finding, its remedy below it; how many problems and warnings at the end."""
+    page = ReportPage(width)
+    for finding in findings:
+        page.field(
+            _STYLES[finding.level],
+            f"{finding.level.value:<8}",
+            finding.check,
+            f"{finding.text} [{finding.id}]" if finding.id else finding.text,
+            column=24,
+        )
+        if finding.remedy:
+            page.field(Style.DIM, "", "", f"-> {finding.remedy}", column=24)
+    page.blank()
+    problems, warnings = (sum(finding.level is level for finding in findings) for level in (Level.PROBLEM, Level.WARNING))
+    page.line(f"{count(problems, 'problem')}, {count(warnings, 'warning')}." if problems or warnings else "No problems found.")
+    return page.spans
+
+
+def checks_document(findings: Sequence[Check]) -> DoctorDocument:
+    """The same as plain data."""
+    levels = Counter(finding.level for finding in findings)
+    summary: DoctorSummaryData = {
+        "ok": levels[Level.OK], "skipped": levels[Level.SKIPPED], "warning": levels[Level.WARNING], "problem": levels[Level.PROBLEM],
+    }  # fmt: skip
+    checks: list[CheckData] = [
+        {
+            "check": finding.check,
+            "status": finding.level.value,
+            "message": finding.text,
+            "remedy": finding.remedy or None,
+            "id": finding.id or None,
+        }
+        for finding in findings
+    ]
+    return {"format": "reconciler.doctor/1", "summary": summary, "checks": checks}

@@ -13,12 +13,12 @@ from typing import Any, Final
 from reconciler.address import bare
 from reconciler.model import JournalEntry, RecordedRun, StateChange
 from reconciler.plan.names import Names, named
-from reconciler.report.documents import record, turn_document
+from reconciler.report.documents import record, state_change_document
 from reconciler.report.layout import ReportPage, Span, Style, table
 from reconciler.report.schemas import runs as run_types
-from reconciler.report.values import HIDDEN, data, difference_lines, shown
+from reconciler.report.words import HIDDEN, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
-from reconciler.text.times import clock_time, utc_text
+from reconciler.text.names import clock_time, utc_text
 
 ID_SHOWN: Final = 8  # characters of a run's id, as git shows them; more if two have the same beginning
 NOTHING: Final = "no request"
@@ -31,11 +31,11 @@ def history_document(runs: Sequence[RecordedRun]) -> run_types.HistoryDocument:
 
 
 def run_document(
-    run: RecordedRun, entries: Sequence[JournalEntry], turns: Sequence[StateChange], kinds: Kinds, names: Names
+    run: RecordedRun, entries: Sequence[JournalEntry], state_changes: Sequence[StateChange], kinds: Kinds, names: Names
 ) -> run_types.RunDocument:
     """One run with all its requests, and its changes of the state without a request."""
     steps = [_step(entry, kinds, names) for entry in entries]
-    state = [turn_document(turn) for turn in turns]
+    state = [state_change_document(state_change) for state_change in state_changes]
     return {"format": "reconciler.run/1", **_run(run), "state": state, "steps": steps}  # type: ignore[typeddict-item]  # no environment
 
 
@@ -114,7 +114,7 @@ def history_text(runs: Sequence[RecordedRun], *, width: int, zone: tzinfo | None
 def run_text(
     run: RecordedRun,
     entries: Sequence[JournalEntry],
-    turns: Sequence[StateChange],
+    state_changes: Sequence[StateChange],
     kinds: Kinds,
     names: Names,
     *,
@@ -125,12 +125,16 @@ def run_text(
     page = ReportPage(width)
     page.head(run.id, clock_time(run.started, zone))
     page.field(Style.PLAIN, " ", run.command, f"{did(run)}; {_ending(run)}", run.who)
-    if turns:
+    if state_changes:
         page.blank()
         page.head("in the state, without a request")
-    for turn in turns:
+    for state_change in state_changes:
         page.field(
-            Style.PLAIN, " ", turn.what.value, str(turn.address), bare(turn.id) if turn.old is None else f"{bare(turn.id)}, was {turn.old}"
+            Style.PLAIN,
+            " ",
+            state_change.what.value,
+            str(state_change.address),
+            bare(state_change.id) if state_change.old is None else f"{bare(state_change.id)}, was {state_change.old}",
         )
     for address, group in groupby(entries, key=lambda entry: entry.intent.address):
         page.blank()
@@ -140,10 +144,10 @@ def run_text(
     return tuple(page.spans)
 
 
-def turn_line(turn: StateChange) -> str:
+def state_change_line(state_change: StateChange) -> str:
     """`forget acme/team/writers (team_9f2)`."""
-    old = "" if turn.old is None else f"{turn.old} to "
-    return f"{turn.what.value} {old}{turn.address} ({bare(turn.id)})"
+    old = "" if state_change.old is None else f"{state_change.old} to "
+    return f"{state_change.what.value} {old}{state_change.address} ({bare(state_change.id)})"
 
 
 def shortest(runs: Sequence[RecordedRun]) -> int:

@@ -45,7 +45,7 @@ def markdown(sheet: Sheet, *, limit: int = LIMIT) -> str:
         kept.append(text)
         room -= len(text) + 1
     more = f"\n{count(left, 'entry', 'entries')} more do not fit here; the HTML and JSON reports have all of them.\n" if left else ""
-    return head + _fenced(kept) + more + covered + notes
+    return head + (f"\n{fenced(kept)}\n" if kept else "") + more + covered + notes
 
 
 def marker(sheet: Sheet) -> str:
@@ -78,10 +78,6 @@ def _line(line: SheetLine) -> str:
     symbol = "" if line.symbol.strip() in ("", sign) else f"{line.symbol} "
     note = f"  ({line.note})" if line.note else ""
     return escape.log(escape.terminal(f"{sign} {symbol}{line.name}  {line.value}{note}".rstrip()))
-
-
-def _fenced(parts: Sequence[str]) -> str:
-    return f"\n{fenced(parts)}\n" if parts else ""
 
 
 def fenced(parts: Sequence[str]) -> str:

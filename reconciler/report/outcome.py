@@ -10,8 +10,7 @@ from reconciler.model import Edited, Outcome, StepResult, StepStatus
 from reconciler.report.layout import Style
 from reconciler.report.plan import blocked, pending_outside
 from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
-from reconciler.report.values import HIDDEN, difference_lines
-from reconciler.report.words import CAUSES, ENDINGS, count
+from reconciler.report.words import CAUSES, ENDINGS, HIDDEN, count, difference_lines
 
 EMPTY: Final = "The plan is now empty."
 AGAIN: Final = "apply again"

@@ -23,10 +23,9 @@ from reconciler.model import Action, Blocked, Cause, Change, Delta, Exposure, Fo
 from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.layout import VALUE, Style, cells
 from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
-from reconciler.report.values import HIDDEN, difference_lines, shown
-from reconciler.report.words import RULES, STYLES, SUMMARY_ORDER, SYMBOLS, count, id_and_title, listed
+from reconciler.report.words import HIDDEN, RULES, STYLES, SUMMARY_ORDER, SYMBOLS, count, difference_lines, id_and_title, listed, shown
 from reconciler.resource import UNSET
-from reconciler.text.times import duration, minute
+from reconciler.text.names import duration, minute
 
 FOLD: Final = 10  # equal entries; more of them become one
 NAMED: Final = 3  # addresses of a folded group

@@ -47,7 +47,7 @@ from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
-from reconciler.report.values import HIDDEN
+from reconciler.report.words import HIDDEN
 
 Data = Mapping[str, Any]
 FAILED: Final = "The job failed before it had a result."

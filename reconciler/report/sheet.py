@@ -1,7 +1,7 @@
-"""The sheet of a report: what people see and in which order, independent of any format.
+r"""The sheet of a report: what people see and in which order, independent of any format.
 
     Plan    -> plan.plan_sheet        -.
-    Outcome -> outcome.outcome_sheet    \\            text.sheet_text   spans for a screen
+    Outcome -> outcome.outcome_sheet    \            text.sheet_text   spans for a screen
     Drift   -> drift.drift_sheet         >  Sheet ->  markdown, html    a file, a page
     Finding -> findings.findings_sheet  /             annotations       other programs, line by line
     a document -> reading.sheet_of    -'              comment           a part of a pull request's comment
@@ -15,6 +15,8 @@ wrap, but it has no sentence about a plan of its own. All texts of a sheet are u
         lines                            SheetLine: `  ~ title       Guide -> Guides      (note)`
       notes                              sentences below the entries
       parts, coverage                    numbers for pictures and tables
+
+A sheet as text for a screen: an address and its position on a line, its lines below it, the summary at the end.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Final
 
 from reconciler.model import Source
 from reconciler.plan.drift import Share
-from reconciler.report.layout import VALUE, Style
+from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
 
 
 class Weight(IntEnum):
@@ -112,3 +115,30 @@ class Sheet:
     def title(self) -> str:
         """`Plan for acme-docs (staging)`."""
         return f"{self.kind.capitalize()} for {self.project}" + (f" ({self.environment})" if self.environment else "")
+
+
+WIDTH: Final = 100  # columns if the width of the reader's screen is unknown
+SOURCE_MIN: Final = 41  # positions begin at one of these columns, so that most reports look alike
+SOURCE_MAX: Final = 60
+
+
+def sheet_text(sheet: Sheet, *, width: int = WIDTH) -> tuple[Span, ...]:
+    """The report. A narrow screen gets the same words, wrapped."""
+    page = ReportPage(width, source=max(SOURCE_MIN, min(sheet.address_columns + 2, SOURCE_MAX, width // 2)))
+    for entry in sheet.entries:
+        page.head(entry.title, entry.where, entry.where_style)
+        for line in entry.lines:
+            page.field(line.style, line.symbol, line.name, line.value, line.note, column=entry.column, note_style=line.note_style)
+    for note in sheet.notes:
+        page.line(note, Style.DIM)
+    page.blank()
+    if sheet.coverage is not None:
+        page.head("Coverage")
+        column = max([VALUE, *(len(kind) + 6 for kind in sheet.coverage)])
+        for kind, share in sheet.coverage.items():
+            page.field(Style.PLAIN, " ", kind, f"{share.managed:,} of {share.seen:,} managed ({share.percent} %)", column=column)
+        page.blank()
+    page.line(sheet.summary)
+    # The outcome follows its plan on the same screen, which named the environment already.
+    header = () if sheet.kind == "outcome" else environment_header(sheet.environment)
+    return (*header, *page.spans)

@@ -1,10 +1,7 @@
 """What a kind declares (`field`, `readings`, `verbs`, `places`), what that compiles to (`kind`), and all kinds together (`registry`)."""
 
 from reconciler.address import Address
-from reconciler.resource.audience import Audience, Grant
-from reconciler.resource.contradictions import PRUNE_SCOPES, RESERVED, combined, narrow_kinds
-from reconciler.resource.dangers import Exposes, Needed, Permission, ProcessingField, PublishedField
-from reconciler.resource.declare import Resource
+from reconciler.resource.declare import PRUNE_SCOPES, RESERVED, Resource, combined, narrow_kinds
 from reconciler.resource.field import (
     HOSTED,
     Field,
@@ -23,8 +20,23 @@ from reconciler.resource.field import (
 )
 from reconciler.resource.kind import Kind
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
-from reconciler.resource.readings import Listing, Lookup, One, Reading, Sighting
 from reconciler.resource.registry import Kinds
+from reconciler.resource.requests import (
+    DELETE,
+    LIFECYCLE,
+    PATCH,
+    POST,
+    PUT,
+    Listing,
+    Lookup,
+    One,
+    Reading,
+    Sighting,
+    Verb,
+    Verbs,
+    placeholders,
+)
+from reconciler.resource.risks import Audience, Exposes, Grant, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.shapes import Shape
 from reconciler.resource.values import (
     UNSET,
@@ -42,7 +54,6 @@ from reconciler.resource.values import (
     WireForm,
     WithheldError,
 )
-from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Verb, Verbs, placeholders
 
 __all__ = [
     "DELETE",

@@ -24,10 +24,10 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, 
 
 from typing_extensions import is_typeddict
 
-from reconciler.resource.dangers import AddressPart, Exposes
+from reconciler.resource.requests import Verb
+from reconciler.resource.risks import AddressPart, Exposes
 from reconciler.resource.shapes import Shape, completed, managed, normal, shape_of
 from reconciler.resource.values import UNSET, Derived, Known, To, WireForm
-from reconciler.resource.verbs import Verb
 from reconciler.text.credentials import CONCEALED, MASK, concealed, has_credentials
 
 SECRET_MIN: Final = 3  # characters; a shorter text is in too many values

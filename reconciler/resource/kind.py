@@ -11,13 +11,11 @@ from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.resource.audience import Audience
-from reconciler.resource.dangers import Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.field import Field, FieldRole
 from reconciler.resource.places import Place
-from reconciler.resource.readings import Listing, Lookup, One, Reading, Sighting
+from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Reading, Sighting, Verb
+from reconciler.resource.risks import Audience, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.values import UNSET
-from reconciler.resource.verbs import LIFECYCLE, Verb
 
 URL: Final = "url"
 """The name of the published URL in `expect`; it is not a field."""

@@ -5,54 +5,23 @@
     agentInstructions: Cite the source.         SingleValue("agentInstructions", value_is="instructions"): one resource without a key
 
 Code outside `resource` never tests the class of a place: whatever it needs to know is an attribute that every place has.
+
+    in_list       whether resources are items of a list, whose order is content; `alone`: which contains no other kind
+    tag           the first key of an item of the list
+    bare_is       the field, or the tag, that a bare scalar sets: `ada@…: admin`, `- guides`
+    key_is        the field whose value is the key itself
+    value_is      the field that the whole value sets; the container has one such resource, without a key
+    sections      every name of a section that contains resources of the kind
+    section_in    the name of their section in the YAML of a kind (None: at the top of a file); "" if it has none
+    hosts         the kinds whose YAML contains such a section, with its name; given the kind of the fixed container, None for a root
+    write         the YAML below the section's name for one resource with these keys
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
-
-
-class Place(Protocol):
-    """What every place answers."""
-
-    @property
-    def in_list(self) -> bool:
-        """Whether resources are items of a list, whose order is content."""
-
-    @property
-    def alone(self) -> bool:
-        """Whether the list contains no other kind."""
-
-    @property
-    def tag(self) -> str | None:
-        """The first key of an item of the list."""
-
-    @property
-    def bare_is(self) -> str | None:
-        """The field, or the tag, that a bare scalar sets: `ada@…: admin`, `- guides`."""
-
-    @property
-    def key_is(self) -> str | None:
-        """The field whose value is the key itself."""
-
-    @property
-    def value_is(self) -> str | None:
-        """The field that the whole value sets; the container has one such resource, without a key."""
-
-    @property
-    def sections(self) -> tuple[str, ...]:
-        """Every name of a section that contains resources of the kind."""
-
-    def section_in(self, host: str | None) -> str:
-        """The name of their section in the YAML of a kind (None: at the top of a file); "" if it has none."""
-
-    def hosts(self, within: str | None) -> Mapping[str, str]:
-        """The kinds whose YAML contains such a section, with its name. `within`: the kind of the fixed container, None for a root."""
-
-    def write(self, key: str, keys: Mapping[str, Any]) -> Any:
-        """The YAML below the section's name for one resource with these keys."""
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True)
@@ -143,3 +112,6 @@ class ListItem:
 
     def write(self, key: str, keys: Mapping[str, Any]) -> Any:
         return [{self.tag: keys.get(self.tag, key), **keys}]
+
+
+Place = Keyed | SingleValue | ListItem

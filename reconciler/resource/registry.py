@@ -14,8 +14,8 @@ from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.resource.field import Field, FieldRole
 from reconciler.resource.kind import Kind
-from reconciler.resource.readings import Sighting
-from reconciler.text.suggest import did_you_mean
+from reconciler.resource.requests import Sighting
+from reconciler.text.names import did_you_mean
 
 Outer = TypeVar("Outer")
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 from pydantic import TypeAdapter
 from pydantic_core import core_schema
 
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 
 
 class _Unset(Enum):

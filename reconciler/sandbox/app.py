@@ -22,7 +22,6 @@ from reconciler.sandbox.endpoints import Endpoint
 from reconciler.sandbox.faults.control import router as faults
 from reconciler.sandbox.faults.inject import Faults
 from reconciler.sandbox.faults.rules import VERSION
-from reconciler.sandbox.recent import note
 from reconciler.sandbox.routes import (
     adaptive_schema,
     agent_instructions,
@@ -49,7 +48,7 @@ from reconciler.sandbox.routes import (
     teams,
     translations,
 )
-from reconciler.sandbox.service import Fault, Service, who
+from reconciler.sandbox.service import Fault, Service, note, who
 from reconciler.sandbox.sites.readers import HEADER as READER
 from reconciler.sandbox.sites.visitors import as_reader
 from reconciler.sandbox.store import Store
@@ -134,6 +133,8 @@ class Front:
 
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
+        # a page in a browser could reach the port under a name of its own (DNS rebinding); it cannot choose what the browser sends as
+        # Host
         if (host.rsplit(":", 1)[0] if not host.endswith("]") else host) not in LOOPBACK:
             await _error(403, "this service only listens on the loopback interface")(scope, receive, dated)
             return
@@ -145,6 +146,7 @@ class Front:
             except Fault as fault:
                 await _error(fault.status, fault.message)(scope, receive, dated)
                 return
+        # the clock may be moved by hours between two requests, so what has expired is removed when somebody looks, not by a timer
         tree.purge(self.service.store)
         await self.app(scope, receive, dated)
 

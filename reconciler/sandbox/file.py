@@ -61,10 +61,12 @@ class File:
     def _open(self) -> None:
         run = self.connection.execute
         run(f"pragma busy_timeout={BUSY}")
+        # a crash of the machine may lose the last writes of a sandbox, never its consistency, and every write is much faster
         run("pragma synchronous=normal")
         self._refuse_others()
         with self.write():
-            if self.db.stat().st_size:  # whoever else was making the file has made it by now
+            # whoever else was creating the same file has finished by now, because the write lock was theirs
+            if self.db.stat().st_size:
                 self._refuse_others()
             run(f"pragma application_id={APPLICATION}")
             for statement in SCHEMA.split(";"):
@@ -74,8 +76,8 @@ class File:
         self._log_ahead()
 
     def _refuse_others(self) -> None:
-        made = self.connection.execute("pragma application_id").fetchone()[0]
-        if made != APPLICATION and self.db.stat().st_size:
+        application = self.connection.execute("pragma application_id").fetchone()[0]
+        if application != APPLICATION and self.db.stat().st_size:
             raise NotASandbox(f"{self.db} is not a sandbox; choose another file")
 
     def _log_ahead(self) -> None:
@@ -101,6 +103,7 @@ class File:
         if self.connection.in_transaction:
             yield
             return
+        # a transaction that begins with a reading cannot wait for the lock when it writes later: SQLite refuses it at once
         self.connection.execute("begin immediate")
         try:
             yield

@@ -49,7 +49,8 @@ class Framework:
     async def answer(self, endpoint: Endpoint | None, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of an endpoint, or, with None, of no endpoint. Raises `Fault` where what it says is invalid."""
         async with AsyncExitStack() as stack:
-            scope["fastapi_middleware_astack"] = stack  # as FastAPI's application does; its routes close files with it
+            # FastAPI's application sets this stack, and its routes close uploaded files with it; without the key they fail
+            scope["fastapi_middleware_astack"] = stack
             try:
                 if endpoint is None:
                     await self.whole(scope, receive, send)

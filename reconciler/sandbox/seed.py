@@ -45,16 +45,16 @@ class _Entry:
 
     def texts(self, name: str) -> list[str]:
         value = self.data.get(name) or []
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise SeedError(f"{self.where}.{name}: expected a list of texts")
         return list(value)
 
     def rest(self, *known: str) -> Object:
         """All other fields, as JSON has them; YAML's times become texts."""
-        found: Object = {str(key): value for key, value in self.data.items() if key not in known}
-        for key, value in found.items():
+        fields: Object = {str(key): value for key, value in self.data.items() if key not in known}
+        for key, value in fields.items():
             if isinstance(value, datetime):
-                found[key] = iso(value if value.tzinfo else value.replace(tzinfo=UTC))
+                fields[key] = iso(value if value.tzinfo else value.replace(tzinfo=UTC))
             elif key.startswith("_"):
                 raise SeedError(f"{self.where}.{key}: names that begin with _ are reserved")
             else:
@@ -62,7 +62,7 @@ class _Entry:
                     json.dumps(value, allow_nan=False).encode()
                 except (TypeError, ValueError, RecursionError) as error:
                     raise SeedError(f"{self.where}.{key}: expected a JSON value") from error
-        return found
+        return fields
 
 
 def seed(db: Path, document: Mapping[str, Any]) -> None:
@@ -76,7 +76,8 @@ def seed(db: Path, document: Mapping[str, Any]) -> None:
 
 def plant(store: Store, document: Mapping[str, Any]) -> None:
     """The same for a store that is open."""
-    if not isinstance(document, Mapping):  # what YAML holds is whatever someone wrote
+    # the YAML of a seed may be a list or a text: whoever wrote it gets a message, not a traceback
+    if not isinstance(document, Mapping):
         raise SeedError("a seed must be a map of lists: organizations, members, spaces, …")
     unknown = next((name for name in document if name not in PLANTERS), None)
     if unknown is not None:
@@ -106,7 +107,7 @@ def _owner(store: Store, entry: _Entry) -> str:
 
 def _organization(store: Store, entry: _Entry) -> None:
     id = _fresh(store, entry, "organization")
-    made = {
+    organization = {
         "id": id,
         "title": entry.text("title", "Untitled"),
         "createdAt": store.stamp(),
@@ -122,7 +123,7 @@ def _organization(store: Store, entry: _Entry) -> None:
         "mergeRules": {"type": "none"},
         **entry.rest("id", "title"),
     }
-    store.add("organization", id, "organizations", made)
+    store.add("organization", id, "organizations", organization)
 
 
 def _member(store: Store, entry: _Entry) -> None:
@@ -132,7 +133,7 @@ def _member(store: Store, entry: _Entry) -> None:
     if store.find("member", f"{organization}:{user}") is not None:
         raise SeedError(f"{entry.where}.id: {user} is a member already")
     email = entry.text("email")
-    made = {
+    member = {
         "_pk": f"{organization}:{user}",
         "_organization": organization,
         "id": user,
@@ -141,12 +142,12 @@ def _member(store: Store, entry: _Entry) -> None:
         "role": entry.data.get("role", "read"),
         "joinedAt": store.stamp(),
     }
-    store.add("member", organization, f"members:{organization}", made)
+    store.add("member", organization, f"members:{organization}", member)
 
 
 def _token(store: Store, entry: _Entry) -> None:
     user = entry.text("member")
-    mine = [one["_organization"] for one in store.select("member") if one["id"] == user]
+    mine = [member["_organization"] for member in store.select("member") if member["id"] == user]
     if not mine:
         raise SeedError(f"{entry.where}.member: there is no member {user}")
     access = entry.text("access", "write")
@@ -162,8 +163,8 @@ def _parent(store: Store, entry: _Entry, organization: str) -> str | None:
     parent = entry.data.get("parent")
     if parent is None:
         return None
-    found = store.find("collection", str(parent))
-    if found is None or found["organization"] != organization:
+    collection = store.find("collection", str(parent))
+    if collection is None or collection["organization"] != organization:
         raise SeedError(f"{entry.where}.parent: there is no collection {parent} before it")
     return str(parent)
 
@@ -171,25 +172,25 @@ def _parent(store: Store, entry: _Entry, organization: str) -> str | None:
 def _collection(store: Store, entry: _Entry) -> None:
     id, organization = _fresh(store, entry, "collection"), _owner(store, entry)
     parent = _parent(store, entry, organization)
-    made = {"id": id, "title": entry.text("title", "Untitled"), "organization": organization, "defaultLevel": None}
-    made |= entry.rest("id", "title", "parent") | ({"parent": parent} if parent else {})
-    store.add("collection", organization, collection_container(organization, parent), made)
+    collection = {"id": id, "title": entry.text("title", "Untitled"), "organization": organization, "defaultLevel": None}
+    collection |= entry.rest("id", "title", "parent") | ({"parent": parent} if parent else {})
+    store.add("collection", organization, collection_container(organization, parent), collection)
 
 
 def _space(store: Store, entry: _Entry) -> None:
     id, organization = _fresh(store, entry, "space"), _owner(store, entry)
     parent = _parent(store, entry, organization)
-    made = new_space(store, organization, entry.text("title", "Untitled"), id=id, parent=parent)
-    made |= entry.rest("id", "title", "parent", "organization", "pages", "files", "variables")
-    if "deletedAt" in made:
-        made["deletedAt"] = _moment(entry, made["deletedAt"])
+    space = new_space(store, organization, entry.text("title", "Untitled"), id=id, parent=parent)
+    space |= entry.rest("id", "title", "parent", "organization", "pages", "files", "variables")
+    if "deletedAt" in space:
+        space["deletedAt"] = _moment(entry, space["deletedAt"])
     if "pages" in entry.data:
-        made["_pages"] = _pages(store, f"{entry.where}.pages", entry.rest()["pages"])
+        space["_pages"] = _pages(store, f"{entry.where}.pages", entry.rest()["pages"])
     if "files" in entry.data:
-        made["_files"] = _files(store, f"{entry.where}.files", entry.rest()["files"])
+        space["_files"] = _files(store, f"{entry.where}.files", entry.rest()["files"])
     if "variables" in entry.data:
-        made["_variables"] = _variables(f"{entry.where}.variables", entry.rest()["variables"])
-    store.add("space", organization, collection_container(organization, parent), made)
+        space["_variables"] = _variables(f"{entry.where}.variables", entry.rest()["variables"])
+    store.add("space", organization, collection_container(organization, parent), space)
 
 
 def _moment(entry: _Entry, value: Any) -> str:
@@ -212,46 +213,46 @@ def _pages(store: Store, where: str, value: Any) -> list[Object]:
 
 def _files(store: Store, where: str, value: Any) -> list[Object]:
     """The files of a space, each with an id."""
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise SeedError(f"{where}: expected a list of objects")
-    return [{"id": store.new_id("fil"), **one} for one in value]
+    return [{"id": store.new_id("fil"), **item} for item in value]
 
 
 def _variables(where: str, value: Any) -> Object:
     """The variables of a space by name, which expressions in its pages use."""
-    if not isinstance(value, dict) or not all(isinstance(one, str) for one in (*value, *value.values())):
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in (*value, *value.values())):
         raise SeedError(f"{where}: expected a map of texts")
     return dict(value)
 
 
 def _team(store: Store, entry: _Entry) -> None:
     id, organization = _fresh(store, entry, "team"), _owner(store, entry)
-    made: Object = {"id": id, "title": entry.text("title", "Untitled"), "createdAt": store.stamp(), "organization": organization}
+    team: Object = {"id": id, "title": entry.text("title", "Untitled"), "createdAt": store.stamp(), "organization": organization}
     members = list(dict.fromkeys(entry.texts("members")))
     for user in members:
         if store.find("member", f"{organization}:{user}") is None:
             raise SeedError(f"{entry.where}.members: there is no member {user}")
-    made |= {"_members": members, "_owner": "nobody"}
-    store.add("team", organization, f"teams:{organization}", made)
+    team |= {"_members": members, "_owner": "nobody"}
+    store.add("team", organization, f"teams:{organization}", team)
 
 
 def _site(store: Store, entry: _Entry) -> None:
 
     id, organization = _fresh(store, entry, "site"), _owner(store, entry)
     caller = Caller(Service(store, None), None, "write")
-    made = structure_site(caller, organization, SiteCreate(title=entry.text("title", "Untitled")))
-    store.remove("site", made["id"])
-    store.add("site", organization, f"sites:{organization}", {**made, **entry.rest("id", "organization"), "id": id})
+    site = structure_site(caller, organization, SiteCreate(title=entry.text("title", "Untitled")))
+    store.remove("site", site["id"])
+    store.add("site", organization, f"sites:{organization}", {**site, **entry.rest("id", "organization"), "id": id})
 
 
 def _openapi(store: Store, entry: _Entry) -> None:
     organization = _owner(store, entry)
     id = _fresh(store, entry, "openapi") if "id" in entry.data else store.new_id("spec")
-    taken = {one["slug"] for one in store.select("openapi", organization=organization)}
+    taken = {known["slug"] for known in store.select("openapi", organization=organization)}
     slug = entry.text("slug", free_path(id, taken))
     if slug in taken:
         raise SeedError(f"{entry.where}.slug: {slug} is taken")
-    made = {
+    spec = {
         "id": id,
         "slug": slug,
         "createdAt": store.stamp(),
@@ -262,14 +263,14 @@ def _openapi(store: Store, entry: _Entry) -> None:
         "_started": store.now().timestamp(),
         "_file": entry.text("file", ""),  # a document that was given: processing ends well
     }
-    made |= entry.rest("id", "slug", "sourceURL", "organization", "file")
-    store.add("openapi", organization, f"openapi:{organization}", made)
+    spec |= entry.rest("id", "slug", "sourceURL", "organization", "file")
+    store.add("openapi", organization, f"openapi:{organization}", spec)
 
 
 def _saml(store: Store, entry: _Entry) -> None:
     id, organization = _fresh(store, entry, "saml"), _owner(store, entry)
-    made = {"id": id, "label": "SAML", "entityID": id, "ssoURL": "", "certificate": "", "defaultRole": None}
-    made |= {
+    provider = {"id": id, "label": "SAML", "entityID": id, "ssoURL": "", "certificate": "", "defaultRole": None}
+    provider |= {
         **entry.rest("id", "organization", "defaultTeam"),
         "createdAt": store.stamp(),
         "status": "active",
@@ -279,8 +280,8 @@ def _saml(store: Store, entry: _Entry) -> None:
         team = store.find("team", entry.text("defaultTeam"))
         if team is None or team["organization"] != organization:
             raise SeedError(f"{entry.where}.defaultTeam: there is no team {entry.text('defaultTeam')}")
-        made["_team"] = team["id"]
-    store.add("saml", organization, f"saml:{organization}", made)
+        provider["_team"] = team["id"]
+    store.add("saml", organization, f"saml:{organization}", provider)
 
 
 def _integration(store: Store, entry: _Entry) -> None:

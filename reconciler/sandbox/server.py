@@ -90,7 +90,8 @@ class _Embedded(uvicorn.Server):
         """From any thread."""
         self.should_exit = self.force_exit = True
         if self._loop is not None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended
+            # the loop may have ended by itself, and then there is nothing to wake
+            with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._ending.set)
 
     async def main_loop(self) -> None:
@@ -131,7 +132,8 @@ def embedded(db: Path, *, seed: Mapping[str, Any] | None = None) -> Iterator[Emb
         raise
     store = app.state.service.store
     try:
-        with store.write():  # of several that open a new file at once, one plants
+        # of several processes that open a new file at once, exactly one plants the seed
+        with store.write():
             created = store.meta("seeded") is None and store.count_all() == 0
             if created and seed is not None:
                 plant(store, seed)

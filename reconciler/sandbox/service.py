@@ -60,6 +60,7 @@ class Caller:
                 }
             if member is not None:
                 return member
+        # a stranger gets the same 404 as for an id that nobody has, so an answer never says that somebody else's organization exists
         raise Fault(404, f"organization {organization} not found")
 
     def rank(self, organization: str) -> int:
@@ -101,6 +102,7 @@ def who(service: Service, authorization: str, method: str) -> Caller:
     known = service.store.token(token.strip())
     if known is not None:
         calling = Caller(service, known[0], known[2])
+    # tests and the command line have no seeded person to act as, so the token that started the server stands for the first admin
     elif service.control is not None and token.strip() == service.control:
         calling = Caller(service, None, "write")
     else:
@@ -147,6 +149,34 @@ def listing(items: Sequence[T], paging: Paging, show: Any = None) -> dict[str, A
     part: Iterable[Any] = items[start : start + paging.limit]
     answer: dict[str, Any] = {"items": [show(item) for item in part] if show else list(part), "count": len(items)}
     if start + paging.limit < len(items):
+        # clients must not compute with the token, so it looks like nothing: the service may change what is in it at any time
         token = base64.urlsafe_b64encode(f"from:{start + paging.limit}".encode()).decode()
         answer = {"next": {"page": token}, **answer}
     return answer
+
+
+# -- what was asked lately: writes are kept in the file, readings only while the service runs --------------------------------------------
+
+WRITES = 500  # kept in the file
+_KEYS = ("at", "method", "path", "status")
+_READING = ("GET", "HEAD", "OPTIONS")
+
+
+def note(service: Service, method: str, path: str, status: int) -> None:
+    """Note one request that is being answered."""
+    store = service.store
+    request = {"at": store.stamp(), "method": method, "path": path[:400], "status": status}
+    if method in _READING:
+        service.readings.append(request)
+        del service.readings[:-READINGS]
+        return
+    with store.write():
+        store.connection.execute("insert into requests (at, method, path, status) values (:at, :method, :path, :status)", request)
+        store.connection.execute("delete from requests where id <= (select max(id) from requests) - ?", (WRITES,))
+
+
+def newest(service: Service, count: int) -> list[dict[str, Any]]:
+    """The last requests, newest first."""
+    rows = service.store.connection.execute("select at, method, path, status from requests order by id desc limit ?", (count,))
+    writes = [dict(zip(_KEYS, row, strict=True)) for row in rows]
+    return sorted([*writes, *service.readings[-count:][::-1]], key=lambda request: str(request["at"]), reverse=True)[:count]

@@ -59,13 +59,14 @@ class Store(File):
         """The same, read one by one where they are looked at. `alive`: without deleted spaces. `by`: the field that gives the order."""
         where, values = ["kind = ?"], [kind]
         if alive:
+            # few spaces are deleted: their partial index is read once, where a look into every row would read all their pages
             where.append(f"id not in (select id from objects indexed by deleted where {DELETED})")  # noqa: S608
         for column, value in (("organization", organization), ("container", container)):
             if value is not None:
                 where.append(f"{column} = ?")
                 values.append(value)
-        way = " desc" if newest else ""
-        order = f"json_extract(data, '$.{by}'){way}, id{way}" if by else f"position{way}, id"
+        direction = " desc" if newest else ""
+        order = f"json_extract(data, '$.{by}'){direction}, id{direction}" if by else f"position{direction}, id"
         rows = self.connection.execute(f"select data from objects where {' and '.join(where)} order by {order}", values)  # noqa: S608
         return Rows([row[0] for row in rows])
 
@@ -92,6 +93,7 @@ class Store(File):
         """Those of the objects that exist, by id."""
         objects: dict[str, Object] = {}
         wanted = list(dict.fromkeys(ids))
+        # SQLite limits the number of parameters of a statement
         for start in range(0, len(wanted), 500):
             part = wanted[start : start + 500]
             marks = ", ".join("?" * len(part))
@@ -157,6 +159,7 @@ class Store(File):
     def add(self, kind: str, organization: str, container: str, data: Mapping[str, Any]) -> Object:
         """Put an object at the end of its container."""
         with self.write():
+            # positions are numbers with room between them, so that an insertion writes one row and not the whole list
             last = self.connection.execute("select max(position) from objects where container = ?", (container,)).fetchone()[0]
             self._insert(kind, organization, container, (last or 0.0) + STEP, data)
         return dict(data)

@@ -7,9 +7,9 @@ page and its limit) is left to FastAPI, so each refusal is written in one place.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -27,32 +27,17 @@ if TYPE_CHECKING:
 ENDPOINT: Final = "sandbox.endpoint"
 
 
-class _Known:
-    """One endpoint. What this module has to know of it is computed at its first request."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
-        self._names = [segment[1:-1] if segment.startswith("{") else None for segment in endpoint.path.split("/")]
-
-    def parameters(self, segments: Sequence[str]) -> dict[str, str]:
-        return {name: segment for name, segment in zip(self._names, segments, strict=True) if name}
-
-    @cached_property
-    def reading(self) -> Reading | None:
-        return Reading.of(self.endpoint, {name for name in self._names if name})
-
-
 @dataclass
 class _Level:
     """One segment of the paths: what follows a word, what follows any other segment, and the endpoints that end here, by method."""
 
-    words: dict[str, _Level] = field(default_factory=dict)
+    literal: dict[str, _Level] = field(default_factory=dict)
     any: _Level | None = None
-    ends: dict[str, _Known] = field(default_factory=dict)
+    ends: dict[str, Endpoint] = field(default_factory=dict)
 
     def below(self, segment: str) -> _Level:
         if not segment.startswith("{"):
-            return self.words.setdefault(segment, _Level())
+            return self.literal.setdefault(segment, _Level())
         self.any = self.any or _Level()
         return self.any
 
@@ -66,7 +51,7 @@ class Table(BaseRoute):
             level = self._top
             for segment in endpoint.path.split("/"):
                 level = level.below(segment)
-            level.ends.setdefault(endpoint.method, _Known(endpoint))
+            level.ends.setdefault(endpoint.method, endpoint)
 
     @cached_property
     def framework(self) -> Framework:
@@ -80,22 +65,24 @@ class Table(BaseRoute):
             return Match.NONE, {}
         segments = scope["path"].split("/")
         level = _end(self._top, segments, 0)
-        known = level.ends.get(scope["method"]) if level else None
-        if known is None:
+        endpoint = level.ends.get(scope["method"]) if level else None
+        if endpoint is None:
             return Match.FULL, {ENDPOINT: None}
-        return Match.FULL, {"endpoint": known.endpoint.call, "path_params": known.parameters(segments), ENDPOINT: known}
+        names = endpoint.path.split("/")
+        parameters = {name[1:-1]: segment for name, segment in zip(names, segments, strict=True) if name.startswith("{")}
+        return Match.FULL, {"endpoint": endpoint.call, "path_params": parameters, ENDPOINT: endpoint}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        known: _Known | None = scope[ENDPOINT]
-        reading = known.reading if known else None
+        endpoint: Endpoint | None = scope[ENDPOINT]
+        reading = reading_of(endpoint) if endpoint else None
         arguments = reading.arguments(scope) if reading else None
-        if known is None or reading is None or arguments is None:
-            await self.framework.answer(known.endpoint if known else None, scope, receive, send)
+        if endpoint is None or reading is None or arguments is None:
+            await self.framework.answer(endpoint, scope, receive, send)
             return
         for name, call in reading.needs.items():
             arguments[name] = await call(Request(scope))
-        answer = await known.endpoint.call(**arguments)
-        response = answer if isinstance(answer, Response) else JSONResponse(answer, known.endpoint.status_code)
+        answer = await endpoint.call(**arguments)
+        response = answer if isinstance(answer, Response) else JSONResponse(answer, endpoint.status_code)
         await response(scope, receive, send)
 
 
@@ -104,7 +91,7 @@ def _end(level: _Level, segments: Sequence[str], depth: int) -> _Level | None:
     if depth == len(segments):
         return level if level.ends else None
     segment = segments[depth]
-    word = level.words.get(segment)
+    word = level.literal.get(segment)
     end = _end(word, segments, depth + 1) if word else None
     if end is None and level.any is not None and segment:
         end = _end(level.any, segments, depth + 1)
@@ -118,25 +105,6 @@ class Reading:
     caller: str | None
     paging: str | None
     needs: Mapping[str, Callable[[Request], Any]]
-
-    @classmethod
-    def of(cls, endpoint: Endpoint, segments: Collection[str]) -> Reading | None:
-        """None where FastAPI has to look at the request."""
-        if endpoint.method != "GET":
-            return None
-        named: dict[Any, str] = {}
-        needs = {}
-        for parameter in inspect.signature(endpoint.call, eval_str=True).parameters.values():
-            if parameter.default in (Calling, Paged):
-                named[parameter.default] = parameter.name
-            elif isinstance(parameter.default, Needs) and _asks_the_request(parameter.default.call):
-                needs[parameter.name] = parameter.default.call
-            elif parameter.name in segments:
-                if parameter.annotation is not str:
-                    return None
-            elif parameter.default is parameter.empty or isinstance(parameter.default, Needs):
-                return None
-        return cls(named.get(Calling), named.get(Paged), needs)
 
     def arguments(self, scope: Scope) -> dict[str, Any] | None:
         """What the endpoint is called with; None where the query says more than a page, or says that in an unusual way."""
@@ -154,6 +122,27 @@ class Reading:
         if self.paging:
             arguments[self.paging] = Paging(asked.get("page"), int(limit))
         return arguments
+
+
+@cache
+def reading_of(endpoint: Endpoint) -> Reading | None:
+    """How an endpoint is read without FastAPI, computed at its first request; None where FastAPI has to look at the request."""
+    if endpoint.method != "GET":
+        return None
+    segments = {segment[1:-1] for segment in endpoint.path.split("/") if segment.startswith("{")}
+    named: dict[Any, str] = {}
+    needs = {}
+    for parameter in inspect.signature(endpoint.call, eval_str=True).parameters.values():
+        if parameter.default in (Calling, Paged):
+            named[parameter.default] = parameter.name
+        elif isinstance(parameter.default, Needs) and _asks_the_request(parameter.default.call):
+            needs[parameter.name] = parameter.default.call
+        elif parameter.name in segments:
+            if parameter.annotation is not str:
+                return None
+        elif parameter.default is parameter.empty or isinstance(parameter.default, Needs):
+            return None
+    return Reading(named.get(Calling), named.get(Paged), needs)
 
 
 def _asks_the_request(call: Callable[..., Any]) -> bool:

@@ -15,7 +15,7 @@ from reconciler.state.bucket.database import open_bucket
 from reconciler.state.connection import Connection
 from reconciler.state.postgres import open_server
 from reconciler.state.sqlite import open_file
-from reconciler.text.state_urls import BUCKET, POSTGRES, SQLITE, Backend, backend_of, forms
+from reconciler.text.credentials import BUCKET, POSTGRES, SQLITE, Backend, backend_of, forms
 
 T = TypeVar("T")
 

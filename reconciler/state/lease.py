@@ -27,7 +27,7 @@ from reconciler.state.connection import Connection
 from reconciler.state.database import Database
 from reconciler.state.errors import again, explaining
 from reconciler.state.reading import find
-from reconciler.text.times import HERE, clock_time_of
+from reconciler.text.names import HERE, clock_time_of
 
 LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; every send must be over sooner
 UNLOCK: Final = "`reconciler state unlock` takes it from one that hangs."

@@ -21,8 +21,8 @@ from reconciler.errors import StateError
 from reconciler.state.connection import SCHEMA, Connection, Pool, PostgresConnection
 from reconciler.state.errors import explaining
 from reconciler.state.tables import migrations
+from reconciler.text.credentials import backend_of, forms
 from reconciler.text.install import installing
-from reconciler.text.state_urls import backend_of, forms
 
 CONNECT_SECONDS: Final = 5
 DENIED: Final = ("42501", "25006")  # SQLSTATE: a right is missing, or the server or the role only reads

@@ -13,12 +13,11 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import State
-from reconciler.model.marker import PREFIX, is_mark
+from reconciler.model.codec import PREFIX, is_mark
 from reconciler.model.state import StateScope
 from reconciler.state.connection import Connection
 from reconciler.state.history import is_unfinished, read_consents, read_readdressed
-from reconciler.state.tables.project import read_renames, read_rules
-from reconciler.state.tables.rows import read_bindings, read_intents
+from reconciler.state.tables.rows import read_bindings, read_intents, read_renames, read_rules
 from reconciler.state.tables.values import DONE, damaged, decoded, mapping
 
 NOT_MADE: Final = ["not-sent", "failed", "recovered"]  # statuses of a create whose object may still appear

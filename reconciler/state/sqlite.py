@@ -24,7 +24,7 @@ from reconciler.links import written_place
 from reconciler.state.connection import Connection, Pool, SqliteConnection
 from reconciler.state.errors import READABLE, explaining
 from reconciler.state.tables import migrations
-from reconciler.text.state_urls import file_of, url_of
+from reconciler.text.credentials import file_of, url_of
 from reconciler.writing import sync_folder
 
 BUSY_SECONDS: Final = 5.0  # how long to wait for another program's transaction

@@ -23,7 +23,7 @@ from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
-from reconciler.state.history import read_entries, read_ids, read_runs, read_undos, read_users
+from reconciler.state.history import read_entries, read_ids, read_later, read_runs, read_state_changes, read_undos, read_users
 from reconciler.state.journal import Journal
 from reconciler.state.lease import (
     LEASE_SECONDS,
@@ -48,7 +48,6 @@ from reconciler.state.reading import (
     read_tracking,
 )
 from reconciler.state.sqlite import SqliteFile
-from reconciler.state.tables.turns import read_later, read_turns
 from reconciler.state.tables.values import plain
 from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare
@@ -165,7 +164,7 @@ class Store:
 
     def state_changes(self, run: str) -> tuple[StateChange, ...]:
         """The changes of bindings without a request by the run with this id."""
-        return self._of_state(lambda connection, state: read_turns(connection, state, run)) or ()
+        return self._of_state(lambda connection, state: read_state_changes(connection, state, run)) or ()
 
     def later_state_changes(self, run: str) -> tuple[tuple[StateChange, ...], ...]:
         """The same of each run that began after it, in the order in which they ran; first its own after its last request."""

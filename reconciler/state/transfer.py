@@ -16,10 +16,9 @@ from reconciler.address import Address
 from reconciler.errors import Refused, StateError, UsageError
 from reconciler.model.state import StateScope
 from reconciler.report.schemas import state as state_types
-from reconciler.report.schemas.check import problem
+from reconciler.report.schemas.documents import problem
 from reconciler.state.connection import Connection
-from reconciler.state.tables.project import rules_of, write_renames, write_rules
-from reconciler.state.tables.rows import known_row
+from reconciler.state.tables.rows import known_row, rules_of, write_renames, write_rules
 from reconciler.state.tables.schema import TABLES, insert
 from reconciler.state.tables.values import from_json, to_json
 

@@ -1,8 +1,8 @@
 """Undo: what a run did, turned into a Desired that reverts it. Pure.
 
 - `effects`: the entries of a run, one for each address
-- `tracking`: what the run changed about tracked resources
-- `renames`: both under today's addresses
+- `tracking`: what the run changed about tracked resources; both under today's addresses
+- `objects`: what is tracked and exists, and its rows of siblings
 - `transfers`: what the run transferred to another organization, transferred back
 - `current`: a Desired that declares the organization as it is, so that nothing differs
 - `revert`: the same with the run reverted where nobody changed the objects since; and what cannot be reverted
@@ -16,9 +16,8 @@ from __future__ import annotations
 from reconciler.undo.current import desired_for_reading
 from reconciler.undo.effects import Cannot, Inverse, RunEffect, run_effects
 from reconciler.undo.reapplied import YamlLine, redeclaring_lines
-from reconciler.undo.renames import entries_today, turns_today
 from reconciler.undo.revert import inverse
-from reconciler.undo.tracking import journal_arguments, stop_managing_fields
+from reconciler.undo.tracking import entries_today, journal_arguments, state_changes_today, stop_managing_fields
 
 __all__ = [
     "Cannot",
@@ -31,6 +30,6 @@ __all__ = [
     "journal_arguments",
     "redeclaring_lines",
     "run_effects",
+    "state_changes_today",
     "stop_managing_fields",
-    "turns_today",
 ]

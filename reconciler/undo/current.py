@@ -11,17 +11,18 @@ from reconciler.address import Address
 from reconciler.model import Actual, Declared, Desired, State, StateChange
 from reconciler.resource import UNSET, Foreign, Kinds
 from reconciler.undo.effects import RunEffect, further_ids
-from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects
-from reconciler.undo.rows import sibling_rows
+from reconciler.undo.objects import NOWHERE, ObservedObject, sibling_rows, tracked_objects
 
 
 def desired_for_reading(
-    kinds: Kinds, project: Desired, state: State, done: Mapping[Address, RunEffect], turns: Iterable[StateChange]
+    kinds: Kinds, project: Desired, state: State, done: Mapping[Address, RunEffect], state_changes: Iterable[StateChange]
 ) -> Desired:
     """What to read before a run is reverted: everything tracked, what the run changed, and the containers from which it moved objects."""
     nothing = Actual()
     known = tracked_objects(kinds, state, nothing)
-    known |= {address: _unbound(kinds, address, id, nothing) for address, id in further_ids(done, turns).items() if address not in known}
+    known |= {
+        address: _unbound(kinds, address, id, nothing) for address, id in further_ids(done, state_changes).items() if address not in known
+    }
     former: dict[Address, dict[str, Any]] = {}
     for address, change in done.items():
         inside, parent = change.kind.inside, change.position.parent if change.position is not None else None

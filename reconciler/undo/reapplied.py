@@ -25,10 +25,10 @@ class YamlLine:
 
 
 def redeclaring_lines(
-    kinds: Kinds, project: Desired, undone: Desired, plan: Plan, turns: Iterable[StateChange], ids: Mapping[Address, str]
+    kinds: Kinds, project: Desired, undone: Desired, plan: Plan, state_changes: Iterable[StateChange], ids: Mapping[Address, str]
 ) -> tuple[YamlLine, ...]:
-    """The lines of the project that contradict the plan that reverts a run. `undone`: the Desired of that plan; `turns`: the changes of
-    bindings after it; `ids`: of existing objects. In the order of the files; missing lines come last."""
+    """The lines of the project that contradict the plan that reverts a run. `undone`: the Desired of that plan; `state_changes`: the
+    changes of bindings after it; `ids`: of existing objects. In the order of the files; missing lines come last."""
     lines: list[YamlLine] = []
     orders = _SiblingOrders(project, undone)
     moved: dict[Address, list[Moved]] = defaultdict(list)
@@ -49,8 +49,8 @@ def redeclaring_lines(
             lines += _of_fields(kinds, declared, undone.resources[change.address], ids)
             if Action.MOVE in change.actions and orders.differ(change.address):
                 lines.append(YamlLine(change.address, declared.source, "moves it again"))
-    for turn in turns:
-        lines += _of_turn(kinds, project, turn, moved)
+    for state_change in state_changes:
+        lines += _of_state_change(kinds, project, state_change, moved)
     return tuple(sorted(set(lines), key=lambda line: (line.source is None, line.source or NOWHERE, line.address, line.what)))
 
 
@@ -66,18 +66,18 @@ def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "
     return YamlLine(address, None if removed is None else removed.source, f"is not declared, so the next apply would delete it{again}")
 
 
-def _of_turn(kinds: Kinds, project: Desired, turn: StateChange, moved: Mapping[Address, Sequence[Moved]]) -> list[YamlLine]:
-    declared = project.resources.get(turn.address)
+def _of_state_change(kinds: Kinds, project: Desired, state_change: StateChange, moved: Mapping[Address, Sequence[Moved]]) -> list[YamlLine]:
+    declared = project.resources.get(state_change.address)
     is_declared = declared is not None and not declared.implied
-    match turn.what:
+    match state_change.what:
         case What.FORGET if declared is not None and is_declared:
-            return [YamlLine(turn.address, declared.source, "adopts it again")] if declared.adopt or declared.id else []
-        case What.RENAME if turn.old is not None:
-            return _of_rename(kinds, project, turn.address, turn.old, moved, there=is_declared)
+            return [YamlLine(state_change.address, declared.source, "adopts it again")] if declared.adopt or declared.id else []
+        case What.RENAME if state_change.old is not None:
+            return _of_rename(kinds, project, state_change.address, state_change.old, moved, there=is_declared)
         case What.PROTECT | What.UNPROTECT if declared is not None and is_declared:
             wanted = declared.protect if declared.protect is not None else declared.kind in project.protect
-            if wanted != (turn.what is What.PROTECT):
-                return [YamlLine(turn.address, declared.source, "protects it again" if wanted else "removes its protection again")]
+            if wanted != (state_change.what is What.PROTECT):
+                return [YamlLine(state_change.address, declared.source, "protects it again" if wanted else "removes its protection again")]
     return []
 
 

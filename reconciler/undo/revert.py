@@ -27,17 +27,24 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, Position, Removed, State, StateChange
-from reconciler.model.choices import choices
-from reconciler.model.codec import ids_in
+from reconciler.model.codec import choices, ids_in
 from reconciler.plan.names import Names
 from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kinds
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 from reconciler.undo.current import arranged
-from reconciler.undo.effects import Cannot, Inverse, RunEffect
-from reconciler.undo.objects import NOWHERE, ObservedObject, tracked_objects, used_by
-from reconciler.undo.rows import parent_of_position, put_back, remove_cycles, sibling_rows, unmanaged_siblings
-from reconciler.undo.tracking import reverted_turns, tracked_again
-from reconciler.undo.transfers import append_to_roots, transferred_back, under_former_addresses
+from reconciler.undo.effects import Cannot, Inverse, RunEffect, append_to_roots, transferred_back, under_former_addresses
+from reconciler.undo.objects import (
+    NOWHERE,
+    ObservedObject,
+    parent_of_position,
+    put_back,
+    remove_cycles,
+    sibling_rows,
+    tracked_objects,
+    unmanaged_siblings,
+    used_by,
+)
+from reconciler.undo.tracking import reverted_state_changes, tracked_again
 
 GONE = "it no longer exists"
 NO_DELETE = "the service cannot delete it"
@@ -46,13 +53,13 @@ UNBOUND = "it is no longer tracked; it was not changed"
 
 def inverse(
     kinds: Kinds, project: Desired, state: State, actual: Actual,
-    done: Mapping[Address, RunEffect], turns: Collection[StateChange], *, ever: Collection[str],
+    done: Mapping[Address, RunEffect], state_changes: Collection[StateChange], *, ever: Collection[str],
 ) -> Inverse:  # fmt: skip
-    """The Desired that reverts the run. `turns`: what the run changed in the state.
+    """The Desired that reverts the run. `state_changes`: what the run changed in the state.
 
     `ever`: ids of all objects that any run created or changed; a reference to one that no longer exists stays unset.
     """
-    return _Undoing(kinds, project, state, actual, done, turns, set(map(bare, ever))).inverse()
+    return _Undoing(kinds, project, state, actual, done, state_changes, set(map(bare, ever))).inverse()
 
 
 @dataclass
@@ -62,7 +69,7 @@ class _Undoing:
     state: State
     actual: Actual
     done: Mapping[Address, RunEffect]
-    turns: Collection[StateChange]
+    state_changes: Collection[StateChange]
     ever: Collection[str]
     back: Mapping[Address, Address] = field(default_factory=dict)
     values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
@@ -72,10 +79,10 @@ class _Undoing:
 
     def inverse(self) -> Inverse:
         # First which objects there will be, and under which addresses; then their values, which may refer to any of them.
-        again, self.cannot = tracked_again(self.kinds, self.turns, self.state, self.actual)
-        self.back, here, cannot = transferred_back(self.kinds, self.done, self.turns, self.state, self.actual)
+        again, self.cannot = tracked_again(self.kinds, self.state_changes, self.state, self.actual)
+        self.back, here, cannot = transferred_back(self.kinds, self.done, self.state_changes, self.state, self.actual)
         self.cannot += cannot
-        self.turns = here
+        self.state_changes = here
         known = {**tracked_objects(self.kinds, self.state, self.actual), **again}
         self.chosen = choices(self.kinds, self.actual.objects)
         self.alive = {bare(id) for objects in self.actual.objects.values() for id, item in objects.items() if item.deleted_at is None}
@@ -312,17 +319,14 @@ class _Undoing:
             return
         if inside is not None and change.deleted is None and change.address not in self.back:
             now = tracked.observed.values.get(inside.name) if tracked.observed is not None else None
-            then = self._id_of(position.parent, inside)
+            # The value of a container field below that parent: None directly below the fixed container.
+            then = self.ids[position.parent] if self.kinds.of(position.parent).name == inside.to else None
             if now not in (then, change.after.get(inside.name) if inside.name in change.fields else then):
                 self._say(change.address, "was moved since; it was not moved back")
                 return
         previous = position.previous
         behind = None if previous is None else self.names.get(previous.key, previous)  # where it was adopted since
         self.places[change.address] = replace(position, previous=behind)
-
-    def _id_of(self, parent: Address, inside: Field) -> str | None:
-        """The value of a container field below that parent: None directly below the fixed container."""
-        return self.ids[parent] if self.kinds.of(parent).name == inside.to else None
 
     # -- together ---------------------------------------------------------------------------------------------------------------------
 
@@ -353,8 +357,10 @@ class _Undoing:
         desired = under_former_addresses(desired, self.back)
         only = frozenset({*self.removed, *(about & desired.resources.keys())})
         deleted = {id for change in self.done.values() for id in (change.deleted, change.replaces) if id is not None}
-        turns, cannot = reverted_turns(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
-        return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns, self.unmanaged)
+        state_changes, cannot = reverted_state_changes(
+            self.state_changes, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted
+        )
+        return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), state_changes, self.unmanaged)
 
 
 def _listed(names: Collection[str]) -> str:

@@ -1,67 +1,87 @@
-"""Reverts what a run changed in the bindings: tracking, addresses and protection. Pure."""
+"""Reverts what a run changed in the bindings: tracking, addresses and protection. Pure.
+
+What a run did, under today's addresses: later runs may have renamed its objects. Pure.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, State, StateChange, What
+from reconciler.model import Actual, JournalEntry, Position, State, StateChange, What
 from reconciler.resource import UNSET, Kinds
 from reconciler.undo.effects import Cannot, Inverse
 from reconciler.undo.objects import ObservedObject
 
 
 def tracked_again(
-    kinds: Kinds, turns: Iterable[StateChange], state: State, actual: Actual
+    kinds: Kinds, state_changes: Iterable[StateChange], state: State, actual: Actual
 ) -> tuple[dict[Address, ObservedObject], list[Cannot]]:
     """(objects that the run stopped tracking and nobody tracks now, to be adopted again; those that cannot be)."""
     again: dict[Address, ObservedObject] = {}
     cannot: list[Cannot] = []
     holders = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
-    for turn in sorted(turns, key=lambda turn: turn.address):
-        if turn.what is not What.FORGET or turn.kind not in kinds:
+    for state_change in sorted(state_changes, key=lambda state_change: state_change.address):
+        if state_change.what is not What.FORGET or state_change.kind not in kinds:
             continue
-        key, container, now = (turn.kind, turn.id), turn.address.container, actual.find(turn.kind, turn.id)
-        if holders.get(key) == turn.address:
+        key, container, now = (
+            (state_change.kind, state_change.id),
+            state_change.address.container,
+            actual.find(state_change.kind, state_change.id),
+        )
+        if holders.get(key) == state_change.address:
             continue
         if key in holders:
             reason = f"it is tracked as {holders[key]} now"
         elif key in state.foreign:
             reason = "another project manages it now"
-        elif turn.address in state.bindings:
+        elif state_change.address in state.bindings:
             reason = "another object is tracked there now"
         elif now is None or now.deleted_at is not None:
             reason = "it no longer exists"
         elif container is not None and container not in state.bindings and container not in again:
             reason = f"{container} is not tracked"
         else:
-            again[turn.address] = ObservedObject(turn.address, kinds[turn.kind], turn.id, None, now)
+            again[state_change.address] = ObservedObject(state_change.address, kinds[state_change.kind], state_change.id, None, now)
             continue
-        cannot.append(Cannot(turn.address, f"is no longer managed, and {reason}"))
+        cannot.append(Cannot(state_change.address, f"is no longer managed, and {reason}"))
     return again, cannot
 
 
-def reverted_turns(
-    turns: Iterable[StateChange], state: State, *, added: Collection[Address], removed: Collection[Address], deleted: Collection[str]
+def reverted_state_changes(
+    state_changes: Iterable[StateChange],
+    state: State,
+    *,
+    added: Collection[Address],
+    removed: Collection[Address],
+    deleted: Collection[str],
 ) -> tuple[tuple[StateChange, ...], list[Cannot]]:
     """The changes of bindings when all requests are done, and those that cannot be made.
 
     `added`: addresses that are tracked by then in addition to those of the state; `removed`: those that no longer are. `deleted`: ids of
     what the run deleted itself.
     """
-    return _Back(tuple(turns), state, {*state.bindings, *added} - {*removed}, {*removed}, {*deleted}).inverse()
+    return _Back(tuple(state_changes), state, {*state.bindings, *added} - {*removed}, {*removed}, {*deleted}).inverse()
 
 
-def journal_arguments(turns: Iterable[StateChange]) -> tuple[list[Address], dict[Address, Address], dict[Address, bool]]:
+def journal_arguments(state_changes: Iterable[StateChange]) -> tuple[list[Address], dict[Address, Address], dict[Address, bool]]:
     """These changes as arguments for the journal: (addresses to forget, new addresses by old, protection by address)."""
-    listed = list(turns)
-    forget = [turn.address for turn in listed if turn.what is What.FORGET]
-    rename = {turn.old: turn.address for turn in listed if turn.old is not None}
-    return forget, rename, {turn.address: turn.what is What.PROTECT for turn in listed if turn.what in (What.PROTECT, What.UNPROTECT)}
+    listed = list(state_changes)
+    forget = [state_change.address for state_change in listed if state_change.what is What.FORGET]
+    rename = {state_change.old: state_change.address for state_change in listed if state_change.old is not None}
+    return (
+        forget,
+        rename,
+        {
+            state_change.address: state_change.what is What.PROTECT
+            for state_change in listed
+            if state_change.what in (What.PROTECT, What.UNPROTECT)
+        },
+    )
 
 
 def stop_managing_fields(inverse: Inverse, state: State) -> dict[Address, dict[str, Any]]:
@@ -71,7 +91,7 @@ def stop_managing_fields(inverse: Inverse, state: State) -> dict[Address, dict[s
 
 @dataclass
 class _Back:
-    turns: tuple[StateChange, ...]
+    state_changes: tuple[StateChange, ...]
     state: State
     staying: set[Address]
     removed: set[Address]
@@ -81,16 +101,20 @@ class _Back:
         self.cannot: list[Cannot] = []
         self.holders = {(binding.kind, binding.id): address for address, binding in self.state.bindings.items()}
         forgets = self._forgets()
-        self.staying -= {turn.address for turn in forgets}
+        self.staying -= {state_change.address for state_change in forgets}
         renames = self._renames()
-        return (*forgets, *renames, *self._protection({turn.old: turn.address for turn in renames})), self.cannot
+        return (*forgets, *renames, *self._protection({state_change.old: state_change.address for state_change in renames})), self.cannot
 
     def _mine(self, what: What) -> list[StateChange]:
-        return [turn for turn in self.turns if turn.what is what and turn.id not in self.deleted]
+        return [state_change for state_change in self.state_changes if state_change.what is what and state_change.id not in self.deleted]
 
     def _forgets(self) -> list[StateChange]:
         """Stop tracking what was adopted, unless something below it stays tracked."""
-        adopted = {turn.address: turn for turn in self._mine(What.ADOPT) if self.holders.get((turn.kind, turn.id)) == turn.address}
+        adopted = {
+            state_change.address: state_change
+            for state_change in self._mine(What.ADOPT)
+            if self.holders.get((state_change.kind, state_change.id)) == state_change.address
+        }
         for address in list(adopted):
             if address in self.removed:
                 adopted.pop(address)
@@ -104,19 +128,19 @@ class _Back:
                 adopted.pop(address)
                 if address in self.staying:
                     first |= {container: min(address, first.get(container, address)) for container in address.containers}
-        return [StateChange(What.FORGET, turn.address, turn.kind, turn.id) for turn in adopted.values()]
+        return [StateChange(What.FORGET, state_change.address, state_change.kind, state_change.id) for state_change in adopted.values()]
 
     def _renames(self) -> list[StateChange]:
         """Give what was renamed its former address, with everything below it."""
         names: dict[Address, Address] = {}
-        for turn in self._mine(What.RENAME):
-            now = self.holders.get((turn.kind, turn.id))
-            if now == turn.old or turn.old is None or now in self.removed:
+        for state_change in self._mine(What.RENAME):
+            now = self.holders.get((state_change.kind, state_change.id))
+            if now == state_change.old or state_change.old is None or now in self.removed:
                 continue
             if now is None:
-                self.cannot.append(Cannot(turn.address, f"was {turn.old}, and is no longer tracked"))
+                self.cannot.append(Cannot(state_change.address, f"was {state_change.old}, and is no longer tracked"))
             elif now in self.staying:
-                names[now] = turn.old
+                names[now] = state_change.old
         for address in self.staying - names.keys():
             # What is below a renamed address has its name in front of its own, so it is renamed with it.
             above = _nearest(address, names)
@@ -163,13 +187,13 @@ class _Back:
 
     def _protection(self, names: Mapping[Address | None, Address]) -> list[StateChange]:
         protections = []
-        for turn in (*self._mine(What.PROTECT), *self._mine(What.UNPROTECT)):
-            binding = self.state.bindings.get(self.holders.get((turn.kind, turn.id), turn.address))
-            if binding is None or binding.id != turn.id or binding.address not in self.staying:
+        for state_change in (*self._mine(What.PROTECT), *self._mine(What.UNPROTECT)):
+            binding = self.state.bindings.get(self.holders.get((state_change.kind, state_change.id), state_change.address))
+            if binding is None or binding.id != state_change.id or binding.address not in self.staying:
                 continue
-            if binding.protected == (turn.what is What.PROTECT):
-                back = What.UNPROTECT if turn.what is What.PROTECT else What.PROTECT
-                protections.append(StateChange(back, names.get(binding.address, binding.address), turn.kind, turn.id))
+            if binding.protected == (state_change.what is What.PROTECT):
+                back = What.UNPROTECT if state_change.what is What.PROTECT else What.PROTECT
+                protections.append(StateChange(back, names.get(binding.address, binding.address), state_change.kind, state_change.id))
         return protections
 
 
@@ -178,3 +202,67 @@ def _nearest(address: Address, names: Mapping[Address, Address]) -> Address | No
     while above is not None and above not in names:
         above = above.container
     return above
+
+
+Later = Iterable[Iterable[StateChange]]
+"""The changes of state of each run since, in the order in which they ran."""
+
+
+def entries_today(entries: Sequence[JournalEntry], later: Later) -> tuple[JournalEntry, ...]:
+    """The entries, with today's address in place of every address."""
+    now = _todays_address(later)
+    ids = {
+        (state_change.old, state_change.address): state_change.id
+        for run in later
+        for state_change in run
+        if state_change.what is What.RENAME
+    }
+    return tuple(_entry(entry, now, ids) for entry in entries)
+
+
+def state_changes_today(state_changes: Sequence[StateChange], later: Later) -> tuple[StateChange, ...]:
+    """The changes of state, with today's addresses of their objects; the former address of a rename is kept."""
+    now = _todays_address(later)
+    return tuple(replace(state_change, address=now(state_change.address, state_change.id)) for state_change in state_changes)
+
+
+TodaysAddress = Callable[[Address, str | None], Address]
+"""Today's address of a former one, by the id of the object that had it; None where that is not known."""
+
+
+def _todays_address(later: Later) -> TodaysAddress:
+    renames = [{state_change.old: state_change for state_change in run if state_change.what is What.RENAME} for run in later]
+
+    def now(address: Address, id: str | None) -> Address:
+        for names in renames:
+            renamed = names.get(address)
+            if renamed is not None and id in (None, renamed.id):
+                address = renamed.address
+        return address
+
+    return now
+
+
+def _entry(entry: JournalEntry, now: TodaysAddress, ids: Mapping[tuple[Address | None, Address], str]) -> JournalEntry:
+    """`ids`: of what later runs renamed, by both addresses: only the id identifies each of two objects that exchange addresses."""
+    intent = entry.intent
+    position = intent.before.position
+    if position is not None:
+        position = Position(
+            position.parent and now(position.parent, None),
+            position.index,
+            None if position.previous is None else now(position.previous, None),
+        )
+    carried = {old: now(new, entry.bound.get(new, ids.get((old, new)))) for old, new in intent.before.renames.items()}
+    about = now(intent.address, entry.bound.get(intent.address, None if intent.verb == "create" else intent.target))
+
+    def called(address: Address) -> Address:
+        return about if address == intent.address else now(address, entry.bound.get(address))
+
+    return replace(
+        entry,
+        intent=replace(intent, address=about, before=replace(intent.before, position=position, renames=carried)),
+        bound={called(address): id for address, id in entry.bound.items()},
+        forgotten=tuple(about if address == intent.address else address for address in entry.forgotten),
+        after={called(address): seen for address, seen in entry.after.items()},
+    )

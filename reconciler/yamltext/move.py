@@ -10,10 +10,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.yamltext.cursor import MarkedText, Untouchable
 from reconciler.yamltext.format import STEP, WIDTH
 from reconciler.yamltext.trail import TrailStep, begin, end, entry, expand, head, next_line, node, refuse_aliases, repeated, resource
-from reconciler.yamltext.tree import Child, Node, Tree, parse
+from reconciler.yamltext.tree import Child, MarkedText, Node, Tree, Untouchable, parse
 
 EMPTY: Final = "[]"
 

@@ -6,10 +6,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reconciler.yamltext.cursor import MarkedText, Untouchable
-from reconciler.yamltext.format import TreeWriter, keeps, same
-from reconciler.yamltext.key_order import ANY
-from reconciler.yamltext.tree import Child, Node, Tree, leaves, parse
+from reconciler.yamltext.format import ANY, TreeWriter, keeps, same
+from reconciler.yamltext.tree import Child, MarkedText, Node, Tree, Untouchable, leaves, parse
 
 
 @dataclass(frozen=True)

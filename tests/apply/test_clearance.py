@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.client.hints import Hints
+from reconciler.client.quota import Hints
 from reconciler.model import StepStatus
 from tests.harness import Org
 

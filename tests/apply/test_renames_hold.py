@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.state.tables.project import after
+from reconciler.state.tables.rows import after
 from tests.apply.test_kill import Mortal
 from tests.harness import Org
 from tests.plan.test_renames import exchanged, ids, pairs, rekeyed

@@ -15,9 +15,9 @@ import pytest
 from reconciler.address import Address
 from reconciler.kinds import load as kinds
 from reconciler.model import NamedReader, ReaderSort
-from reconciler.plan.access.verdicts import Look, Sees
+from reconciler.plan.access.review import Look, Sees
 from reconciler.plan.audience.readers import Audiences
-from reconciler.resource.audience import ROLES
+from reconciler.resource.risks import ROLES
 from tests.audience.moments import Moment, Thing, Watched
 from tests.audience.proof import Proof
 from tests.audience.test_agreement import KINDS, name_of

@@ -12,8 +12,16 @@ import pytest
 
 from reconciler.kinds import load as kinds
 from reconciler.plan.audience.readers import Access, Audiences
-from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, VISITORS
-from reconciler.resource.audience import LEVELS as MODEL_LEVELS
+from reconciler.resource.risks import (
+    AGENTS,
+    ANYONE,
+    ANYONE_WITH_THE_URL,
+    LEVELS as MODEL_LEVELS,
+    LINK_HOLDERS,
+    MEMBERS,
+    MEMBERS_THROUGH,
+    VISITORS,
+)
 from tests.audience.moments import LEVELS, PEOPLE, Readers, Watched
 from tests.audience.proof import Proof
 from tests.audience.two import ROOTS, Both, TwoWatched, given, worlds

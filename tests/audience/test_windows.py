@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reconciler.model import Consent, Plan
-from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, VISITORS
+from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, VISITORS
 from tests.audience.moments import LEVELS, Readers, Watched
 from tests.audience.proof import RUNS, RUNS_MAX, Proof
 from tests.audience.worlds import conditions, edited

@@ -14,7 +14,7 @@ import pytest
 from reconciler.model import RecordedRun
 from reconciler.report.history import history_text
 from reconciler.text.install import installing
-from reconciler.text.times import clock_time
+from reconciler.text.names import clock_time
 from tests import processes
 from tests.cli.conftest import Cli, applied_project
 from tests.documents import valid

@@ -16,7 +16,7 @@ from reconciler.cli.checks.remote import examine
 from reconciler.client import Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import State
-from reconciler.report.checks import Check
+from reconciler.report.findings import Check
 from reconciler.report.words import Level
 from reconciler.sandbox.server import Embedded, embedded
 from tests.cli.conftest import Cli

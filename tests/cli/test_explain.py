@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from reconciler.kinds import load
 from reconciler.report.explain import words
-from reconciler.report.samples import sample
+from reconciler.report.types import sample
 from tests.cli.conftest import Cli
 from tests.proofs import spread
 

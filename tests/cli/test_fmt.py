@@ -15,8 +15,7 @@ import pytest
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Declared
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import ValueShape
+from reconciler.yamltext.format import ValueShape, layout
 from tests.cli.conftest import Cli
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -36,7 +36,7 @@ finally:
 """
 DIFFERENCE = """
 import sys
-from reconciler.report.values import difference_lines
+from reconciler.report.words import difference_lines
 difference_lines("rules", {before}, {after})
 print(*sys.modules, file=sys.stderr)
 """
@@ -176,7 +176,7 @@ def test_help_and_version_import_no_command_no_engine_and_no_large_library(optio
 def test_a_command_imports_no_other_command(applied: Path) -> None:
     modules = imported(COMMAND, str(applied), "plan", "--format", "html")
     assert [name for name in modules if name.startswith("reconciler.cli.commands.")] == ["reconciler.cli.commands.plan"]
-    assert {"reconciler.plan.matching.differences", "reconciler.report.text"} <= modules
+    assert {"reconciler.plan.matching.differences", "reconciler.report.sheet"} <= modules
     unneeded = ("reconciler.importer", "reconciler.lint", "reconciler.yamltext", "reconciler.fleet", "reconciler.apply")
     assert sorted(name for name in modules if name.startswith(unneeded)) == []
     assert modules & {"deepdiff", "obstore", "psycopg", "rich", "trio"} == set()

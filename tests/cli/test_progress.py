@@ -18,7 +18,7 @@ from reconciler.cli.terminal import progress
 from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.progress import Tally
 from reconciler.cli.terminal.screen import Screen
-from reconciler.text.times import duration
+from reconciler.text.names import duration
 from tests import processes
 from tests.cli.conftest import Cli, initialised, prepared
 

@@ -16,7 +16,7 @@ import pytest
 
 from reconciler.state import LEASE_SECONDS
 from reconciler.text.install import installing
-from reconciler.text.times import HERE, clock_time_of
+from reconciler.text.names import HERE, clock_time_of
 from tests import processes
 from tests.cli.conftest import Cli
 from tests.documents import valid

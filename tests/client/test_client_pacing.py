@@ -13,9 +13,8 @@ import pytest
 from client_fakes import EPOCH, SETTINGS, TOKEN, Leap, LoopClock, Notes, mock, run_virtually
 
 from reconciler.client import ClientSettings, Reader, RetryClass, Writer
-from reconciler.client.hints import HOLD_MAX, Hints, read_hints
 from reconciler.client.pacing import Pace
-from reconciler.client.quota import Quota
+from reconciler.client.quota import HOLD_MAX, Hints, Quota, read_hints
 from reconciler.errors import Unavailable
 from tests.proofs import spread
 

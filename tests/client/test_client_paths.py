@@ -9,8 +9,7 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 from client_fakes import TOKEN
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reconciler.client import ClientSettings, encode, joined, normalise
 from reconciler.client.paths import checked

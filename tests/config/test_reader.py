@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reconciler.config.source.nodes import List, Map, MapEntry, Scalar, core, plain
 from reconciler.config.source.reader import DEPTH_MAX, EXPANDED_MAX, FILE_MAX, PROBLEMS_MAX, SCALAR_MAX, Document, read

@@ -11,16 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from reconciler.config import Project, load
 from reconciler.config.canonical import digest
 from reconciler.config.keys import TOP
 from reconciler.config.rendered import rendered
 from reconciler.kinds import load as kinds
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 from tests.config.random_projects import projects
 from tests.effort import within
 

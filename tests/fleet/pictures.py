@@ -25,10 +25,8 @@ from sqlalchemy import insert, select, update
 
 from reconciler.fleet.approvals import Decision
 from reconciler.fleet.model import ChangeClass, Mode, Repository, as_data
-from reconciler.fleet.status import Reading
-from reconciler.fleet.status import as_data as reading_data
-from reconciler.fleet.store import FleetDatabase, approvals, connected
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.status import Reading, as_data as reading_data
+from reconciler.fleet.store import FleetDatabase, approvals, connected, schema as tables
 from reconciler.fleet.worker import ready
 from tests import browser
 from tests.fleet.pages import samples

@@ -21,8 +21,7 @@ from reconciler.fleet.model import FleetProject, Repository, SecretReference
 from reconciler.fleet.runs import end
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.status import Reading
-from reconciler.fleet.store import FleetDatabase, admission, budgets, connected, projects, runs
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.store import FleetDatabase, admission, budgets, connected, projects, runs, schema as tables
 from reconciler.fleet.worker import ready
 
 EPOCH = 1_900_000_000.0

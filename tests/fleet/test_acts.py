@@ -18,8 +18,7 @@ from reconciler.fleet.model import ChangeClass, Mode
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.runs import end
 from reconciler.fleet.runs.end import RunResult
-from reconciler.fleet.store import FleetDatabase, approvals, audit, projects, quarantines
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.store import FleetDatabase, approvals, audit, projects, quarantines, schema as tables
 from tests.cli.test_end_to_end import at_a_terminal
 from tests.fleet.test_store import admit, begin, declare, project, register
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reconciler.fleet.approvals import ApprovalTerms, Decision, judged
 from reconciler.fleet.model import VALID_DEFAULT, Approval, ChangeClass

@@ -12,8 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from reconciler.cli import main
 from reconciler.errors import StateError
 from reconciler.fleet import approvals as rules
-from reconciler.fleet.store import FleetDatabase, approvals, audit, chain, projects, schema
-from reconciler.fleet.store import database as databases
+from reconciler.fleet.store import FleetDatabase, approvals, audit, chain, database as databases, projects, schema
 from tests.fleet.test_store import declare, project
 
 S = schema.SCHEMA

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sqlalchemy import func, update
 
 from reconciler.errors import ConfigError
@@ -20,8 +19,7 @@ from reconciler.fleet.model import FleetProject, Repository, SecretReference, as
 from reconciler.fleet.store import FleetDatabase, runs
 from reconciler.fleet.store.schema import projects as table
 from tests.fleet.running import Running, running
-from tests.fleet.test_store import declare
-from tests.fleet.test_store import project as stored
+from tests.fleet.test_store import declare, project as stored
 
 DEFAULTS = 'defaults: {baseUrl: "https://api.example.com", token: {env: TOKEN}, source: {git: "https://git.example.com/docs.git"}}'
 LISTED: Any = {1: [{"name": "payroll", "path": "orgs/payroll", "id": "payroll", "title": "payroll"}]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from reconciler.client.hints import Hints
+from reconciler.client.quota import Hints
 from reconciler.errors import StateError
 from reconciler.fleet.budget import BudgetReport
 from reconciler.fleet.runs.gate import RunGate, Turnstile

@@ -15,8 +15,7 @@ from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from reconciler.fleet import acts
-from reconciler.fleet import approvals as rules
+from reconciler.fleet import acts, approvals as rules
 from reconciler.fleet.model import ChangeClass, Mode
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import FleetDatabase, approvals, audit, connected, projects, runs
@@ -58,9 +57,9 @@ def run_url(url: str, name: str) -> str:
     """What a worker gives a run of a project."""
     with connected(url) as worker, worker.transaction() as connection:
         (row,) = projects.read(connection, [name])
-        login = rows.opened(connection, url, row.id, row.project)
-    assert login.is_own
-    return login.url
+        run, is_own = rows.opened(connection, url, row.id, row.project)
+    assert is_own
+    return run
 
 
 def asked(url: str, statement: str) -> list[Any]:

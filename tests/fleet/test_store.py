@@ -18,8 +18,7 @@ from reconciler.fleet.facts import is_unverified
 from reconciler.fleet.model import FleetProject, Mode, Repository, SecretReference
 from reconciler.fleet.reports import status_of, status_text
 from reconciler.fleet.status import Reading, StatusWord, as_data
-from reconciler.fleet.store import FleetDatabase, admission, audit, budgets, projects, runs
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.store import FleetDatabase, admission, audit, budgets, projects, runs, schema as tables
 
 pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
 from procrastinate.schema import SchemaManager

@@ -15,10 +15,8 @@ from reconciler.fleet.changes import changes
 from reconciler.fleet.health import HealthReading, as_data
 from reconciler.fleet.model import FleetProject, Repository, SecretReference
 from reconciler.fleet.runs.holds import wave_held
-from reconciler.fleet.status import Reading
-from reconciler.fleet.status import as_data as reading_data
-from reconciler.fleet.store import FleetDatabase, projects
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.status import Reading, as_data as reading_data
+from reconciler.fleet.store import FleetDatabase, projects, schema as tables
 from reconciler.model import Concern, Sort
 from tests.effort import calls
 

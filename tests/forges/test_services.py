@@ -14,8 +14,7 @@ import pytest
 
 from reconciler.forges import bitbucket, github, gitlab
 from reconciler.forges.keep import UpkeepResult, keep
-from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed
-from reconciler.forges.port import Forge as Comments
+from reconciler.forges.port import BlockingClock, Forge as Comments, ForgeError, NotAllowed
 from reconciler.report.comment.body import CommentText, body, comment_of
 from reconciler.report.comment.part import CommentPart
 from reconciler.report.comment.upkeep import CommentMode

@@ -11,8 +11,7 @@ import pytest
 
 from reconciler.cli.pipeline.trigger import triggered
 from reconciler.cli.saved.origin import ci_job
-from reconciler.forges.job import job
-from reconciler.forges.variables import event, forge_of_job
+from reconciler.forges.job import event, forge_of_job, job
 
 ROOT = Path(__file__).parents[2] / "reconciler"
 HEAD, MERGED = "a" * 40, "c" * 40

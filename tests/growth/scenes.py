@@ -16,7 +16,7 @@ from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State
 from reconciler.plan import Matches, plan
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.prove import carried_out
 from reconciler.resource import UNSET
 from tests.growth.edits import ADA, BLANK, Edit, Tree, nothing

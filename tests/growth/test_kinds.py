@@ -16,7 +16,7 @@ from reconciler.client import Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Outcome, State, StepStatus
 from reconciler.observe import observe
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from tests.effort import calls
 from tests.growth.edits import EDITS, Edit, Tree, nothing
 from tests.growth.test_apply import READ_AGAIN_MAX, STATE_MAX, SlowOrg

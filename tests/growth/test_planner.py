@@ -28,7 +28,7 @@ def exponent(small: float, large: float, times: float) -> float:
 @pytest.mark.parametrize("edit", spread(EDITS, 2), ids=lambda edit: edit.name)
 def test_four_times_as_many_objects_take_four_times_the_calls(edit: Edit, tmp_path: Path) -> None:
     few, many = (scene(tmp_path, edit, number) for number in (100, 400))
-    assert exponent(operations(few.match), operations(many.match), 4) <= EXPONENT_MAX
+    assert exponent(operations(few.identify), operations(many.identify), 4) <= EXPONENT_MAX
     assert exponent(operations(few.plan), operations(many.plan), 4) <= EXPONENT_MAX
 
 
@@ -43,7 +43,7 @@ def test_four_times_as_many_new_siblings_with_one_title_take_four_times_the_oper
 def test_ten_thousand_objects_take_ten_times_the_calls_and_seconds_of_a_thousand(edit: Edit, tmp_path: Path) -> None:
     """What one call does to a long list is seen in the seconds only."""
     few, many = (scene(tmp_path, edit, number) for number in (1_000, 10_000))
-    assert exponent(calls(few.match), calls(many.match), 10) <= EXPONENT_MAX
+    assert exponent(calls(few.identify), calls(many.identify), 10) <= EXPONENT_MAX
     (less, counting), (more, seconds) = counted(few.plan), counted(many.plan)
     assert exponent(less, more, 10) <= EXPONENT_MAX
     small = min(timed(few.plan)[0] for _ in range(3))

@@ -7,24 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reconciler.address import Address
 from reconciler.config import load
 from reconciler.importer.accept import Acceptance, chosen
-from reconciler.importer.gather import Gathered
-from reconciler.importer.matched import MatchedProject
+from reconciler.importer.gather import Gathered, MatchedProject
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
 from reconciler.model import Position
 from reconciler.plan import plan
 from reconciler.plan.drift import drift
-from reconciler.plan.matching.identity import identify
-from reconciler.undo.rows import put_back
+from reconciler.plan.matching.match import identify
+from reconciler.undo.objects import put_back
 from tests.effort import operations
-from tests.growth.edits import EDITS, Edit, Tree, collections, organization, site
-from tests.growth.edits import chosen as default
+from tests.growth.edits import EDITS, Edit, Tree, chosen as default, collections, organization, site
 from tests.growth.scenes import applied, ring, scene, written
 from tests.growth.test_planner import EXPONENT_MAX, exponent
 from tests.growth.undone import Undoing

@@ -9,10 +9,10 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Intent, JournalEntry, Plan, State, StateChange, Step
 from reconciler.model.codec import non_sensitive
 from reconciler.plan import Selection, plan
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
-from reconciler.state.tables.turns import turned
+from reconciler.state.history import turned
 from reconciler.undo import desired_for_reading, inverse, redeclaring_lines, run_effects
 from tests.growth.scenes import NOW, Scene
 

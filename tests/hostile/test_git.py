@@ -21,8 +21,7 @@ from reconciler.cli.git import WorkingRepository
 from reconciler.config.secrets import command
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.fleet.model import Repository
-from reconciler.fleet.sources import git as sources
-from reconciler.fleet.sources import tree
+from reconciler.fleet.sources import git as sources, tree
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import MISSING, SETTINGS, Checkout, HostileSetting, git, planted, poisoned
 

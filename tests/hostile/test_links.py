@@ -460,10 +460,9 @@ def test_links_of_a_commit_are_kept_and_not_followed_out_of_it(checkout: Cli) ->
 
 WRITERS = {
     "writing.py": "the writer",
-    "state/sqlite.py": "the file of the state, created exclusively; SQLite writes it",
+    "state/sqlite.py": "the file of the state, created exclusively; SQLite writes it, and a copy of it where it must be read unchanged",
     "state/lease.py": "a lock file beside the state, opened without following a link",
-    "state/unsaved.py": "what could not be written to the state, without following a link, and on the disk before its name is",
-    "state/bucket/folder.py": "a bucket that is a folder: objects that are replaced under conditions",
+    "state/bucket/objects.py": "a bucket that is a folder: objects that are replaced under conditions",
     "sandbox/file.py": "the file of the sandbox, which imports nothing of the program",
     "sandbox/server.py": "takes a new file of the sandbox away that could not be seeded",
     "fleet/up/server.py": "the access rules of a server, whose user keeps the file; not through a link",

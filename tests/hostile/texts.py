@@ -24,8 +24,7 @@ from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.text.escape import is_plain
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 from tests.config.corpus import GOOD
 from tests.report.made import change, delta, outcome, plan, plan_text, result
 from tests.report.test_pages import Tags

@@ -14,17 +14,15 @@ from reconciler.config.source.files import Files
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.problems import Problems
 from reconciler.importer.merge import into
-from reconciler.importer.parts import LIMITS, Limits
-from reconciler.importer.project import ImportedProject, project
+from reconciler.importer.project import LIMITS, ImportedProject, Limits, project
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
 from reconciler.plan import plan
+from reconciler.plan.changes import journal_changes
 from reconciler.plan.prove import prove
-from reconciler.plan.state_updates import journal_changes
 from reconciler.state import StateScope, Store
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 from tests.documents import configuration
 from tests.harness import ORGANIZATION, Org, kinds
 

@@ -8,10 +8,10 @@ import pytest
 
 from reconciler.errors import UsageError
 from reconciler.importer.accept import Acceptance, chosen
-from reconciler.importer.matched import MatchedProject
+from reconciler.importer.gather import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.plan import plan
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.yamltext.tree import parse
 from tests.harness import Org
 from tests.outside import CASES, Case, drifted, edit, everything, observed

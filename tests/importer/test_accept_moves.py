@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from reconciler.config.keys import TOP
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 from reconciler.yamltext.tree import parse
 from tests.harness import ORGANIZATION, Org
 from tests.importer.test_accept import accept

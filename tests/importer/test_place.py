@@ -7,7 +7,7 @@ import itertools
 import pytest
 import yaml
 
-from reconciler.importer.location import EditedFile
+from reconciler.importer.merge import EditedFile
 from reconciler.yamltext.emit import EmittedEntry
 
 TEXT = "a:\n  x: 1\n  deep:\n    y: 2\n"

@@ -7,11 +7,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from reconciler.address import bare
-from reconciler.importer.parts import LIMITS, Limits
+from reconciler.importer.project import LIMITS, Limits
 from tests.certificates import IDP, OTHER, pem
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import added, everything, fits, imported, written

@@ -7,10 +7,10 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.config import load
 from reconciler.importer.accept import Acceptance, chosen
-from reconciler.importer.matched import MatchedProject
+from reconciler.importer.gather import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.plan import plan
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from tests.documents import configuration
 from tests.harness import Org
 from tests.outside import drifted, observed

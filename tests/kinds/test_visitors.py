@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from reconciler.errors import ConfigError
-from reconciler.kinds._visitors import VisitorSchema
+from reconciler.kinds._shapes import VisitorSchema
 from reconciler.sandbox.service import Fault
 from reconciler.sandbox.sites import visitor_schema
 from tests.harness import Org

@@ -12,7 +12,7 @@ from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.lint import LintFacts, findings, fixed, with_edits
 from reconciler.model import Finding
-from reconciler.report.annotations.sarif import sarif
+from reconciler.report.annotations import sarif
 from tests.lint.test_rules import TODAY, state_of
 
 HEAD = """\

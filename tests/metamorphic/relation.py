@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import seed as seeded
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed as seeded, settings, strategies as st
 
 SEEDS = range(1, 41)  # of the proof; 0 is the ordinary run's
 EXAMPLES = 10  # of each seed of the proof

@@ -11,15 +11,14 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import assume
-from hypothesis import strategies as st
+from hypothesis import assume, strategies as st
 
 from reconciler.address import bare
 from reconciler.client import Reader
 from reconciler.model import Plan
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.simulation.simulate import simulate
 from tests.harness import ORGANIZATION, kinds
 from tests.metamorphic.edits import Declared, declared

@@ -9,8 +9,8 @@ import pytest
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Plan
-from reconciler.plan.matching.absence import believable
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
+from reconciler.plan.matching.missing import believable
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, node, settled, small
 

@@ -13,7 +13,7 @@ from reconciler.address import Address
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, State
-from reconciler.plan.matching.absence import AT_LEAST, SHARE
+from reconciler.plan.matching.missing import AT_LEAST, SHARE
 from reconciler.resource import One
 from tests.proofs import sampled, spread, stride
 from tests.storms import STORMS, Record, Recorded, example, planned

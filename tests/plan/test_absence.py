@@ -11,10 +11,9 @@ from reconciler.address import Address
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Binding, Declared, Desired, Moved, Observed, Origin, Source, State
-from reconciler.plan.matching.absence import believable, missing
-from reconciler.plan.matching.identity import identify
-from reconciler.plan.matching.match import match
+from reconciler.plan.matching.match import identify, match
 from reconciler.plan.matching.matches import Match, Matches
+from reconciler.plan.matching.missing import believable, missing
 
 ACME = Address.parse("acme")
 LINE = Source("reconciler.yaml", 1, 1)

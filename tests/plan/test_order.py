@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from reconciler.plan.siblings.moves import SiblingMove, moves, replay
 from tests.effort import within

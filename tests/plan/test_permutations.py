@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from reconciler.cli.sandboxes.embedded import seed_document
 from reconciler.client import Reader

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from reconciler.apply import ApplyOptions, apply
 from reconciler.cli.wiring.approval import ApprovedPlan, approve
@@ -27,7 +26,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Forecast, Step, StepStatus
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.prove import prove
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
 from tests.harness import ORGANIZATION, Org

@@ -15,8 +15,8 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Guards, Plan
 from reconciler.observe import observe
 from reconciler.plan.guard import deletes, guard
-from reconciler.plan.matching.absence import believable
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
+from reconciler.plan.matching.missing import believable
 from tests.apply.test_kill import Killed, Mortal
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import spread

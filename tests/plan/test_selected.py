@@ -10,8 +10,7 @@ from reconciler.address import Address, Glob
 from reconciler.kinds import load as kinds
 from reconciler.model import Plan
 from reconciler.observe import observe
-from reconciler.plan import Selection
-from reconciler.plan import plan as make_plan
+from reconciler.plan import Selection, plan as make_plan
 from reconciler.plan.guard import deletes
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import summary as outcome_summary

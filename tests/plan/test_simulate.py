@@ -12,13 +12,12 @@ import pytest
 from reconciler.address import Address
 from reconciler.client import Reader
 from reconciler.errors import DeclarationError, ReconcilerError
-from reconciler.kinds import load
-from reconciler.kinds import load as kinds
+from reconciler.kinds import load, load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State, Step
 from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.prove import prove
-from reconciler.plan.siblings.positions import Siblings
+from reconciler.plan.siblings.rows import Siblings
 from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import PATCH, POST, UNSET, Keyed, Listing, Resource, Verbs, field
 from tests.effort import timed

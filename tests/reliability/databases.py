@@ -13,8 +13,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from reconciler.state.bucket.database import Bucket
-from reconciler.state.bucket.folder import Folder
-from reconciler.state.bucket.objects import Objects
+from reconciler.state.bucket.objects import Folder, Objects
 from reconciler.state.connection import SCHEMA
 from reconciler.state.lease import file_holder
 from reconciler.state.tables.schema import TABLES

@@ -13,7 +13,7 @@ import pytest
 from reconciler.apply import recover as recovery
 from reconciler.client import RetryClass, Writer
 from reconciler.state import StateScope
-from reconciler.state.bucket.folder import Folder
+from reconciler.state.bucket.objects import Folder
 from reconciler.state.journal import Journal
 from reconciler.state.lease import Lease
 from tests.proofs import proof

@@ -26,7 +26,7 @@ from reconciler.config import Project
 from reconciler.model import Outcome, Plan
 from reconciler.plan import Selection
 from reconciler.sandbox.faults import log
-from reconciler.state.bucket.folder import Folder
+from reconciler.state.bucket.objects import Folder
 from tests.harness import BASE, ORGANIZATION, TOKEN, WHOLE, Org
 from tests.reliability.clock import Time, everywhere
 from tests.reliability.databases import Database

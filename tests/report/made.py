@@ -12,7 +12,7 @@ from reconciler.report.drift import drift_sheet
 from reconciler.report.layout import Span
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
-from reconciler.report.text import WIDTH, sheet_text
+from reconciler.report.sheet import WIDTH, sheet_text
 
 SITE = Address.parse("acme/site/docs")
 

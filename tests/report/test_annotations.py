@@ -10,10 +10,7 @@ import sarif_pydantic
 
 from reconciler.errors import Problem
 from reconciler.model import Action, Blocked, Finding, Severity, Source, StepStatus
-from reconciler.report.annotations.code_quality import code_quality
-from reconciler.report.annotations.github import github, github_findings
-from reconciler.report.annotations.junit import junit
-from reconciler.report.annotations.sarif import sarif
+from reconciler.report.annotations import code_quality, github, github_findings, junit, sarif
 from reconciler.report.findings import of_problem
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from reconciler.report.schemas.check import PROBLEMS_MAX, problem
-from reconciler.report.schemas.documents import DOCUMENTS
+from reconciler.report.schemas.documents import DOCUMENTS, PROBLEMS_MAX, problem
 from reconciler.report.schemas.plan import SavedPlanDocument, SummaryData
 from tests.documents import validator
 from tests.effort import within

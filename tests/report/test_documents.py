@@ -13,7 +13,7 @@ import pytest
 from reconciler.model import Action, Blocked, StepStatus, Unknown
 from reconciler.report.documents import outcome_document, path_text, plan_document
 from reconciler.report.schemas.documents import schemas
-from reconciler.report.values import data
+from reconciler.report.words import data
 from reconciler.resource import UNSET, Foreign
 from tests.documents import valid
 from tests.report.made import at, change, delta, outcome, plan, result, the_example

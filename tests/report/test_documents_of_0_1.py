@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.cli.wiring import plan_file
-from reconciler.report.schemas.check import problem
-from reconciler.report.schemas.documents import DOCUMENTS
+from reconciler.report.schemas.documents import DOCUMENTS, problem
 from reconciler.state import StateScope, Store
 from tests.documents import valid
 

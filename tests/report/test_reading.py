@@ -15,8 +15,7 @@ from reconciler.report.comment.body import CommentText, body, comment_of
 from reconciler.report.comment.part import Dialect, PartOrigin, part
 from reconciler.report.markdown import entry_text
 from reconciler.report.reading import FORMATS, sheet_of
-from reconciler.report.schemas.check import problem
-from reconciler.report.schemas.documents import DOCUMENTS, schemas
+from reconciler.report.schemas.documents import DOCUMENTS, problem, schemas
 from reconciler.report.sheet import Sheet, SheetEntry, Weight
 from tests.proofs import sampled, tries
 from tests.report.comment.made import EVIL

@@ -17,7 +17,7 @@ from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.markdown import markdown
 from reconciler.report.plan import plan_sheet
-from reconciler.report.values import difference_lines, shown
+from reconciler.report.words import difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.text.certificate import certificate
 from tests.report.made import at, change, delta, drift_text, plan, plan_text

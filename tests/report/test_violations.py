@@ -7,7 +7,7 @@ import json
 from datetime import UTC, datetime
 
 from reconciler.model import Severity, Source, Violation
-from reconciler.report.annotations.github import github
+from reconciler.report.annotations import github
 from reconciler.report.documents import plan_document
 from reconciler.report.html import html
 from reconciler.report.layout import plain

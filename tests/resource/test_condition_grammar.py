@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.resource.claims import claim_mistakes
 from reconciler.resource.conditions import (
     Claim,
     ConditionError,
+    claim_mistakes,
     claims_in,
     evaluated,
     excludes_everybody,
@@ -20,9 +20,7 @@ from reconciler.resource.conditions import (
     parsed,
     truth,
 )
-from reconciler.sandbox.sites.conditions import NotEvaluable
-from reconciler.sandbox.sites.conditions import holds as served
-from reconciler.sandbox.sites.conditions import parsed as parsed_by_the_service
+from reconciler.sandbox.sites.conditions import NotEvaluable, holds as served, parsed as parsed_by_the_service
 
 CLAIMS = (
     "visitor.claims.plan",

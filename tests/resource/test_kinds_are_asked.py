@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from reconciler.resource import Keyed, ListItem, Place, SingleValue
-from reconciler.resource.readings import Reading
+from reconciler.resource import Place
+from reconciler.resource.requests import Reading
 
 PACKAGE = Path(__file__).parents[2] / "reconciler"
 OUTSIDE = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "resource")
 
 
-CLASSES = {cls.__name__ for cls in (Place, Keyed, ListItem, SingleValue, *Reading.__args__)}
+CLASSES = {cls.__name__ for cls in (*Place.__args__, *Reading.__args__)}
 
 
 def switches(tree: ast.AST) -> Iterator[int]:

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from reconciler.sandbox.faults import limits
-from reconciler.sandbox.faults.connection import ConnectionCut
+from reconciler.sandbox.faults.answers import ConnectionCut
 from reconciler.sandbox.faults.rules import WrongRule, parse
 from reconciler.sandbox.server import Embedded, embedded
 from tests.sandbox.box import ADA, CONTROL, SEED, Box

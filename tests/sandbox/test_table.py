@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from reconciler.sandbox.app import Sandbox, create_app
+from reconciler.sandbox.table import reading_of
 from tests.proofs import sampled, stride
 from tests.sandbox.box import ADA, BASE, CONTROL
 from tests.sandbox.test_fuzz import ROUTES
@@ -62,7 +63,7 @@ def test_it_answers_every_reading_as_fastapi_does(template: World, tmp_path: Pat
 def test_plain_readings_are_answered_by_the_table_itself(template: World, path: str) -> None:
     table = create_app(template.box.db).table
     _, scope = table.matches({"type": "http", "method": "GET", "path": path})
-    reading = scope["sandbox.endpoint"].reading
+    reading = reading_of(scope["sandbox.endpoint"])
     assert reading is not None
     assert reading.arguments({**scope, "query_string": b"", "caller": None}) is not None
 

@@ -17,8 +17,7 @@ import pytest
 from reconciler.errors import Locked, StateError
 from reconciler.state import LEASE_SECONDS, IntentEnding, StateScope, Store
 from reconciler.state.bucket.database import COMPACTED, Bucket
-from reconciler.state.bucket.folder import Folder
-from reconciler.state.bucket.objects import Objects, Unreachable
+from reconciler.state.bucket.objects import Folder, Objects, Unreachable
 from reconciler.state.journal import Journal
 from reconciler.state.tables.schema import TABLES
 from tests.state.examples import CLOCK, GUIDES, SERVICE, START, WHO, binding, intent

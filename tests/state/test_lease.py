@@ -18,7 +18,7 @@ from reconciler.state import LEASE_SECONDS, StateScope, Store
 from reconciler.state.database import Database, connect
 from reconciler.state.lease import Holder, Lease
 from reconciler.state.reading import find
-from reconciler.text.times import HERE, clock_time_of
+from reconciler.text.names import HERE, clock_time_of
 from tests.state import crash
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent

@@ -41,7 +41,7 @@ def assert_readable(url: str) -> None:
         assert set(store.read().bindings) == {GUIDES}
         assert store.seen()
         assert len(store.digest_key()) == 32
-        assert [turn.address for run in store.runs() for turn in store.state_changes(run.id)] == [GUIDES]
+        assert [state_change.address for run in store.runs() for state_change in store.state_changes(run.id)] == [GUIDES]
         assert store.pull() is not None
         assert store.condition().current
         assert not store.condition().held

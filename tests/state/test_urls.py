@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from reconciler.errors import StateError
 from reconciler.state.database import connect
 from reconciler.state.postgres import ServerUrl
-from reconciler.text.state_urls import BACKENDS, BUCKET, POSTGRES, SQLITE, backend_of, file_of
+from reconciler.text.credentials import BACKENDS, BUCKET, POSTGRES, SQLITE, backend_of, file_of
 
 SERVERS = [
     "postgresql://",

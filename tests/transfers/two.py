@@ -10,11 +10,7 @@ import yaml
 
 from reconciler.model import Outcome, Plan, StepStatus
 from tests.harness import Org
-from tests.organizations import BETA as BETA
-from tests.organizations import GAMMA as GAMMA
-from tests.organizations import THREE_SEED as THREE_SEED
-from tests.organizations import TWO_SEED as TWO_SEED
-from tests.organizations import project
+from tests.organizations import BETA as BETA, GAMMA as GAMMA, THREE_SEED as THREE_SEED, TWO_SEED as TWO_SEED, project
 
 Tree = list[dict[str, Any]]
 

@@ -11,8 +11,7 @@ import pytest
 
 from reconciler.cli.wiring.run import EarlierReading, Planned, PlanScope, make_plan
 from reconciler.plan import Selection
-from tests.cli.conftest import Cli, retitled
-from tests.cli.conftest import cli as cli
+from tests.cli.conftest import Cli, cli as cli, retitled
 from tests.harness import Org, kinds
 
 

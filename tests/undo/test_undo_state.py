@@ -135,7 +135,7 @@ def test_a_run_that_only_recorded_values_is_the_last_run_and_its_undo_sends_noth
     (newest, *_) = runs(acme)
     assert dict(newest.turned) == {"record": 1}
     outcome, inverse, lines = undo(acme, newest.id)
-    assert (outcome.results, outcome.plan.changes, inverse.only, inverse.turns, lines) == ((), (), frozenset(), (), ())
+    assert (outcome.results, outcome.plan.changes, inverse.only, inverse.state_changes, lines) == ((), (), frozenset(), (), ())
 
 
 @pytest.mark.parametrize("edit", [swapped_titles, swapped_keys, swapped_keys_and_titles, renamed_team])
@@ -161,5 +161,5 @@ def test_a_run_that_is_undone_twice_is_undone_once(acme: Org, edit: Edit) -> Non
     run = runs(acme)[0].id
     undo(acme, run)
     outcome, inverse, lines = undo(acme, run)
-    assert (outcome.results, inverse.turns, inverse.cannot, lines) == ((), (), (), ())
+    assert (outcome.results, inverse.state_changes, inverse.cannot, lines) == ((), (), (), ())
     assert tracked(acme) == before

@@ -14,7 +14,7 @@ from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
 from reconciler.plan.guard import guard
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.prove import prove
 from reconciler.undo import (
     Inverse,
@@ -25,8 +25,8 @@ from reconciler.undo import (
     journal_arguments,
     redeclaring_lines,
     run_effects,
+    state_changes_today,
     stop_managing_fields,
-    turns_today,
 )
 from tests.harness import Org, kinds
 
@@ -59,19 +59,24 @@ async def _undo(org: Org, run: str) -> Undone:
         async with org.client() as writer:
             await recover(writer, kinds(), project, journal, settle=org.settle)
             later = store.later_state_changes(run)
-            done, turns = run_effects(kinds(), entries_today(store.entries(run), later)), turns_today(store.state_changes(run), later)
+            done, state_changes = (
+                run_effects(kinds(), entries_today(store.entries(run), later)),
+                state_changes_today(store.state_changes(run), later),
+            )
             state = journal.state()
-            actual = await observe(writer, kinds(), desired_for_reading(kinds(), project, state, done, turns), state)
-            found = inverse(kinds(), project, state, actual, done, turns, ever=store.ids())
+            actual = await observe(writer, kinds(), desired_for_reading(kinds(), project, state, done, state_changes), state)
+            found = inverse(kinds(), project, state, actual, done, state_changes, ever=store.ids())
             only = Selection(only=found.only)
             actual = await observe(writer, kinds(), found.desired, state)
             made = plan(kinds(), found.desired, state, actual, selection=only)
             made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, Options())
-            lines = redeclaring_lines(kinds(), project, found.desired, made, found.turns, identify(kinds(), project, state, actual).ids)
+            lines = redeclaring_lines(
+                kinds(), project, found.desired, made, found.state_changes, identify(kinds(), project, state, actual).ids
+            )
             outcome = await apply(writer, kinds(), found.desired, made, actual, journal, ApplyOptions(deadline=30.0, selection=only))
             if not outcome.plan.deferred:
                 for address, unset in stop_managing_fields(found, journal.state()).items():
                     journal.note(address, sent=unset, seen=unset)
-                forget, rename, protect = journal_arguments(found.turns)
+                forget, rename, protect = journal_arguments(found.state_changes)
                 journal.remember(forget=forget, rename=rename, protect=protect)
             return outcome, found, lines

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.yamltext.cursor import Untouchable
-from reconciler.yamltext.entries import Loose
-from reconciler.yamltext.replace import DROP, EditedYaml, ResourcePlace, put
+from reconciler.yamltext.entries import DROP, EditedYaml, Loose, ResourcePlace, put
+from reconciler.yamltext.tree import Untouchable
 
 TEXT = """\
 # top

@@ -6,16 +6,14 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from reconciler.config.keys import TOP
 from reconciler.config.source.nodes import List, Map, Node, Scalar
 from reconciler.config.source.reader import read
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 
 SHAPE = document(load(), TOP)
 KEYS = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.yamltext.cursor import MarkedText, Untouchable
 from reconciler.yamltext.move import Host, Moving
+from reconciler.yamltext.tree import MarkedText, Untouchable
 
 A = "content:\n  # of x\n  - x: 1  # behind\n    # in x\n    t: |\n      text\n\n  - y: 2\n  - {h: 1, t: T}  # h\n# end\n"
 

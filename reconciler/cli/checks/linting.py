@@ -15,8 +15,7 @@ from reconciler.config import Project
 from reconciler.config.environments.folder import values_of
 from reconciler.config.texts import texts
 from reconciler.errors import ReconcilerError
-from reconciler.lint import LintFacts, fixed
-from reconciler.lint import with_edits as edited
+from reconciler.lint import LintFacts, fixed, with_edits as edited
 from reconciler.model import Finding, Source, State
 from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends

@@ -17,11 +17,11 @@ from reconciler.client import ClientSettings, normalise
 from reconciler.config import Project
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.model import State
-from reconciler.report.checks import Check
+from reconciler.report.findings import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds
-from reconciler.text.state_urls import file_of
-from reconciler.text.times import HERE, clock_time_of
+from reconciler.text.credentials import file_of
+from reconciler.text.names import HERE, clock_time_of
 
 WITHOUT_PROJECT = "not checked: the project is invalid"
 

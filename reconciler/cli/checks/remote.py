@@ -15,8 +15,8 @@ from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
 from reconciler.plan import Matches
-from reconciler.plan.matching.identity import identify
-from reconciler.report.checks import Check
+from reconciler.plan.matching.match import identify
+from reconciler.report.findings import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds, placeholders
 

@@ -20,10 +20,9 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired, NamedReader, ReaderSort, Source
 from reconciler.plan.access.review import review
-from reconciler.report.access import access_document, access_text
-from reconciler.report.access_html import access_html
+from reconciler.report.access import access_document, access_html, access_text
 from reconciler.resource import Kinds
-from reconciler.text.times import HERE
+from reconciler.text.names import HERE
 
 FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VALUE]"
 

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from reconciler.address import Address, Glob, bare
-from reconciler.cli import completion, exits
-from reconciler.cli import options as shared
+from reconciler.cli import completion, exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen

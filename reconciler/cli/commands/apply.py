@@ -8,11 +8,9 @@ from typing import Any, Literal
 import click
 
 from reconciler.apply import FRESH
-from reconciler.cli import codes, exits, reports
-from reconciler.cli import options as shared
+from reconciler.cli import codes, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
-from reconciler.cli.options import Options
-from reconciler.cli.options import require_commit as require_commit_option
+from reconciler.cli.options import Options, require_commit as require_commit_option
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import apply_saved
@@ -28,8 +26,8 @@ from reconciler.plan.guard import consent, guard
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
-from reconciler.report.text import sheet_text
-from reconciler.text.times import HERE
+from reconciler.report.sheet import sheet_text
+from reconciler.text.names import HERE
 
 
 @click.command("apply", short_help="Apply changes after confirmation.")

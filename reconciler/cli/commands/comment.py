@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.comment_parts import name_of, read_event, read_parts
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -21,10 +20,9 @@ from reconciler.forges import bitbucket, github, gitlab
 from reconciler.forges.bitbucket import Bitbucket
 from reconciler.forges.github import GitHub
 from reconciler.forges.gitlab import GitLab
-from reconciler.forges.job import TOKENS, Job, job
+from reconciler.forges.job import TOKENS, Job, forge_of_job, job
 from reconciler.forges.keep import keep
 from reconciler.forges.port import Forge, ForgeError, MachineClock, NotAllowed
-from reconciler.forges.variables import forge_of_job
 from reconciler.report.comment.body import CommentText, TooLong, body
 from reconciler.report.comment.part import CommentPart, PartOrigin, is_link
 from reconciler.report.comment.upkeep import CommentMode

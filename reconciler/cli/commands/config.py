@@ -18,8 +18,7 @@ from reconciler.config.rendered import rendered
 from reconciler.kinds import load as load_kinds
 from reconciler.report.words import count
 from reconciler.text.escape import log, terminal
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 
 command = LazyGroup(
     name="config",

@@ -12,8 +12,7 @@ from typing import Any, Final
 import click
 
 from reconciler.address import bare
-from reconciler.cli import exits, reports
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
@@ -32,7 +31,7 @@ from reconciler.policies.judged import as_far_as_files_say
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds
-from reconciler.text.times import HERE
+from reconciler.text.names import HERE
 
 FILES: Final = "the files as they are"
 COVERS: Final = "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them."

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.checks import local
 from reconciler.cli.checks.local import problem
 from reconciler.cli.checks.remote import examine
@@ -21,7 +20,7 @@ from reconciler.config import Project
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
-from reconciler.report.checks import Check, checks_document, checks_text
+from reconciler.report.findings import Check, checks_document, checks_text
 from reconciler.report.words import Level
 from reconciler.resource import Kinds
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from reconciler.cli import codes, completion, exits, reports
-from reconciler.cli import options as shared
+from reconciler.cli import codes, completion, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
@@ -22,7 +21,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.plan.drift import DriftWord, drift, without_known
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
-from reconciler.text.times import HERE
+from reconciler.text.names import HERE
 
 
 @click.command("drift", short_help="Show what was changed outside Reconciler.")

@@ -16,8 +16,8 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.report import explain
 from reconciler.report.explain import explain_cause, explain_policies
+from reconciler.text.names import did_you_mean
 from reconciler.text.pages import PREFIX, pages
-from reconciler.text.suggest import did_you_mean
 
 
 @completer

@@ -18,8 +18,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
@@ -43,7 +42,7 @@ from reconciler.report.documents import drift_document, plan_document
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
-from reconciler.report.text import sheet_text
+from reconciler.report.sheet import sheet_text
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 
@@ -124,7 +123,12 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
 
 def _undone(store: Store, run: str) -> dict[str, Any]:
     """A run of `undo`, and the addresses that it changed."""
-    addresses = {str(address) for turn in store.state_changes(run) for address in (turn.address, turn.old) if address is not None}
+    addresses = {
+        str(address)
+        for state_change in store.state_changes(run)
+        for address in (state_change.address, state_change.old)
+        if address is not None
+    }
     for entry in store.entries(run):
         if entry.status not in ("failed", "not-sent"):
             addresses |= {str(address) for address in (entry.intent.address, *entry.bound, *entry.forgotten)}

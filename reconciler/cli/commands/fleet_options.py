@@ -22,8 +22,8 @@ from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import FleetDatabase, connected
 from reconciler.git import user_email
 from reconciler.text.install import installing_extra
+from reconciler.text.names import did_you_mean
 from reconciler.text.redact import of_urls
-from reconciler.text.suggest import did_you_mean
 
 _LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -18,7 +17,7 @@ from reconciler.fleet.acts import Decided
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.people import Person
 from reconciler.fleet.reports import approval_document, needs_text
-from reconciler.text.times import HERE, clock_time
+from reconciler.text.names import HERE, clock_time
 
 NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
 NAME = click.argument("name", metavar="NAME")

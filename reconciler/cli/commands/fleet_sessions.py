@@ -15,7 +15,7 @@ from reconciler.fleet.store import audit
 from reconciler.fleet.store.dashboard import sessions
 from reconciler.fleet.store.dashboard.sessions import Login
 from reconciler.report.layout import table
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 SHOWN: Final = 12  # characters of the id of a session
 

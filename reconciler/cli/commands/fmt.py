@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.files import path_from_here, rewrite
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -21,8 +20,7 @@ from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal
 from reconciler.yamltext import line_ends
-from reconciler.yamltext.format import layout
-from reconciler.yamltext.key_order import document
+from reconciler.yamltext.format import document, layout
 
 
 @click.command("fmt", short_help="Format the files of a project.")

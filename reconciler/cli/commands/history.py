@@ -21,7 +21,7 @@ from reconciler.report.history import history_document, history_text, run_docume
 from reconciler.report.layout import environment_header
 from reconciler.resource import Kinds
 from reconciler.state import Store
-from reconciler.text.times import HERE
+from reconciler.text.names import HERE
 
 
 @click.command("history", short_help="List runs: who ran what, when, and what it did.")

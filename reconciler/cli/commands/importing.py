@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.commands.init import IGNORED
 from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
@@ -30,10 +29,10 @@ from reconciler.importer.project import ImportedProject, project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Actual, Observed, Plan, State
 from reconciler.observe.everything import read_all, roots
-from reconciler.observe.privileged import people, reaching
+from reconciler.observe.readers import people, reaching
 from reconciler.plan import plan
+from reconciler.plan.changes import journal_changes
 from reconciler.plan.prove import prove
-from reconciler.plan.state_updates import journal_changes
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal

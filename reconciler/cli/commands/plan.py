@@ -10,12 +10,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from reconciler.cli import codes, reports
-from reconciler.cli import options as shared
+from reconciler.cli import codes, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.declare import OutputFile
-from reconciler.cli.options import Options
-from reconciler.cli.options import commit as commit_option
+from reconciler.cli.options import Options, commit as commit_option
 from reconciler.cli.saved.origin import origin
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
@@ -27,7 +25,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import guard
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import forecast_text, plan_sheet
-from reconciler.text.times import HERE
+from reconciler.text.names import HERE
 
 
 @click.command("plan", short_help="Show what would change.")

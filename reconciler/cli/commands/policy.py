@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen

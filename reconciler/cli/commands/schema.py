@@ -21,7 +21,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.report.layout import table
 from reconciler.report.schemas.documents import DOCUMENTS, schema_of
 from reconciler.text.escape import as_json
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 from reconciler.writing import create_folder, write_whole
 
 SUFFIX: Final = ".schema.json"

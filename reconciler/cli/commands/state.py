@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from reconciler.address import Address, bare
-from reconciler.cli import completion, exits
-from reconciler.cli import options as shared
+from reconciler.cli import completion, exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
@@ -19,7 +18,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.report.documents import binding_document, bindings_document
 from reconciler.report.layout import table
-from reconciler.report.values import HIDDEN, shown
+from reconciler.report.words import HIDDEN, shown
 from reconciler.resource import UNSET, Kinds
 from reconciler.state import IntentEnding
 

@@ -8,8 +8,7 @@ from typing import Any, Final
 import click
 
 from reconciler.address import Address, bare
-from reconciler.cli import completion, exits
-from reconciler.cli import options as shared
+from reconciler.cli import completion, exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end, state_scope
@@ -19,7 +18,7 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count
-from reconciler.state.tables.project import after
+from reconciler.state.tables.rows import after
 
 SHORT_HELP: Final = "Move what is tracked to another address, or from another project name or environment."
 

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user, known_service, load, open_store, recording_end
@@ -16,7 +15,7 @@ from reconciler.errors import Locked, Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.state.lease import Condition, Holder
 from reconciler.text.escape import terminal
-from reconciler.text.times import HERE, clock_time_of
+from reconciler.text.names import HERE, clock_time_of
 
 SHORTEST: Final = 8  # characters of a run's id that identify it
 ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only shows who holds the state."

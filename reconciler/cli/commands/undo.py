@@ -7,8 +7,7 @@ from typing import Any, Final, Literal
 
 import click
 
-from reconciler.cli import codes, exits
-from reconciler.cli import options as shared
+from reconciler.cli import codes, exits, options as shared
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
@@ -22,11 +21,11 @@ from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
 from reconciler.plan import Selection
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.report.documents import undo_document
-from reconciler.report.history import ID_SHOWN, turn_line
+from reconciler.report.history import ID_SHOWN, state_change_line
 from reconciler.report.outcome import outcome_sheet
-from reconciler.report.text import sheet_text
+from reconciler.report.sheet import sheet_text
 from reconciler.state import Journal, Store
 from reconciler.undo import (
     Cannot,
@@ -38,8 +37,8 @@ from reconciler.undo import (
     journal_arguments,
     redeclaring_lines,
     run_effects,
+    state_changes_today,
     stop_managing_fields,
-    turns_today,
 )
 
 ONLY_RECORDED: Final = (
@@ -96,9 +95,9 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         inverse = _inverse(session, store, recorded_run.id)
         _about(session, inverse)
         _note_irreversible(screen, inverse.cannot)
-        _note_state_changes(screen, inverse.turns)
+        _note_state_changes(screen, inverse.state_changes)
         planned = confirmed_plan(screen, options, session, ask=not yes, full=full)
-        if planned is not None and inverse.turns and not yes and not planned.plan.pending:
+        if planned is not None and inverse.state_changes and not yes and not planned.plan.pending:
             if not screen.can_ask:
                 raise no_terminal("undo")
             planned = planned if click.confirm("Change the state? This needs no requests.", default=False, err=True) else None
@@ -106,7 +105,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             screen.say("Nothing was undone.")
             journal.finish(exit_code=exits.FAILED, summary={})
             return exits.FAILED
-        lines = _lines(session, planned, inverse.turns)
+        lines = _lines(session, planned, inverse.state_changes)
         outcome = session.apply(planned, on_error=on_error)
         changed = _change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
         code = codes.of_outcome(outcome, signal=session.signal)
@@ -136,14 +135,14 @@ def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
     """Read the current objects, and find what takes the run back."""
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
     later = store.later_state_changes(run)
-    done, state_changes = run_effects(kinds, entries_today(store.entries(run), later)), turns_today(store.state_changes(run), later)
+    done, state_changes = run_effects(kinds, entries_today(store.entries(run), later)), state_changes_today(store.state_changes(run), later)
     actual = session.look(desired_for_reading(kinds, project, state, done, state_changes))
     return inverse(kinds, project, state, actual, done, state_changes, ever=store.ids())
 
 
 def _change_state(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
     """Change the bindings once everything else is done; answers what was changed. Fields that were not managed are unmanaged again."""
-    state_changes = inverse.turns
+    state_changes = inverse.state_changes
     if not state_changes and not inverse.unmanaged:
         return ()
     if outcome.plan.deferred or outcome.plan.blocked or any(result.status is not StepStatus.DONE for result in outcome.results):
@@ -175,7 +174,7 @@ def _note_irreversible(screen: Screen, cannot: Collection[Cannot]) -> None:
 def _note_state_changes(screen: Screen, state_changes: Collection[StateChange]) -> None:
 
     if state_changes:
-        screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(change)}" for change in state_changes))
+        screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {state_change_line(change)}" for change in state_changes))
 
 
 def _note_redeclaring_lines(screen: Screen, lines: Collection[YamlLine]) -> None:

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, reports
-from reconciler.cli import options as shared
+from reconciler.cli import exits, options as shared, reports
 from reconciler.cli.checks import linting
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -22,7 +21,7 @@ from reconciler.lint.rules import in_order
 from reconciler.model import Desired, Finding, Severity, Violation
 from reconciler.plan.guard import refuse
 from reconciler.policies.judged import by_configuration
-from reconciler.report.annotations.github import github_findings, github_violations
+from reconciler.report.annotations import github_findings, github_violations
 from reconciler.report.findings import findings_document, findings_text, of_problem, of_violation, summary
 from reconciler.report.words import count
 from reconciler.resource import Kinds

@@ -20,10 +20,9 @@ from reconciler.certificates import tls_context
 from reconciler.cli.pipeline.results import PLAN
 from reconciler.cli.pipeline.trigger import Ci, Trigger
 from reconciler.errors import Refused, UsageError
-from reconciler.forges.job import APIS, TOKENS, checked_api
+from reconciler.forges.job import APIS, TOKENS, checked_api, facts
 from reconciler.forges.port import ForgeError, MachineClock, NotAllowed, understood
 from reconciler.forges.talk import OK, Talk
-from reconciler.forges.variables import facts
 
 SECONDS: Final = 30.0  # for one step of a download
 TRIES: Final = 3

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final
 
 from reconciler.errors import UsageError
-from reconciler.forges.variables import MARKS, PipelineFacts, event, facts
+from reconciler.forges.job import MARKS, PipelineFacts, event, facts
 
 
 class Ci(Enum):

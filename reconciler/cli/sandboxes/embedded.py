@@ -17,7 +17,7 @@ from reconciler.errors import ConfigError, ReconcilerError, UsageError, os_reaso
 from reconciler.links import check_read, written_place
 from reconciler.model import Declared
 from reconciler.resource import Kind, Kinds
-from reconciler.resource.audience import LEVELS
+from reconciler.resource.risks import LEVELS
 from reconciler.text.install import installing
 
 if TYPE_CHECKING:

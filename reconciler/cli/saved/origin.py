@@ -16,7 +16,7 @@ from typing import Final
 from reconciler.cli.git import WorkingRepository
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError
-from reconciler.forges.variables import event, facts, forge_of_job
+from reconciler.forges.job import event, facts, forge_of_job
 from reconciler.report.schemas.plan import OriginData
 
 WHOLE: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

@@ -19,7 +19,7 @@ from reconciler.address import Address
 from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.screen import Screen
 from reconciler.model import Step, StepResult
-from reconciler.text.times import duration
+from reconciler.text.names import duration
 
 HEARTBEAT: Final = 10.0  # seconds between lines where there is no terminal
 TOLD: Final = 2.0  # seconds of waiting that are worth a word

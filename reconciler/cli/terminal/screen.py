@@ -23,8 +23,7 @@ from reconciler.cli.terminal.masks import Masks
 from reconciler.cli.terminal.signals import StopSignals
 from reconciler.cli.terminal.tracing import TraceRecorder
 from reconciler.errors import ConfigError, UsageError, os_reason
-from reconciler.text.escape import UNLIMITED, as_json, terminal
-from reconciler.text.escape import log as escaped
+from reconciler.text.escape import UNLIMITED, as_json, log as escaped, terminal
 
 # At run time this would import the client and the apply, which `--help` does not need.
 if TYPE_CHECKING:

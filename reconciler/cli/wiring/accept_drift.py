@@ -15,12 +15,12 @@ from reconciler.config import Project
 from reconciler.config.texts import texts as read
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
-from reconciler.importer.matched import MatchedProject, excluded_objects
+from reconciler.importer.gather import MatchedProject, excluded_objects
 from reconciler.model import Action, Plan
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift
 from reconciler.plan.guard import consent_to_exposures
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
 

@@ -28,10 +28,10 @@ from reconciler.plan.guard import guard
 from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
-from reconciler.report.text import sheet_text
+from reconciler.report.sheet import sheet_text
 from reconciler.report.words import listed
 from reconciler.state import Store
-from reconciler.text.times import HERE
+from reconciler.text.names import HERE
 
 FRESH: Final = 10.0  # seconds; what was read longer ago is read again before anything is sent
 NAMED: Final = 50  # addresses that are said at most

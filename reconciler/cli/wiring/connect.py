@@ -25,9 +25,7 @@ from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust
 from reconciler.client import ClientSettings, normalise
 from reconciler.client.settings import PORTS
-from reconciler.config import Project
-from reconciler.config import load as read
-from reconciler.config import load_settings as read_settings
+from reconciler.config import Project, load as read, load_settings as read_settings
 from reconciler.config.language.variables import STANDARD_INPUT, VariableFile, texts
 from reconciler.config.project import FileAccess, LoadOptions
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
@@ -36,8 +34,8 @@ from reconciler.model.state import StateScope
 from reconciler.resource import Kinds
 from reconciler.state import SEND_SECONDS_MAX, Journal, Store
 from reconciler.state.postgres import require_verified
+from reconciler.text.credentials import backend_of, file_of
 from reconciler.text.redact import of_urls
-from reconciler.text.state_urls import backend_of, file_of
 
 LOADING: Final = "Loading the project"
 PART_MIN = 8  # characters of a --var, or a value of a --var-file, that a secret is made of; less may be an ordinary word

@@ -8,7 +8,7 @@ from typing import Final
 from reconciler.errors import UsageError
 from reconciler.model import RecordedRun
 from reconciler.report.history import did, shortest
-from reconciler.text.times import HERE, clock_time
+from reconciler.text.names import HERE, clock_time
 
 LAST: Final = "last"
 LISTED: Final = 5  # runs that are named where the one that was asked for is not known

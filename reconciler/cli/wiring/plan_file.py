@@ -22,7 +22,7 @@ from reconciler.errors import Refused, UsageError, os_reason
 from reconciler.model import State
 from reconciler.report.documents import PLAN_FORMAT
 from reconciler.report.saved import Digests, PlanInputs, canonical, digest_of, saved_plan
-from reconciler.report.schemas.check import problem
+from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.plan import OptionsData, OriginData, RulesFromData, SavedPlanDocument
 from reconciler.resource import Kinds
 from reconciler.text.escape import as_json

@@ -17,9 +17,9 @@ from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
 from reconciler.plan import Selection, plan
 from reconciler.plan.forecast import forecast
-from reconciler.plan.matching.absence import believable
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
+from reconciler.plan.matching.missing import believable
 from reconciler.plan.prove import prove
 from reconciler.policies.judged import with_violations
 from reconciler.report.words import count

@@ -22,7 +22,7 @@ from reconciler.config import Project
 from reconciler.model import Actual, Desired, Outcome, State
 from reconciler.observe import observe
 from reconciler.plan import plan
-from reconciler.plan.matching.absence import believable
+from reconciler.plan.matching.missing import believable
 from reconciler.plan.prove import prove
 from reconciler.resource import Kinds
 from reconciler.state import Journal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.apply.clearance import Clearance
+from reconciler.apply.task import Clearance
 from reconciler.client import SharedBudget
 
 

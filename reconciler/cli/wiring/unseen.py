@@ -41,7 +41,7 @@ from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count, listed
 from reconciler.state import Journal, Store
-from reconciler.text.state_urls import file_of
+from reconciler.text.credentials import file_of
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 FROM_ENV: Final = "--from-env"

@@ -13,7 +13,7 @@ from reconciler.config.source.nodes import StandIn
 from reconciler.config.source.problems import Problems
 from reconciler.model import Declared
 from reconciler.resource import Kinds
-from reconciler.resource.claims import claim_mistakes
+from reconciler.resource.conditions import claim_mistakes
 
 
 def check_conditions(kinds: Kinds, resources: Mapping[Address, Declared], problems: Problems) -> None:

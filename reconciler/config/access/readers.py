@@ -12,9 +12,9 @@ from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, shown, untainted
 from reconciler.model import Declared, NamedReader, ReaderSort
 from reconciler.resource import Kind, Kinds
-from reconciler.resource.audience import ROLES
 from reconciler.resource.conditions import UNSIGNED, names
-from reconciler.text.suggest import closest, did_you_mean, one_of
+from reconciler.resource.risks import ROLES
+from reconciler.text.names import closest, did_you_mean, one_of
 
 PLAIN: Final = (ReaderSort.ANYONE, ReaderSort.AGENT)
 MAPS: Final = (ReaderSort.LINK, ReaderSort.CLAIMS, ReaderSort.ROLE)

@@ -18,7 +18,7 @@ from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described_or_nothing, items_of, report_form, shown, untainted, wrong_form
 from reconciler.model import AccessTest, Declared, Desired, Pattern, Source
 from reconciler.resource import Kinds
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 FORM: Final = "write [{as: anyone, mustNotSee: [ADDRESS]}]"
 

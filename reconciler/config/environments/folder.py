@@ -20,7 +20,7 @@ from reconciler.config.source.reader import read
 from reconciler.errors import Problem
 from reconciler.links import leads_out
 from reconciler.model import Source
-from reconciler.text.suggest import closest, did_you_mean
+from reconciler.text.names import closest, did_you_mean
 
 SUFFIX: Final = ".yaml"
 # The name is a part of addresses in commands, of keys in the state and of file names on Windows and macOS, where case has no meaning.

@@ -13,7 +13,7 @@ from reconciler.config.keys import BASE_URL, IGNORED, SANDBOX, SECRETS, SERVICE,
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Node
 from reconciler.config.source.problems import Problems, described, items_of, wrong_form
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 PATCH: Final = "patch"
 VARIABLES: Final = "vars"

@@ -20,7 +20,7 @@ from reconciler.config.source.problems import ProblemReport, Problems, described
 from reconciler.model import Source
 from reconciler.model.desired import Patch
 from reconciler.resource import RESERVED
-from reconciler.text.suggest import closest, did_you_mean
+from reconciler.text.names import closest, did_you_mean
 
 MATCH, SET, REMOVE, ID = "match", "set", "remove", "id"
 FORM: Final = "write {match: ADDRESS, set: {…}} or {match: ADDRESS, remove: true}"

@@ -22,7 +22,7 @@ from jinja2.visitor import NodeTransformer
 from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, within_bounds
 from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS, binary, compared, joined, part, unary
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression
 DEPTH_MAX: Final = 60  # nesting of one expression

@@ -41,7 +41,7 @@ from reconciler.config.language.compiler import (
 )
 from reconciler.config.language.functions import binary, from_json, numbers
 from reconciler.config.source.nodes import HOLE_OPENING, SECRET, UNKNOWN
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 HOLES_MAX: Final = 200  # in one scalar
 BRACKETS_MAX: Final = 20  # nesting

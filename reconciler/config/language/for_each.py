@@ -34,7 +34,7 @@ from reconciler.config.source.nodes import (
 from reconciler.config.source.problems import Enough, Problems, described, empty, exposed, quote_number, read_from_file, shown
 from reconciler.errors import Problem
 from reconciler.model import Source
-from reconciler.text.suggest import SHOWN_MAX
+from reconciler.text.names import SHOWN_MAX
 
 # A list of 1,000 inside a list of 1,000 is a million copies; memory is looked at while they are created.
 STEP: Final = 100_000  # number of values after which the remaining memory is checked

@@ -34,7 +34,7 @@ from reconciler.config.source.problems import Problems, described, described_or_
 from reconciler.config.source.reader import read
 from reconciler.errors import Problem
 from reconciler.model import Source
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 # The engine of pydantic's core (Rust's regex) takes time in proportion to the text; Python's would take forever for (a+)+$.
 PATTERN_MAX: Final = 1_000  # characters

@@ -18,7 +18,7 @@ from reconciler.config.policies.keys import ACTIONS, EVERYWHERE, OF_A_RESOURCE
 from reconciler.config.source.nodes import Scalar
 from reconciler.config.source.problems import Mistake, described
 from reconciler.resource import Kind, Kinds
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 # Whether an expression can be true or false is decided by its form: "a policy that is a text" would be true for every resource.
 _NEVER: Final = (nodes.BinExpr, nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Neg, nodes.Pos, nodes.Slice)

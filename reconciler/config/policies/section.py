@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.config.keys import EXCEPTION, POLICY
-from reconciler.config.keys import USE as USE_KEYS
+from reconciler.config.keys import EXCEPTION, POLICY, USE as USE_KEYS
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
@@ -25,7 +24,7 @@ from reconciler.config.source.problems import Problems, described, items_of, rep
 from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 POLICIES: Final = "policies"
 USE: Final = "use"

@@ -16,7 +16,7 @@ from reconciler.config.source.nodes import List, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, untainted, wrong_form
 from reconciler.model import ORDER, Declared, Source
 from reconciler.resource import FieldRole, Kind, Kinds
-from reconciler.text.suggest import a, did_you_mean, one_of
+from reconciler.text.names import a, did_you_mean, one_of
 
 Report = Callable[..., None]
 

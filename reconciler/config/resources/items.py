@@ -17,7 +17,7 @@ from reconciler.config.source.nodes import FOR_EACH, UNREAD, Each, Map, MapEntry
 from reconciler.config.source.problems import Problems, described_or_nothing, shown, untainted, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.resource import UNSET, Foreign, Kind, Named
-from reconciler.text.suggest import a, closest, did_you_mean
+from reconciler.text.names import a, closest, did_you_mean
 
 LITERAL: Final = "keys must be literal text, except inside forEach: write it out"
 

@@ -15,7 +15,7 @@ from reconciler.config.source.problems import ProblemReport, Problems, described
 from reconciler.config.values import INVALID
 from reconciler.model import ExpectedValue
 from reconciler.resource import Field, Kinds
-from reconciler.text.suggest import a, did_you_mean
+from reconciler.text.names import a, did_you_mean
 
 
 def read_reserved(kinds: Kinds, shape: KindShape, item: Item, entry: MapEntry, report: ProblemReport) -> None:

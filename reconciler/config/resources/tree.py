@@ -21,7 +21,7 @@ from reconciler.config.source.problems import Mistake, ProblemReport, described,
 from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.model import Source
 from reconciler.resource import RESERVED, UNSET, FieldRole, Kind, Kinds
-from reconciler.text.suggest import a, closest, did_you_mean
+from reconciler.text.names import a, closest, did_you_mean
 
 
 @dataclass(eq=False)

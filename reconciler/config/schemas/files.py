@@ -45,7 +45,7 @@ from reconciler.config.source.split import INCLUDE
 from reconciler.model import RULES as LINT_RULES
 from reconciler.model.policy import PLAN
 from reconciler.resource import PRUNE_SCOPES, Kind, Kinds
-from reconciler.resource.audience import ROLES
+from reconciler.resource.risks import ROLES
 
 ASSERTION: Schema = {"type": "string", "pattern": r"^\s*\$\{\{"}
 

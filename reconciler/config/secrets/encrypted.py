@@ -16,7 +16,7 @@ from typing import Any, Final
 from reconciler.config.language.compiler import Path
 from reconciler.config.source.nodes import UNREAD, List, Map, Node, plain
 from reconciler.config.source.reader import read
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 METADATA: Final = "sops"
 VAULT_ADDRESS: Final = "vault_address"

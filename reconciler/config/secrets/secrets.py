@@ -20,7 +20,7 @@ from reconciler.config.source.nodes import HOLE_OPENING, List, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, empty, shown
 from reconciler.errors import Problem
 from reconciler.model import Source
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 FORM: Final = f"write {SECRETS}: FILE or {SECRETS}: [FILE, …]"
 

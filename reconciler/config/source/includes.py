@@ -14,7 +14,7 @@ from reconciler.config.source.nodes import HOLE_OPENING, Map, MapEntry, Node, Sc
 from reconciler.config.source.problems import Problems, described, items_of, shown, wrong_form
 from reconciler.model import Source
 from reconciler.text.escape import is_plain, terminal
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 # `**/*` in the root of a repository with node_modules matches more files than anybody wants to wait for.
 FILES_MAX = 10_000  # matches of one pattern

@@ -20,7 +20,7 @@ from reconciler.config.source.syntax import explained
 from reconciler.errors import Problem
 from reconciler.model import Source
 from reconciler.text.escape import replaced
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 # The limits stop before memory does: a project of 10,000 resources has a tenth of these values.
 FILE_MAX: Final = 16 * 1024 * 1024  # bytes

@@ -17,7 +17,7 @@ from reconciler.config.source.includes import named
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described, empty, shown
 from reconciler.model import Source
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.names import did_you_mean
 
 INCLUDE: Final = "include"
 

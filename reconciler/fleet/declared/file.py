@@ -11,8 +11,7 @@ from reconciler.config.source.nodes import List, Map, MapEntry, Scalar
 from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems, described, empty, wrong_form
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError
-from reconciler.fleet.declared import dashboard, values, watching
-from reconciler.fleet.declared import project as projects
+from reconciler.fleet.declared import dashboard, project as projects, values, watching
 from reconciler.fleet.declared.keys import EVERY_MAX, FILE, PROJECT, REFRESH_DEFAULT, REFRESH_MAX, REFRESH_MIN
 from reconciler.fleet.declared.template import generator
 from reconciler.fleet.model import Fleet, FleetProject, Generator

@@ -12,7 +12,7 @@ from reconciler.config.source.problems import Problems, described
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import SORTS
 from reconciler.fleet.model import Generator, Repository, SecretReference
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 EACH: Final = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 _NAME: Final = re.compile(r"\s*each\.([A-Za-z_][A-Za-z0-9_]*)\s*", re.ASCII)

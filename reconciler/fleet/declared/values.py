@@ -16,7 +16,7 @@ from reconciler.errors import UsageError
 from reconciler.fleet.declared.keys import DAYS
 from reconciler.fleet.model import SecretReference, Window
 from reconciler.model import Source
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 CLAIM: Final = re.compile(r"[A-Za-z0-9._-]{1,100}\*?|\*", re.ASCII)

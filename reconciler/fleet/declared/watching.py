@@ -11,7 +11,7 @@ from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import EVENTS
 from reconciler.fleet.health import SOON_DEFAULT
 from reconciler.fleet.model import Event
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.names import did_you_mean, one_of
 
 SOON_MIN: Final = 60
 SOON_MAX: Final = 366 * 86_400

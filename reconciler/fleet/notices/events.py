@@ -62,19 +62,19 @@ def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Mess
     unknown = seen.status.word is StatusWord.UNKNOWN
     since = (announced.unknown_since or now) if unknown else None
     current = dict(_current(seen, held=since is not None and now - since >= HOLD))
-    found, still = [], {}
+    due, still = [], {}
     for event in Event:
         before, about = announced.open.get(event, frozenset()), current.get(event, frozenset())
         if about - before:
-            found.append(_message(event, seen, before, now))
+            due.append(_message(event, seen, before, now))
         if kept := about | (before if _may_continue(event, seen) else frozenset()):
             still[event] = kept
     if seen.applied:
-        found.append(_message(Event.APPLIED, seen, frozenset(), now))
+        due.append(_message(Event.APPLIED, seen, frozenset(), now))
     ended = any(event in announced.open for event in LASTING) and not any(event in still for event in LASTING)
     if ended and seen.status.word is StatusWord.SYNCED:
-        found.append(Message(Event.RECOVERED, f"{seen.name} has recovered", f"It is Synced and {seen.health.word}."))
-    return found, Announced(still, since)
+        due.append(Message(Event.RECOVERED, f"{seen.name} has recovered", f"It is Synced and {seen.health.word}."))
+    return due, Announced(still, since)
 
 
 def _current(seen: Seen, *, held: bool) -> Iterator[tuple[Event, frozenset[str]]]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from reconciler.fleet.pages.views import SampleView
-from reconciler.fleet.status import StatusWord
+from reconciler.fleet.status import Sample, StatusWord
 
 WIDTH: Final = 1000  # of the coordinates; the picture is stretched to the width of the page
 HEIGHT: Final = 100
 TABLE: Final = 50  # rows of the table with the same data
 
-_ROWS: Final[tuple[tuple[str, str, Callable[[SampleView], int]], ...]] = (
+_ROWS: Final[tuple[tuple[str, str, Callable[[Sample], int]], ...]] = (
     ("Changed outside Reconciler", "drift", lambda sample: sample.drift),
     ("Changed by the commit", "ahead", lambda sample: sample.ahead),
     ("Unmanaged", "unmanaged", lambda sample: sample.unmanaged),
@@ -50,10 +49,10 @@ class DriftChart:
     end: datetime
     series: tuple[Series, ...]
     strips: tuple[Strip, ...]
-    turns: tuple[SampleView, ...]
+    turns: tuple[Sample, ...]
 
 
-def drift(samples: Sequence[SampleView], now: datetime) -> DriftChart | None:
+def drift(samples: Sequence[Sample], now: datetime) -> DriftChart | None:
     """The chart of these samples, the oldest first; None if there are too few."""
     if len(samples) < 2:
         return None
@@ -78,14 +77,14 @@ def _series(name: str, style: str, values: Sequence[int], places: Sequence[int])
     return Series(name, style, line, f"{line}V{HEIGHT}H{places[0]}Z", most, values[-1])
 
 
-def _strips(samples: Sequence[SampleView], places: Sequence[int]) -> list[Strip]:
+def _strips(samples: Sequence[Sample], places: Sequence[int]) -> list[Strip]:
     starts = [index for index in range(len(samples)) if index == 0 or samples[index].status is not samples[index - 1].status]
     ends = [*(places[index] for index in starts[1:]), WIDTH]
     return [Strip(places[index], max(1, end - places[index]), samples[index].status) for index, end in zip(starts, ends, strict=True)]
 
 
-def _turns(samples: Sequence[SampleView]) -> list[SampleView]:
-    def numbers(sample: SampleView) -> tuple[object, ...]:
+def _turns(samples: Sequence[Sample]) -> list[Sample]:
+    def numbers(sample: Sample) -> tuple[object, ...]:
         return sample.status, sample.ahead, sample.drift, sample.unmanaged
 
     return [sample for index, sample in enumerate(samples) if index == 0 or numbers(sample) != numbers(samples[index - 1])]

@@ -16,9 +16,8 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from reconciler.fleet.pages import links
-from reconciler.fleet.pages.views import CellView
 from reconciler.fleet.schedule import stale_after
-from reconciler.fleet.status import lasting
+from reconciler.fleet.status import Cell, lasting
 from reconciler.text.escape import terminal
 
 COLUMNS: Final = 10
@@ -53,11 +52,11 @@ class HeatMapGroup:
 
     tenant: str
     wave: int
-    cells: tuple[CellView, ...]
+    cells: tuple[Cell, ...]
     counts: Counter[str]
 
 
-def groups(cells: Sequence[CellView]) -> list[list[HeatMapGroup]]:
+def groups(cells: Sequence[Cell]) -> list[list[HeatMapGroup]]:
     """The groups of each tenant, its waves in their order."""
     ordered = sorted(cells, key=lambda cell: (cell.tenant, cell.wave, cell.name))
     heat_map_groups = [
@@ -66,23 +65,23 @@ def groups(cells: Sequence[CellView]) -> list[list[HeatMapGroup]]:
     return [list(group) for _, group in groupby(heat_map_groups, key=lambda group: group.tenant)]
 
 
-def totals(cells: Sequence[CellView]) -> Counter[str]:
+def totals(cells: Sequence[Cell]) -> Counter[str]:
     """How many projects have each label."""
     return Counter(map(label, cells))
 
 
-def freshness(cells: Sequence[CellView]) -> list[tuple[str, int]]:
+def freshness(cells: Sequence[Cell]) -> list[tuple[str, int]]:
     """The number of readings by age; orphaned projects are no longer read."""
     numbers = Counter(_bucket(cell.age) for cell in cells if not cell.orphaned)
     names = [name for name, _ in AGES] + ["a day or older", "never read"]
     return [(name, numbers[index]) for index, name in enumerate(names)]
 
 
-def label(cell: CellView) -> str:
+def label(cell: Cell) -> str:
     return "orphaned" if cell.orphaned else cell.status.value
 
 
-def level(cell: CellView) -> int:
+def level(cell: Cell) -> int:
     """0 for a reading within its interval, 1 for one that still counts, 2 for one that is too old or missing."""
     if cell.age is None or timedelta(seconds=cell.age) > stale_after(cell.every):
         return 2
@@ -95,7 +94,7 @@ def heat(group: HeatMapGroup) -> Markup:
     return Markup("").join(map(_block, blocks))
 
 
-def _group(tenant: str, wave: int, cells: tuple[CellView, ...]) -> HeatMapGroup:
+def _group(tenant: str, wave: int, cells: tuple[Cell, ...]) -> HeatMapGroup:
     return HeatMapGroup(tenant, wave, cells, totals(cells))
 
 
@@ -105,13 +104,13 @@ def _bucket(age: int | None) -> int:
     return next((index for index, (_, limit) in enumerate(AGES) if age < limit), len(AGES))
 
 
-def _block(cells: Sequence[CellView]) -> Markup:
+def _block(cells: Sequence[Cell]) -> Markup:
     width, height = min(len(cells), COLUMNS) * PITCH, -(-len(cells) // COLUMNS) * PITCH
     shapes = "".join(_cells(cells))
     return Markup(f'<svg width="{width}" height="{height}">{shapes}{_marks(cells)}</svg>')  # noqa: S704  texts are escaped
 
 
-def _cells(cells: Sequence[CellView]) -> Iterator[str]:
+def _cells(cells: Sequence[Cell]) -> Iterator[str]:
     """The cells, merged if they look the same."""
     looks: dict[str, list[str]] = {}
     for index, cell in enumerate(cells):
@@ -120,14 +119,14 @@ def _cells(cells: Sequence[CellView]) -> Iterator[str]:
         yield f'<g class="{look}">{"".join(shapes)}</g>'
 
 
-def _cell(cell: CellView, index: int) -> str:
+def _cell(cell: Cell, index: int) -> str:
     place = "".join(f' {name}="{at * PITCH}"' for name, at in (("x", index % COLUMNS), ("y", index // COLUMNS)) if at)
     age = f", {lasting(timedelta(seconds=cell.age))}" if cell.age is not None else ""
     title = escape(terminal(f"{cell.name}: {'paused, ' if cell.paused else ''}{label(cell)}{age}"))
     return f'<a href="{links.project(cell.name)}" tabindex="-1"><rect{place}/><title>{title}</title></a>'
 
 
-def _marks(cells: Sequence[CellView]) -> str:
+def _marks(cells: Sequence[Cell]) -> str:
     """The marks of a block: cells that are not Synced, or are paused."""
     path = "".join(
         f"M{index % COLUMNS * PITCH} {index // COLUMNS * PITCH}{_MARKS[mark]}"

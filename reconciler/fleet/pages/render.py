@@ -17,8 +17,8 @@ from reconciler.fleet.pages.views import (
     AuditView,
     CalendarView,
     ErrorView,
+    Frame,
     ListView,
-    LoginView,
     OverviewView,
     ProjectView,
 )
@@ -74,9 +74,10 @@ def render_audit(view: AuditView) -> str:
     return _rendered("audit.html", view)
 
 
-def render_login(view: LoginView) -> str:
-    """The login page."""
-    return _rendered("login.html", view)
+def render_login(frame: Frame, *, provider: str = "", back: str = "/", csrf: str = "") -> str:
+    """The login page. `provider`: the name of the OIDC provider; "" if the login needs the token that `serve` printed. `back`: a path of
+    this site to return to."""
+    return _rendered("login.html", {"provider": provider, "back": back, "csrf": csrf}, frame=frame)
 
 
 def render_error(view: ErrorView) -> str:
@@ -107,5 +108,5 @@ def _visible(value: Any) -> Any:
     return terminal(value) if type(value) is str else value
 
 
-def _rendered(template: str, view: Any, *, part: bool = False) -> str:
-    return _environment().get_template(template).render(view=view, frame=view.frame, part=part)
+def _rendered(template: str, view: Any, *, frame: Frame | None = None, part: bool = False) -> str:
+    return _environment().get_template(template).render(view=view, frame=frame or view.frame, part=part)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from reconciler.fleet.health import HealthWord
-from reconciler.fleet.model import Approval, ChangeClass, Mode
+from reconciler.fleet.model import Approval, AuditRecord, ChangeClass, Mode, Quarantine
 from reconciler.fleet.pages.query import AuditQuery, Query
-from reconciler.fleet.status import StatusWord
+from reconciler.fleet.status import Cell, Sample, StatusWord
 
 Health = HealthWord
 
@@ -191,18 +191,6 @@ class ApprovalsView:
 
 
 @dataclass(frozen=True)
-class SampleView:
-    """The numbers of a reading: resources and objects."""
-
-    at: datetime
-    status: StatusWord
-    ahead: int
-    drift: int
-    unmanaged: int
-    coverage: float | None = None
-
-
-@dataclass(frozen=True)
 class RunView:
     """A run. `ended`: done, failed, late or lost; None while it is in progress."""
 
@@ -215,16 +203,6 @@ class RunView:
     commit: str | None = None
     requests: int | None = None
     worker: str = ""
-
-
-@dataclass(frozen=True)
-class QuarantineView:
-    """Changes that were undone, and wait for a person. `undone_by`: the run of `undo`."""
-
-    commit: str
-    addresses: tuple[str, ...]
-    undone_by: str
-    at: datetime
 
 
 @dataclass(frozen=True)
@@ -251,27 +229,14 @@ class ProjectView:
     error: str | None = None
     plan: PlanView | None = None
     approvals: ApprovalsView | None = None
-    samples: Sequence[SampleView] = ()
+    samples: Sequence[Sample] = ()
     runs: Sequence[RunView] = ()
-    quarantines: Sequence[QuarantineView] = ()
+    quarantines: Sequence[Quarantine] = ()
     shown: str | None = None
     seen: str = ""
 
 
 # -- the fleet as a picture -------------------------------------------------------------------------------------------------------
-
-
-class CellView(NamedTuple):
-    """A project in the picture. `age` and `every`: seconds; `age` is None if it was never read."""
-
-    name: str
-    tenant: str
-    wave: int
-    status: StatusWord
-    age: int | None
-    every: int
-    orphaned: bool = False
-    paused: bool = False
 
 
 @dataclass(frozen=True)
@@ -320,7 +285,7 @@ class BudgetView:
 @dataclass(frozen=True)
 class OverviewView:
     frame: Frame
-    cells: Sequence[CellView]
+    cells: Sequence[Cell]
     queue: QueueView = field(default_factory=QueueView)
     workers: Sequence[WorkerView] = ()
     budgets: Sequence[BudgetView] = ()
@@ -360,36 +325,14 @@ class CalendarView:
 
 
 @dataclass(frozen=True)
-class AuditLine:
-    id: int
-    at: datetime
-    person: str
-    action: str
-    project: str | None = None
-    tenant: str | None = None
-    details: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class AuditView:
     """One page of the audit log, the newest line first. `older`, `newer`: the id to continue `before` or `after`; None at the ends."""
 
     frame: Frame
     query: AuditQuery
-    lines: Sequence[AuditLine]
+    lines: Sequence[AuditRecord]
     older: int | None = None
     newer: int | None = None
-
-
-@dataclass(frozen=True)
-class LoginView:
-    """`provider`: the name of the OIDC provider; "" if the login needs the token that `serve` printed. `back`: a path of this site to
-    return to."""
-
-    frame: Frame
-    provider: str = ""
-    back: str = "/"
-    csrf: str = ""
 
 
 @dataclass(frozen=True)

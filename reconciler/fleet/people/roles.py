@@ -36,6 +36,7 @@ class Person:
     @property
     def identity(self) -> Identity:
         """Who this is, whatever the name."""
+        # a user of the commands is known by the account of the machine, which no provider vouches for
         return self.login if self.login is not None else operator(self.name)
 
     @property
@@ -68,5 +69,6 @@ def granted(rules: Iterable[RoleRule], values: Collection[str]) -> dict[str, Rol
     for rule in rules:
         if rule.value in values:
             for tenant in rule.tenants:
+                # several values of the claim may give roles in one tenant; the order of the rules must not decide which one counts
                 roles[tenant] = max(roles.get(tenant, Role.VIEWER), rule.role, key=_ORDER.index)
     return roles

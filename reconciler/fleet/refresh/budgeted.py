@@ -7,7 +7,7 @@ import time
 from typing import Final
 from uuid import uuid4
 
-from reconciler.client.hints import Hints
+from reconciler.client.quota import Hints
 from reconciler.fleet.runs.gate import WAIT_MAX, limit_report, reported
 from reconciler.fleet.secrets import digest
 from reconciler.fleet.store import FleetDatabase, budgets

@@ -39,8 +39,8 @@ def refresh(database: FleetDatabase, cache: Path, *, strict: bool = False) -> st
             return None  # another file took effect meanwhile
         difference = changes(declared, projects.stored(connection))
         if difference.shrinking:
-            way = f"fleet apply --allow-vanish {len(difference.vanishing)}"
-            held = f"{'; '.join(difference.shrinking)}; nothing changes until it does, or: {way}"
+            remedy = f"fleet apply --allow-vanish {len(difference.vanishing)}"
+            held = f"{'; '.join(difference.shrinking)}; nothing changes until it does, or: {remedy}"
             generation.end(connection, claimed, held=held)
             return held
         generation.end(connection, claimed)

@@ -13,8 +13,7 @@ from reconciler.fleet import approvals, health, schedule, status
 from reconciler.fleet.health import HealthReading
 from reconciler.fleet.model import Mode
 from reconciler.fleet.runs.messages import announce
-from reconciler.fleet.store import FleetDatabase, audit, runs, samples
-from reconciler.fleet.store import approvals as kept
+from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, runs, samples
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.schema import projects as tables
 
@@ -98,7 +97,8 @@ def _next(begun: runs.BegunRun, result: RunResult) -> dict[str, Any]:
     failures = begun.failures + 1 if result.error is not None else 0
     due = schedule.delay(begun.project.every, failures)
     if result.applied or result.stopped:
-        due = min(due, 1)  # an apply is verified by a reading of its own
+        # an apply is verified by a reading of its own, which should follow at once
+        due = min(due, 1)
     columns = {
         "failures": failures, "error": result.error, "error_at": func.now() if result.error is not None else None,
         "next_due": func.now() + timedelta(seconds=due), "waits": result.waits,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.client.hints import Hints
+from reconciler.client.quota import Hints
 from reconciler.fleet.budget import BudgetReport
 
 VARIABLE: Final = "_RECONCILER_FLEET_GATE"
@@ -50,11 +50,12 @@ class RunGate:
         self._sent: set[str] = set()
         self._told: dict[str, BudgetReport | None] = {}
         # The row of the budget is locked by a transaction, so several of one run at a time would only wait in the database.
-        self._turn = asyncio.Lock()  # one transaction of a run at a time: the row is locked anyway
+        self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> RunGate:
         self._server = await asyncio.start_unix_server(self._serve, self.path)
+        # whoever can connect here spends the budget of the token, so only the account of the worker may
         self.path.chmod(0o600)
         return self
 
@@ -69,7 +70,7 @@ class RunGate:
         self._told |= dict.fromkeys(self._sent)
         self._sent.clear()
         # What was sent and never reported counts as in flight, with the budget, until it is too old to be true.
-        await self._flush()  # an unreported request expires after a while
+        await self._flush()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         current = asyncio.current_task()
@@ -89,12 +90,14 @@ class RunGate:
                     self._sent.discard(ticket)
                     self._told[ticket] = reported(message["told"])
                     _kept(flushes, self._flush())
-        except (ValueError, KeyError, TypeError, OSError, asyncio.CancelledError):  # an invalid message gets no answer
+        # an invalid message gets no answer: the run is the only one who can write here, and then it is broken
+        except (ValueError, KeyError, TypeError, OSError, asyncio.CancelledError):
             pass
         finally:
             for task in tuple(grants):
                 task.cancel()
-            await asyncio.gather(*flushes, return_exceptions=True)  # a lost report keeps a request in flight for minutes
+            # a report that is lost keeps its request in flight for minutes, and other projects of the token wait for it
+            await asyncio.gather(*flushes, return_exceptions=True)
             self._tasks.discard(current)
             writer.close()
 
@@ -105,7 +108,7 @@ class RunGate:
                     wait = await asyncio.to_thread(self._take, method, ticket)
             # Whatever the database does, the run must not be told to send: a limit that is exceeded blocks all other projects of
             # the token.
-            except Exception:  # the database cannot be reached; the run decides how long it waits
+            except Exception:
                 wait = AGAIN
             if wait <= 0:
                 break
@@ -205,7 +208,8 @@ class Turnstile:
 
     async def _connected(self) -> asyncio.StreamWriter:
         loop = asyncio.get_running_loop()
-        if self._connecting is None or self._loop is not loop:  # other callers wait for the same connection
+        # several requests of a run begin at once: they share the connection that the first of them opens
+        if self._connecting is None or self._loop is not loop:
             self._loop, self._waiting = loop, {}
             self._connecting = asyncio.ensure_future(self._connect())
         return await asyncio.shield(self._connecting)
@@ -222,7 +226,7 @@ class Turnstile:
             if answer is not None and not answer.done():
                 answer.set_result(message.get("refused"))
         # Not an exception: somebody could catch it, and a request would follow that nobody has counted.
-        os._exit(LOST)  # the worker has died: nothing counts requests from here, and another worker will run the project
+        os._exit(LOST)
 
 
 def limit_report(status: int | None, hints: Hints | None) -> list[Any] | None:

@@ -22,7 +22,7 @@ from reconciler.fleet.store import approvals, audit, projects, quarantines
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.schema import runs
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 SHOWN: Final = 8  # characters of the id of a run, or of a commit
 NAMED: Final = 3  # addresses
@@ -96,15 +96,15 @@ def settle_quarantines(
     known = quarantines.known(connection, row.id)
     for undo in undone:
         if undo["run"] not in known and changed.intersection(undo["addresses"]):
-            made = quarantines.Quarantine(row.applied or plan.commit, tuple(undo["addresses"]), undo["run"])
-            quarantines.quarantine(connection, row.id, made)
+            quarantine = quarantines.Quarantine(row.applied or plan.commit, tuple(undo["addresses"]), undo["run"])
+            quarantines.quarantine(connection, row.id, quarantine)
             audit.write(
                 connection, audit.AuditRecord(audit.SELF, "quarantine", name, tenant, {"undo": undo["run"], "addresses": undo["addresses"]})
             )
     if not whole:
         return
-    over = [one for one in quarantines.opened(connection, [row.id]).get(row.id, ()) if not changed.intersection(one.addresses)]
-    quarantines.lift(connection, [one.id for one in over], by=f"commit {plan.commit}")
+    over = [held for held in quarantines.opened(connection, [row.id]).get(row.id, ()) if not changed.intersection(held.addresses)]
+    quarantines.lift(connection, [held.id for held in over], by=f"commit {plan.commit}")
     for quarantine in over:
         details = {"undo": quarantine.undone_by, "commit": plan.commit}
         audit.write(connection, audit.AuditRecord(audit.SELF, "end-quarantine", name, tenant, details))

@@ -26,10 +26,8 @@ from reconciler.fleet.runs.process import EndedProcess, database_access, execute
 from reconciler.fleet.secrets import digest, resolved, token_for
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
-from reconciler.fleet.store import FleetDatabase, audit, budgets, runs
-from reconciler.fleet.store import approvals as kept
-from reconciler.fleet.store import projects as rows
-from reconciler.fleet.store.access.rows import RunLogin, opened
+from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, budgets, projects as rows, runs
+from reconciler.fleet.store.access.rows import opened
 from reconciler.fleet.store.approvals import StoredPlan
 
 READ_SECONDS: Final = 900.0
@@ -86,7 +84,7 @@ class _Run:
     async def all(self, trace: Mapping[str, str]) -> None:
         project, database = self.project, self.place.database
         token = token_for(project.token, project.base_url, "the token", required=self.place.strict, known=self.place.cache)
-        login = await asyncio.to_thread(self._login)
+        url, is_own = await asyncio.to_thread(self._login)
         name = digest(project.base_url, token)
         commit = self.commit = await asyncio.to_thread(git.fetched, self.place.cache, project.source)
         self.result.commit = commit.id
@@ -97,9 +95,9 @@ class _Run:
         secrets = {
             **trace,
             **rules,
-            **database_access(own=project.state is None, login=not login.is_own),
+            **database_access(own=project.state is None, login=not is_own),
             "RECONCILER_TOKEN": token,
-            "RECONCILER_STATE": login.url,
+            "RECONCILER_STATE": url,
             VARIABLE: str(self.gate),
         }
         secrets |= {f"{ENV_PREFIX}{key}": resolved(place, f"the variable {key}") for key, place in project.secret_vars.items()}
@@ -166,10 +164,10 @@ class _Run:
         self.result.reading = status.of_documents(commit, document, self.drift, new_state=about["newState"], refused=about["refused"])
         self.result.health = of_document(about["health"])
 
-    def _login(self) -> RunLogin:
-        """How the run reaches its state: the operator's URL, or a role of its own in the fleet's database."""
+    def _login(self) -> tuple[str, bool]:
+        """How the run reaches its state: the operator's URL, or (then True) a role of its own in the fleet's database."""
         if self.project.state is not None:
-            return RunLogin(resolved(self.project.state, "the state"), is_own=False)
+            return resolved(self.project.state, "the state"), False
         with self.place.database.transaction() as connection:
             return opened(connection, self.place.database.address.url, self.begun.project_id, self.project)
 

@@ -117,6 +117,7 @@ def _acting(request: Request, caller: Known, fields: Fields) -> Caller:
     """A logged-in caller whose own page sent this request."""
     if caller.session:
         sent = request.headers.get(CSRF_HEADER) or fields.get(CSRF_FIELD, "")
+        # a token is sent only by programs; a cookie is sent by the browser for every site, so its form must prove where it comes from
         if not hmac.compare_digest(sent.encode(), caller.csrf.encode()):
             raise Forged
     return caller

@@ -51,6 +51,7 @@ class ClientConnection(H11Protocol):
         if len(mine) >= WAITING_MAX:
             _oldest(mine).drop()
         elif len(others) >= CONNECTIONS_MAX:
+            # with every place taken by answers in progress there is nobody to send away but the newcomer
             _crowding(waiting).drop() if waiting else self.drop()
 
     def data_received(self, data: bytes) -> None:
@@ -60,12 +61,15 @@ class ClientConnection(H11Protocol):
             self._timer = None
 
     def on_response_complete(self) -> None:
-        self.cycle.body = bytearray()  # of a request that was refused without it
-        self._wait()  # before the next request, which may have arrived already
+        # a request that is refused by its head leaves its body unread here, where it would stay until the connection ends
+        self.cycle.body = bytearray()
+        # the base class begins the next request, which may have arrived already, so the waiting must be noted before
+        self._wait()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
+        # a client that reads nothing keeps its whole response in our memory
         self._stall = self.loop.call_later(STALL_SECONDS, self.drop)
 
     def resume_writing(self) -> None:
@@ -83,7 +87,8 @@ class ClientConnection(H11Protocol):
 
     def drop(self) -> None:
         """End the connection now, whatever its client has not read."""
-        self.connections.discard(self)  # at once: the transport ends it in the next turn of the loop
+        # the transport tells us only in the next turn of the loop, and until then this connection would count against others
+        self.connections.discard(self)
         self.transport.abort()
 
     def _wait(self) -> None:

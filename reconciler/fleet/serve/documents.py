@@ -13,7 +13,7 @@ from reconciler.fleet.facts import Judged
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.store import audit
 from reconciler.fleet.store.dashboard.listing import ProjectSelection
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 Line = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 Digest = Annotated[

@@ -93,7 +93,8 @@ class Feed:
     async def _read(self) -> None:
         seen: frozenset[views.FeedChange] | None = None
         while True:
-            with suppress(ReconcilerError):  # retried in a moment
+            # the database may be restarting: the pages stay open, and the next second tries again
+            with suppress(ReconcilerError):
                 now = frozenset(await asyncio.to_thread(self._recent))
                 if seen is not None:
                     self._pass_on([change for change in now if change not in seen])

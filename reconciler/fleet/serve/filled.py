@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 from reconciler.fleet import budget as budgets
 from reconciler.fleet.approvals import Decision, changes_of, same_changes
@@ -16,12 +16,8 @@ from reconciler.fleet.pages import readers, views
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.refresh.generation import GeneratorReading
 from reconciler.fleet.reports import status_of
-from reconciler.fleet.status import StatusWord
 from reconciler.fleet.store.approvals import decision_of
-from reconciler.fleet.store.dashboard.listing import Cell
 from reconciler.fleet.store.projects import ProjectRow
-from reconciler.fleet.store.quarantines import Quarantine
-from reconciler.fleet.store.samples import Point
 from reconciler.model import Sort
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -106,14 +102,14 @@ def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], perso
         if judged.rules.get(change, Approval.TWO) is not Approval.AUTO
     )
     applied: set[str] = set()  # digests; the apply uses up earlier decisions
-    made: tuple[views.DecisionView, ...] = ()
+    shown: tuple[views.DecisionView, ...] = ()
     for decision in decisions:  # the newest first
         if not decision["person"]:
             applied.add(changes_of(decision["digest"]))
         else:
-            made += (_decision(decision, judged, used=changes_of(decision["digest"]) in applied),)
+            shown += (_decision(decision, judged, used=changes_of(decision["digest"]) in applied),)
     standing = {(rejection.person, rejection.at) for rejection in verdict.rejected}
-    rejected = next((one for one in made if not one.approves and (one.person, one.at) in standing), None)
+    rejected = next((item for item in shown if not item.approves and (item.person, item.at) in standing), None)
     own = [decision for decision in judged.decisions if decision.approves and _is_same(judged, decision, person)]
     mine = {change for decision in own for change in decision.changes} & {rule.change for rule in rules if rule.by}
     lacking = {rule.change for rule in rules if rule.missing}
@@ -122,7 +118,7 @@ def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], perso
         cannot = "You are an author of this commit, so others must approve it."
     elif lacking and lacking <= mine:
         cannot = "You have approved it. Somebody else must approve it too."
-    return views.ApprovalsView(rules, made, rejected, cannot)
+    return views.ApprovalsView(rules, shown, rejected, cannot)
 
 
 def _is_same(judged: Judged, decision: Decision, person: Person) -> bool:
@@ -177,20 +173,6 @@ def run_view(run: Mapping[str, Any]) -> views.RunView:
     )
 
 
-def sample_view(point: Point) -> views.SampleView:
-    return views.SampleView(point.at, StatusWord(point.status), point.ahead, point.drift, point.unmanaged, point.coverage)
-
-
-def quarantine_view(quarantine: Quarantine, now: datetime) -> views.QuarantineView:
-    return views.QuarantineView(quarantine.commit, quarantine.addresses, quarantine.undone_by, quarantine.at or now)
-
-
-def cell_view(cell: Cell) -> views.CellView:
-    return views.CellView(
-        cell.name, cell.tenant, cell.wave, StatusWord(cell.status), cell.age, cell.every, orphaned=cell.orphaned, paused=cell.paused
-    )
-
-
 def worker_view(worker: Mapping[str, Any]) -> views.WorkerView:
     keys = ("host", "process", "concurrency", "running", "version", "started_at", "seen_at", "alive")
     return views.WorkerView(**{key: worker[key] for key in keys})
@@ -228,7 +210,3 @@ def calendar_view(frame: views.Frame, month: date, expiries: Sequence[views.Expi
 
 def _month(at: datetime) -> date:
     return at.astimezone(UTC).date().replace(day=1)
-
-
-def audit_line(line: Mapping[str, Any]) -> views.AuditLine:
-    return views.AuditLine(**cast(Mapping[str, Any], {**line}))

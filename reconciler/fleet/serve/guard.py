@@ -36,7 +36,8 @@ HEADERS: Final = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",  # with none at all, a browser sends forms with the origin "null"
+    # without any referrer, browsers send the forms of this site with the origin "null", and the check of the origin would refuse them
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -75,7 +76,8 @@ class _Body:
 
     async def receive(self) -> Message:
         """The next message. Raises `HTTPException` for a body that is too long, too slow, or the oldest of too many."""
-        if self._is_whole:  # whoever waits for the client to leave waits as long as it takes
+        # a page that follows changes calls this to learn that its client left: that may take hours, and a slow body is something else
+        if self._is_whole:
             return await self._receive()
         try:
             async with asyncio.timeout_at(self._until) as self._reading:
@@ -89,7 +91,8 @@ class _Body:
         self._is_whole = not message.get("more_body", False)
         if self._size > self._limit:
             raise HTTPException(413)
-        if size and (self._size > size or not self._is_whole):  # a body in one piece is in memory before it is counted
+        # a body that arrives in one piece is in memory before anybody can count it, so only the others compete for the memory
+        if size and (self._size > size or not self._is_whole):
             self._bodies.add(self, size)
         if self._is_ended:
             raise HTTPException(503, headers=AGAIN)
@@ -131,6 +134,7 @@ class Guard:
             await _problem(answer, *refused)
             return
         session = self._session(scope)
+        # one session must not be able to occupy all threads that answer requests; callers without a session cost little
         if self.under_way[session] >= REQUESTS_MAX and session:
             await _problem(answer, 429, "Too much is open at once", "Wait until other requests of this session are answered.")
             return
@@ -140,7 +144,8 @@ class Guard:
             await self.app(scope, body.receive, answer)
         except ClientDisconnect:
             return
-        except Exception as error:  # its message may contain data that nobody should read
+        # the text of an error may contain data of the fleet that the reader of the log should not see, so only its type is named
+        except Exception as error:
             self.say(f"A request of {scope['path'][:200]!r} failed: {type(error).__name__}")
             if not begun:
                 await _problem(answer, 500, "This request failed", "Try again. If it fails again, report it.")
@@ -160,11 +165,14 @@ class Guard:
         headers, path = Headers(scope=scope), scope["path"]
         if path not in (*PROBES, METRICS) and headers.get("host", "").lower() not in self.hosts:
             return 421, "This is not the host of the dashboard", "Open it with the URL that `fleet serve` printed, or set dashboard.url."
-        if "\0" in path or b"%00" in scope["query_string"]:  # PostgreSQL stores no such text
+        # PostgreSQL stores no text with NUL, and its driver would answer with an error that looks like one of ours
+        if "\0" in path or b"%00" in scope["query_string"]:
             return 400, "This request cannot be understood", "Leave out the character NUL."
+        # refused from the head alone, before a byte of the body is read; int() of a very long number would itself be slow
         length = headers.get("content-length", "0")
         if not length.isascii() or not length.isdigit() or int(length[:18]) > _limit(path):
             return 413, "The request is too large", "Send less at once."
+        # forges send webhooks from anywhere; a signature protects those, not the origin
         if scope["method"] in SAFE or path.startswith(WEBHOOKS):
             return None
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")

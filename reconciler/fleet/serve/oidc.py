@@ -121,7 +121,8 @@ class Provider:
 
     def _document(self, oidc: Oidc, http: httpx2.Client) -> Mapping[str, Any]:
         """The provider's discovery document, which must be of this issuer."""
-        with self._lock:  # one request at a time: other callers get the same answer
+        # a page load sends several requests; one of them asks the provider, and the others get the same answer
+        with self._lock:
             known, failed, now = self._documents.get(oidc.issuer), self._failures.get(oidc.issuer), time.monotonic()
             if known is not None and now - known[0] < DISCOVERY_SECONDS:
                 return known[1]
@@ -134,7 +135,8 @@ class Provider:
                     self._failures.pop(oidc.issuer, None)
                     self._documents[oidc.issuer] = (now, document)
                     return document
-        if known is not None and now - known[0] < KNOWN_SECONDS:  # a provider moves its endpoints less often than it is down
+        # a provider is down more often than it moves its endpoints, so an older document lets people log in meanwhile
+        if known is not None and now - known[0] < KNOWN_SECONDS:
             return known[1]
         raise LoginFailed(
             "the provider cannot be reached, or is another one than dashboard.oidc.issuer says",

@@ -80,10 +80,12 @@ def _fetched(
             _write(lock, f"{number} {fetches}\n")
             if replaced is not None:
                 with suppress(OSError):
-                    os.utime(replaced)  # it is kept for those who read it, from now on
+                    # somebody may still read the copy that was replaced: the time from which it is kept begins now
+                    os.utime(replaced)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise SourceError(f"a copy of a repository cannot be written to {cache}: {os_reason(error)}", id="RC-git-failed") from error
+    # also where the worker is ended: what a fetch left would otherwise stay until the next one of this repository
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -93,7 +95,8 @@ def _fetched(
 def _shared(source: str, target: str) -> str:
     """Copy a file; one of the object store, which never changes, becomes another name of the same file."""
     if f"{os.sep}objects{os.sep}" in source:
-        with suppress(OSError):  # not every file system has hard links
+        # not every file system has hard links, and a cache may lie across two of them: then the file is copied
+        with suppress(OSError):
             os.link(source, target)
             return target
     return str(shutil.copy2(source, target))
@@ -111,7 +114,8 @@ def _locked(cache: Path, url: str) -> Iterator[IO[str]]:
 def _read(cache: Path, url: str, lock: IO[str]) -> tuple[Path | None, int]:
     """The present copy, and after how many fetches."""
     lock.seek(0)
-    match = _PRESENT.fullmatch(lock.read(100))  # what an earlier version or a full disk left names none
+    # an earlier version or a full disk may have left another text or half of one; it names no copy, and the next fetch begins with nothing
+    match = _PRESENT.fullmatch(lock.read(100))
     folder = _folder(cache, url, match[1]) if match is not None else None
     if match is None or folder is None or not (folder / "HEAD").exists():
         return None, 0

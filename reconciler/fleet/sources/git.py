@@ -66,6 +66,7 @@ def fetched(cache: Path, source: Repository) -> Commit:
         commit = git(folder, "rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}").out.decode("ascii", "replace").strip()
         if _COMMIT.fullmatch(commit) is None:
             raise SourceError(f"{source.ref} of {source.git} is not a commit", id="RC-fleet-source")
+        # without a ref of its own, the commit would be garbage to git as soon as the branch moves on
         kept = git(folder, "update-ref", f"refs/kept/{commit}", commit)
         if kept.code != 0:
             raise SourceError(f"{source.git} cannot be stored on this machine: {reason(kept)}", id="RC-git-failed")
@@ -146,8 +147,10 @@ def authors(cache: Path, source: Repository, commit: Commit, since: str | None) 
         first = f"{commit.id}^1"
         return _emails(folder, commit.id, *([f"^{first}"] if _has(folder, first) else ["--max-count=1"]))
     if not _reaches(folder, commit.id, since) and _is_shallow(folder):
-        folder = fetched(commit.id, "--depth=2147483647")  # git's word for all of it, also where nothing was fetched before
-    if not _has(folder, since):  # the branch was rewritten: a server may still have what it pointed to
+        # git's word for "all of it", which also works where nothing was fetched before, unlike --unshallow
+        folder = fetched(commit.id, "--depth=2147483647")
+    # the branch was rewritten: the server may still have the commit that it pointed to before
+    if not _has(folder, since):
         with suppress(SourceError):
             folder = fetched(since, ref=since)
     return _emails(folder, commit.id, *([f"^{since}"] if _has(folder, since) else []))

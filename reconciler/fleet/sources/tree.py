@@ -36,6 +36,7 @@ def write(commit: Commit, source: Repository, folder: Path) -> Path:
     prefix = "" if source.path == "." else f"{source.path}/"
     listed = list(_entries(commit, prefix))
     entries = {entry.path: entry for entry in listed}
+    # git accepts a tree with one name twice; which of the two a checkout gives is undefined, and a reviewer may have read the other
     if len(entries) < len(listed):
         raise SourceError(f"commit {commit.id[:12]} has two files of one name", id="RC-git-file-name")
     wanted = [entry for path, entry in entries.items() if path.startswith(prefix) and entry.mode != MODULE]

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, insert, select, text
 
+from reconciler.fleet.model import AuditRecord as AuditRecord
 from reconciler.fleet.store.schema import audit
 
 BATCH = 1_000
 SELF: Final = "the fleet"  # the person of a line about an automatic action
 SETTLED = text("(at < now() - interval '1 hour' OR age(audit.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid))")
-
-
-@dataclass(frozen=True)
-class AuditRecord:
-    """`action`: a verb, such as `approve`. `project`: its name, None for the whole fleet. `details`: JSON values without secrets."""
-
-    person: str
-    action: str
-    project: str | None = None
-    tenant: str | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-    id: int = 0
-    at: datetime | None = None
 
 
 def write(connection: Connection, *lines: AuditRecord) -> None:

@@ -21,7 +21,8 @@ def _locked(connection: Connection, token: str) -> tuple[TokenBudget, float]:
         empty = upsert(budgets).values(token=token, left=pure.as_data(TokenBudget()))
         connection.execute(empty.on_conflict_do_nothing())
         row = connection.execute(select(budgets.c.left).where(budgets.c.token == token).with_for_update()).one()
-    now = connection.execute(select(_SECONDS)).scalar_one()  # read after the lock, which may have waited for another report
+    # the clock is read after the lock: waiting for it may have taken longer than a limit lasts
+    now = connection.execute(select(_SECONDS)).scalar_one()
     return pure.of_data(row.left), now
 
 

@@ -62,13 +62,16 @@ def install(connection: Connection) -> None:
         table, names = f"{SCHEMA}.{name}", ", ".join(f"'{column}'" for column in columns)
         _execute(connection, f"DROP TRIGGER IF EXISTS append_only ON {table}")
         _execute(connection, _TRIGGERS.format(table=table, schema=SCHEMA, names=names))
+    # installing again, after an upgrade, must not stop at triggers that exist, and they may be of an older form
     _execute(connection, f"DROP TRIGGER IF EXISTS append_only ON {SCHEMA}.chain")
     _execute(
         connection,
         f"CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {SCHEMA}.chain EXECUTE FUNCTION {SCHEMA}.refuse_change()",
     )
     last, position = "", 0
-    for source in COLUMNS:  # lines from before the chain, in their order
+    # a fleet of an earlier version has lines without links: they are chained in their order, so that later changes of them are noticed
+    # too
+    for source in COLUMNS:
         for id, body in connection.execute(text(f"SELECT id, {_body(source)} FROM {SCHEMA}.{source} line ORDER BY id")):  # noqa: S608
             last, position = _digest(last, source, body), position + 1
             link = {"position": position, "source": source, "line": id, "digest": last}
@@ -79,10 +82,12 @@ def verified(connection: Connection, *, head: str | None = None) -> VerifiedChai
     """The chain, if no line was changed. `head`: a digest from before, which must be part of it: without one, a chain that was
     cut off at its end, or computed again as a whole, cannot be told from a right one. Raises `StateError` with the first wrong line."""
     last, position, seen = "", 0, head in (None, "")
+    # the log of years does not fit into memory, so its lines are streamed
     with connection.execute(_LINKS, execution_options={"yield_per": BATCH}) as links:
         for link in links:
             position += 1
             line = f"line {link.line} of {link.source}"
+            # the positions have no gaps: a trigger counts them under a lock, so a missing number is a deleted link
             if link.position != position:
                 raise _broken(f"link {position} was deleted")
             if link.body is None:
@@ -93,6 +98,7 @@ def verified(connection: Connection, *, head: str | None = None) -> VerifiedChai
             seen = seen or last == head
     for source in COLUMNS:
         links_of_line = f"SELECT count(*) FROM {SCHEMA}.chain WHERE source = :source AND line = lines.id"  # noqa: S608
+        # a line that was slipped in with the triggers off has no link, and the walk along the links above never meets it
         unlinked = text(f"SELECT min(id) FROM {SCHEMA}.{source} lines WHERE ({links_of_line}) <> 1")  # noqa: S608
         first = connection.execute(unlinked, {"source": source}).scalar()
         if first is not None:

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, create_engine, event, insert, inspect, make_url, select, text, update
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, TimeoutError as PoolTimeout
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError, UsageError

@@ -51,12 +51,12 @@ def digest(connection: Connection, project: int) -> str | None:
     return connection.execute(select(plans.c.digest).where(plans.c.project == project)).scalar()
 
 
-def write(connection: Connection, project: int, found: Sequence[Message], then: Announced, targets: Sequence[Mapping[str, Any]]) -> None:
+def write(connection: Connection, project: int, messages: Sequence[Message], then: Announced, targets: Sequence[Mapping[str, Any]]) -> None:
     """Store announcements, and a row for each message and each target that subscribes to it. `targets`: those for the project's tenant."""
     connection.execute(update(projects).where(projects.c.id == project).values(announced=as_data(then)))
     rows = [
         {"project": project, "event": message.event.value, "target": target["url"], "title": message.title, "text": message.text}
-        for message in found
+        for message in messages
         for target in targets
         if message.event.value in target["on"]
     ]

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import Connection, func, insert, select, update
 
+from reconciler.fleet.model import Quarantine as Quarantine
 from reconciler.fleet.store.schema import quarantines
 
 
-@dataclass(frozen=True)
-class Quarantine:
-    """`commit`: the one applied before the undo. `undone_by`: the run of `undo`. `at`: None if it is not stored yet."""
-
-    commit: str
-    addresses: tuple[str, ...]
-    undone_by: str
-    at: datetime | None = None
-    id: int = 0
-
-
-def quarantine(connection: Connection, project: int, made: Quarantine) -> None:
+def quarantine(connection: Connection, project: int, new: Quarantine) -> None:
     """Store a quarantine; does nothing if one of the same run of `undo` was stored before, lifted or not."""
-    same = select(quarantines.c.id).where(quarantines.c.project == project, quarantines.c.undone_by == made.undone_by)
+    same = select(quarantines.c.id).where(quarantines.c.project == project, quarantines.c.undone_by == new.undone_by)
     if connection.execute(same).first() is None:
         connection.execute(
             insert(quarantines).values(
-                project=project, commit=made.commit, addresses=sorted(made.addresses), undone_by=made.undone_by
+                project=project, commit=new.commit, addresses=sorted(new.addresses), undone_by=new.undone_by
             )
         )  # fmt: skip
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from sqlalchemy import Connection, insert, text
 
-from reconciler.fleet.status import Reading, StatusWord
+from reconciler.fleet.status import Reading, Sample, StatusWord
 from reconciler.fleet.store.schema import SCHEMA, samples
 
 KEPT: Final = timedelta(days=90)
@@ -42,36 +41,26 @@ DELETE FROM {SCHEMA}.samples s USING (
 _DELETE: Final = text(f"DELETE FROM {SCHEMA}.samples WHERE at < now() - CAST(:kept AS interval)")  # noqa: S608
 
 
-@dataclass(frozen=True)
-class Point:
-    """The worst values of the readings in an interval. `at`: its beginning."""
-
-    at: datetime
-    status: str
-    ahead: int
-    drift: int
-    unmanaged: int
-    coverage: float | None
-
-
 def write(connection: Connection, project: int, word: StatusWord, reading: Reading) -> None:
     """Store the numbers of a reading. Changes by both the commit and others count for both."""
     counts = {"ahead": reading.ahead + reading.both, "drift": reading.drift + reading.both, "unmanaged": reading.unmanaged}
     connection.execute(insert(samples).values(project=project, status=word.value, coverage=reading.coverage, **counts))
 
 
-def chart(connection: Connection, project: int, since: timedelta, *, points: int = POINTS) -> list[Point]:
+def chart(connection: Connection, project: int, since: timedelta, *, points: int = POINTS) -> list[Sample]:
     """A project's readings since some time ago, in at most so many intervals; intervals without a reading are left out."""
     rows = connection.execute(_CHART, {"project": project, "since": since, "step": since / points})
-    return [Point(**row) for row in rows.mappings()]
+    return [Sample(**{**row, "status": StatusWord(row["status"])}) for row in rows.mappings()]
 
 
-def heat(connection: Connection, projects: Sequence[int], since: timedelta, *, columns: int = 48) -> dict[int, list[Point]]:
+def heat(connection: Connection, projects: Sequence[int], since: timedelta, *, columns: int = 48) -> dict[int, list[Sample]]:
     """The same for several projects, by their ids, for a picture with so many columns."""
     rows = connection.execute(_HEAT, {"projects": list(projects), "since": since, "step": since / columns})
-    points: dict[int, list[Point]] = {project: [] for project in projects}
+    points: dict[int, list[Sample]] = {project: [] for project in projects}
     for row in rows.mappings():
-        points[row["project"]].append(Point(**{name: value for name, value in row.items() if name != "project"}))
+        points[row["project"]].append(
+            Sample(row["at"], StatusWord(row["status"]), row["ahead"], row["drift"], row["unmanaged"], row["coverage"])
+        )
     return points
 
 

@@ -28,8 +28,8 @@ METADATA: Final = MetaData(schema=SCHEMA)
 NOW: Final = text("now()")
 
 
-def _moment(name: str, **words: object) -> Column[object]:
-    return Column(name, DateTime(timezone=True), **words)  # type: ignore[arg-type]
+def _moment(name: str, **options: object) -> Column[object]:
+    return Column(name, DateTime(timezone=True), **options)  # type: ignore[arg-type]
 
 
 version = Table("version", METADATA, Column("version", Integer, nullable=False))

@@ -1,36 +1,267 @@
-"""Who can read what, now and after a plan: the access review. Pure.
+"""Who can read what, now and after a plan: whether one reader sees one object, and the access review of all of them. Pure.
 
-In: what was read, and a plan of it. Out: a row for each object that has readers, managed or not, with its readers and the path by which
-each of them reaches it. Readers are the classes of the audience model, or single readers where the caller names some.
+In: what was read, a plan of it, and the readers that the audience model gives an object, which are classes of people. Out: a verdict on a
+named reader: yes, no, or not to be decided; and a row for each object that has readers, managed or not, with its readers and the path by
+which each of them reaches it.
+
+A named reader has the properties that the test states and no others: `anyone` has no claims, and a member has no grants of their own,
+because the service does not show those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
 from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Desired, NamedReader, Plan, State, Unknown, Violation
+from reconciler.model import Actual, Desired, NamedReader, Plan, ReaderSort, State, Unknown, Violation
 from reconciler.model.codec import title
-from reconciler.plan.access.verdicts import Look, Sees, needed
 from reconciler.plan.audience.disclosure import caller
-from reconciler.plan.audience.readers import Access, Audiences
-from reconciler.plan.containment import Key
-from reconciler.plan.matching.identity import identify
+from reconciler.plan.audience.readers import Access, Audiences, order, part_of
+from reconciler.plan.containment import Key, reached
+from reconciler.plan.matching.match import identify
 from reconciler.plan.simulation.simulate import simulate
 from reconciler.plan.warnings.exposure import path_text
-from reconciler.resource import Kinds
-from reconciler.resource.audience import (
+from reconciler.resource import Kind, Kinds
+from reconciler.resource.conditions import holds
+from reconciler.resource.risks import (
     AGENTS,
     ANYONE,
     ANYONE_WITH_THE_URL,
+    GUEST,
     LEVELS,
     LINK_HOLDERS,
     MEMBERS,
     MEMBERS_THROUGH,
+    ROLES,
     VISITORS,
 )
+
+# -- One reader ----------------------------------------------------------------------------------------------------------------------
+
+ADMIN: Final = ROLES[-1]
+
+
+class Sees(IntEnum):
+    """Whether a reader sees an object."""
+
+    NO = 0
+    UNDECIDED = 1
+    YES = 2
+
+
+_Sort = ReaderSort
+AMONG: Final[Mapping[str, Mapping[ReaderSort, Sees]]] = {
+    ANYONE: {_Sort.ANYONE: Sees.YES, _Sort.LINK: Sees.YES, _Sort.CLAIMS: Sees.YES, _Sort.ROLE: Sees.YES},
+    ANYONE_WITH_THE_URL: {_Sort.ANYONE: Sees.UNDECIDED, _Sort.LINK: Sees.YES, _Sort.CLAIMS: Sees.YES, _Sort.ROLE: Sees.UNDECIDED},
+    VISITORS: {_Sort.CLAIMS: Sees.YES},
+    AGENTS: {_Sort.AGENT: Sees.YES},
+}
+"""Which readers are in a class of readers; links and members are looked at one by one."""
+
+
+@dataclass(frozen=True)
+class ReaderVerdict:
+    """Whether a reader sees an object. `access`: the class of readers by which they see it; None where they belong to none. `doubt`: why it
+    cannot be decided, "" where it can."""
+
+    sees: Sees
+    access: Access | None = None
+    doubt: str = ""
+
+
+NOBODY: Final = ReaderVerdict(Sees.NO)
+UNREAD: Final = "what leads to it could not be read"
+WHO_KNOWS: Final = "whoever knows the URL can read it"
+
+
+@dataclass(eq=False)
+class Look:
+    """One world, asked about readers. `ids`: of every address in it. `unread`: objects whose sources of access were not read."""
+
+    audiences: Audiences
+    ids: Mapping[Address, str]
+    unread: frozenset[Key] = frozenset()
+    _known: dict[tuple[str, frozenset[Access]], ReaderVerdict] = field(default_factory=dict)
+
+    def exists(self, key: Key | None) -> bool:
+        """Whether the object exists and is not deleted."""
+        return key is not None and self.audiences.find(key) is not None
+
+    def verdict(self, reader: NamedReader, key: Key | None) -> ReaderVerdict:
+        """Whether the reader sees the object; nobody sees what does not exist."""
+        if key is None or not self.exists(key):
+            return NOBODY
+        if reader.sort is ReaderSort.ROLE and reader.role == ADMIN:
+            return ReaderVerdict(Sees.YES, _ADMINS)
+        accesses = self.audiences.of(key)
+        known = self._known.get((str(reader), accesses))
+        if known is None:
+            known = self._known[str(reader), accesses] = best(self._of(reader, access) for access in sorted(accesses, key=order))
+        if known.sees is Sees.NO and key in self.unread_ways:
+            return ReaderVerdict(Sees.UNDECIDED, None, UNREAD)
+        return known
+
+    def closed(self, reader: NamedReader, key: Key) -> dict[Key, str]:
+        """The objects on the path to an object that do not admit the reader, each with the reason."""
+        who = AGENTS if reader.sort is ReaderSort.AGENT else ANYONE
+        reasons: dict[Key, str] = {}
+        for at in sorted(reached([key], self.audiences.leading)):
+            audience, observed = self.audiences.kinds[at[0]].audience, self.audiences.find(at)
+            if audience is not None and audience.closed and observed is not None:
+                reason = audience.closed(observed.values).get(who)
+                if reason is not None:
+                    reasons[at] = reason
+        return reasons
+
+    def among(self, reader: NamedReader, access: Access) -> Sees:
+        """Whether a reader is in a class of readers."""
+        return self._of(reader, access).sees
+
+    def _of(self, reader: NamedReader, access: Access) -> ReaderVerdict:
+        sees = self._admitted(reader, access)
+        if sees is Sees.NO:
+            return NOBODY
+        doubts = [WHO_KNOWS] if access.who == ANYONE_WITH_THE_URL and sees is Sees.UNDECIDED else [UNREAD] if sees is Sees.UNDECIDED else []
+        for condition in sorted(access.conditions):
+            true = holds(condition, reader.claims)
+            if true is False:
+                return NOBODY
+            doubts += [f"whether {condition} holds cannot be decided"] if true is None else []
+        return ReaderVerdict(Sees.UNDECIDED if doubts else Sees.YES, access, " and ".join(doubts))
+
+    def _admitted(self, reader: NamedReader, access: Access) -> Sees:
+        """Whether a reader is in a class of readers, ignoring its conditions."""
+        if access.who == LINK_HOLDERS:
+            if reader.sort is not ReaderSort.LINK:
+                return Sees.NO
+            own = reader.link is not None and access.via == self.ids.get(reader.link)
+            return Sees.YES if own else Sees.UNDECIDED if not access.via else Sees.NO
+        if access.who in (MEMBERS, MEMBERS_THROUGH):
+            return Sees.YES if reader.sort is ReaderSort.ROLE and reader.role != GUEST else Sees.NO
+        return AMONG.get(access.who, {}).get(reader.sort, Sees.NO)
+
+    @cached_property
+    def unread_ways(self) -> frozenset[Key]:
+        """Every object whose readers may come from something that was not read, so that some of its readers are unknown."""
+        onward: dict[Key, list[Key]] = {}
+        unread = set(self.unread)
+        for name, some in self.audiences.objects.items():
+            kind = self.audiences.kinds[name]
+            if kind.audience is not None:
+                for id, observed in some.items():
+                    key = (name, id)
+                    whole = part_of(kind, observed)
+                    if whole is not None and whole[1] not in self.audiences.objects.get(whole[0], {}):
+                        unread.add(key)
+                    for source in self.audiences.sources_of(key):
+                        onward.setdefault(source, []).append(key)
+        return frozenset(reached(unread, lambda key: onward.get(key, ())))
+
+
+def best(verdicts: Iterable[ReaderVerdict]) -> ReaderVerdict:
+    """The verdict that shows most; of equal verdicts the first."""
+    return max(verdicts, key=lambda verdict: verdict.sees, default=NOBODY)
+
+
+_ADMINS: Final = Access("admins", LEVELS.index(ADMIN))
+
+
+# -- what must be read to know -----------------------------------------------------------------------------------------------------
+
+
+FEW: Final = 3  # up to this many objects are asked about one by one, where it is unknown how many objects may show them
+
+
+@dataclass
+class NeededReadings:
+    """`lists`: to be read. `questions`: objects for which a reading must find out what shows them. `unread`: objects whose sources of
+    access were not read."""
+
+    lists: set[Key] = field(default_factory=set)
+    questions: set[Key] = field(default_factory=set)
+    unread: set[Key] = field(default_factory=set)
+
+
+def needed(kinds: Kinds, actual: Actual, worlds: Collection[Audiences], keys: Iterable[Key]) -> NeededReadings:
+    """What must be read to know who reads these objects in any of these worlds."""
+    result, ways = NeededReadings(), _ways(worlds, keys)
+    for key in ways:
+        for audiences in worlds:
+            result.lists |= {(name, id) for name, id in _lists(kinds, audiences, key) if (name, id) not in actual.complete}
+    for kind in kinds.values():
+        for reading in kind.lookups:
+            by_container: dict[str, list[Key]] = defaultdict(list)
+            for key in ways:
+                observed = actual.find(*key) if key[0] == reading.by else None
+                if observed is not None:
+                    by_container[observed.within.get(kind.within or "", "")].append(key)
+            for container, some in by_container.items():
+                _showing(result, kinds, kind, actual, worlds, (container, some))
+    return result
+
+
+def _ways(worlds: Collection[Audiences], keys: Iterable[Key]) -> list[Key]:
+    """The objects and everything through which readers may reach them in any of the worlds, in a fixed order."""
+    return sorted(reached(keys, lambda key: (source for audiences in worlds for source in audiences.leading(key))))
+
+
+def _lists(kinds: Kinds, audiences: Audiences, key: Key) -> Iterator[Key]:
+    """The unread lists that contain the whole that an object is part of, and what opens the object."""
+    kind, observed = kinds[key[0]], audiences.objects.get(key[0], {}).get(key[1])
+    if observed is None or kind.audience is None:
+        return
+    whole = part_of(kind, observed)
+    if whole is not None and whole[1] not in audiences.objects.get(whole[0], {}):
+        outer = kinds[whole[0]]
+        scope = observed.within.get(outer.within or "")
+        if outer.whole_listings and scope is not None:
+            yield outer.name, scope
+    if kind.audience.admits is not None and kind.audience.admits(observed.values):
+        for other in kinds.values():
+            if other.audience is not None and other.audience.opens == kind.name:
+                yield other.name, observed.id
+
+
+def _showing(
+    result: NeededReadings, kinds: Kinds, kind: Kind, actual: Actual, worlds: Collection[Audiences], of: tuple[str, list[Key]]
+) -> None:
+    """Add to `result` what shows which objects of a kind show some objects of one container: the contents of the former, or a question
+    about each of the latter."""
+    container, keys = of
+    waiting = {key for key in keys if (kind.name, key[1]) not in actual.complete}
+    if (kind.name, container) not in actual.complete:
+        result.unread |= waiting
+        if len(waiting) <= FEW:
+            result.questions |= waiting
+        else:
+            result.lists.add((kind.name, container))
+        return
+    shows = {key[0] for key in keys}
+    inner = [other.name for other in kinds.values() if other.within == kind.name and _refers(other) & shows]
+    open_ids = [
+        observed.id
+        for observed in actual.objects.get(kind.name, {}).values()
+        if observed.within.get(kind.within or "") == container and any(audiences.of((kind.name, observed.id)) for audiences in worlds)
+    ]
+    lists = {(name, id) for id in open_ids for name in inner if (name, id) not in actual.complete}
+    if lists and waiting:
+        result.unread |= waiting
+        if len(waiting) < len(lists):
+            result.questions |= waiting
+        else:
+            result.lists |= lists
+
+
+def _refers(kind: Kind) -> set[str | None]:
+    return {kind.fields[name].refers for name in kind.audience.shows} if kind.audience is not None else set()
+
+
+# -- The review ----------------------------------------------------------------------------------------------------------------------
 
 TITLES: Final = ("title", "name", "slug")  # fields by which people recognize an object
 ORDER: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, AGENTS, MEMBERS, MEMBERS_THROUGH)

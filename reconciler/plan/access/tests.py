@@ -17,7 +17,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import AccessTest, Actual, Demand, Desired, Severity, Violation
-from reconciler.plan.access.verdicts import UNREAD, Look, NeededReadings, ReaderVerdict, Sees, needed
+from reconciler.plan.access.review import UNREAD, Look, NeededReadings, ReaderVerdict, Sees, needed
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow, caller
 from reconciler.plan.audience.readers import Audiences, Objects

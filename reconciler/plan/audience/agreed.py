@@ -8,8 +8,7 @@ repeat leaves nothing to change, and would never be shown.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from dataclasses import field as item
+from dataclasses import dataclass, field as item, replace
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -17,7 +16,7 @@ from reconciler.model import Binding, Observed, State
 from reconciler.model.codec import comparable
 from reconciler.plan.audience.readers import Objects
 from reconciler.plan.containment import Key
-from reconciler.plan.decisions import Adopt, Draft, Removal
+from reconciler.plan.decisions import Draft, Purpose, Removal
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 
 
@@ -139,7 +138,7 @@ def _adopted(state: State, drafts: Iterable[Draft]) -> Iterator[tuple[Address, K
     """Adopted objects that admit readers of their own to what the state tracks already: somebody created them outside Reconciler."""
     tracked = {(binding.kind, binding.id) for binding in state.bindings.values()}
     for draft in drafts:
-        if not draft.active or draft.observed is None or draft.binding is not None or not isinstance(draft.purpose, Adopt):
+        if not draft.active or draft.observed is None or draft.binding is not None or draft.purpose is not Purpose.ADOPT:
             continue
         outer = draft.kind.audience.opens if draft.kind.audience is not None else None
         if outer is not None and (outer, draft.observed.within.get(outer, "")) in tracked:

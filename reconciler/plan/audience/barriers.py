@@ -20,21 +20,27 @@ both at once to each other's object, and steps that must come in the other order
 through, and tells people what is open for a while (a *window*).
 
 In: the steps of a plan, the world before and after them. Out: the same steps in such an order, and the pairs that it does not keep.
+
+A create may take no condition, so that what it shows would be open until the next request. Such a create first shows a *stand-in*,
+something that those readers can read already, and a last step shows the declared object.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Step
 from reconciler.plan.audience.readers import Access, Audiences, Objects, absorbs, admitted, included, part_of
 from reconciler.plan.containment import Key, reached
-from reconciler.resource import Kind, Kinds
+from reconciler.plan.derived import Derivation
+from reconciler.plan.steps.requests import body_of
+from reconciler.resource import Field, Kind, Kinds, placeholders
 
 Pair = tuple[int, int]
 """(the id of a narrowing step, the id of a widening one that should come after it)."""
@@ -302,3 +308,126 @@ def depending(steps: Sequence[Step], on: Iterable[int]) -> frozenset[int]:
         if step.needs & ids:
             ids.add(step.id)
     return frozenset(ids)
+
+
+# -- Stand-ins -----------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ShownByCreate:
+    """What a create shows: `carrier`: the field of its request, `child` and `field`: the object and its field that show it, `key`: what."""
+
+    carrier: Field
+    child: Address
+    kind: Kind
+    field: Field
+    key: Key
+
+
+def shown_by(kinds: Kinds, step: Step, worlds: Worlds) -> ShownByCreate | None:
+    """What a create shows, by itself or by a child that it brings; None where it shows nothing."""
+    kind = kinds[step.kind]
+    pairs = [(step.address, kind, name, name) for name in kind.audience.shows] if kind.audience is not None else []
+    for name, _, child in step.brings:
+        first, audience = kind.first, kinds[name].audience
+        if first is not None and first.to == name and first.child_field is not None and audience is not None:
+            pairs += [(child, kinds[name], first.name, shown) for shown in audience.shows if shown == first.child_field]
+    for address, shower, carrier, name in pairs:
+        value, field = step.writes.get(carrier), shower.fields[name]
+        id = worlds.ids.get(value) if isinstance(value, Address) else value
+        if isinstance(id, str) and field.refers is not None:
+            return ShownByCreate(kind.fields[carrier], address, shower, field, (field.refers, id))
+    return None
+
+
+def _stand_in(kinds: Kinds, worlds: Worlds, key: Key, accesses: frozenset[Access]) -> str | None:
+    """The id of an object of the same kind that certain readers can read before the plan and after it, and that is in the same container
+    all the time; None where there is none."""
+    # In the container before the plan and after it, because an object is never shown outside its own; and read by them both times.
+    both, container = (worlds.before, worlds.after), _container(kinds, worlds.after, key)
+    return next(
+        (
+            id
+            for id in sorted(worlds.before.objects.get(key[0], {}))
+            if all(_container(kinds, world, (key[0], id)) == container for world in both)
+            and all(included(access, world.of((key[0], id))) for access in accesses for world in both)
+        ),
+        None,
+    )
+
+
+def _container(kinds: Kinds, world: Audiences, key: Key) -> str | None:
+    """The id of the container that an object is in; None where the object does not exist."""
+    observed = world.objects.get(key[0], {}).get(key[1])
+    return observed.within.get(str(kinds[key[0]].within)) if observed is not None else None
+
+
+def with_stand_ins(
+    kinds: Kinds,
+    steps: Sequence[Step],
+    worlds: Worlds,
+    open_for: Mapping[Key, Collection[Access]],
+    late: Collection[int],
+    derived: Mapping[Address, Derivation] = {},
+) -> tuple[Step, ...]:
+    """The steps, with a stand-in in each create of `late` that would open something; the same tuple where no stand-in exists.
+
+    `open_for`: what would be open for a while, and to whom. `late`: the steps before which an audience should have been narrowed.
+    `derived`: what the service would derive from the declared object, and now derives from the stand-in.
+    """
+    result, last, changed = list(steps), max(step.id for step in steps), False
+    # Many creates may show the same thing, and each answer is a search through all objects of a kind.
+    stand_in = cache(partial(_stand_in, kinds, worlds))
+    for index, step in enumerate(steps):
+        shown = shown_by(kinds, step, worlds) if step.verb == "create" and step.id in late else None
+        accesses = frozenset(open_for.get(shown.key, ())) if shown is not None else frozenset()
+        id = stand_in(shown.key, accesses) if shown is not None and accesses else None
+        if shown is None or id is None or id == shown.key[1]:
+            continue
+        meant = _meant(kinds, step, shown, last + 1, derived.get(shown.child))
+        if meant is None:
+            continue
+        writes = {**step.writes, shown.carrier.name: id}
+        identity = {**step.identity, shown.carrier.name: id} if shown.carrier.name in step.identity else step.identity
+        body = {**step.body, shown.carrier.wire: id}
+        result[index] = replace(step, writes=writes, body=body, identity=identity)
+        result.append(meant)
+        last, changed = last + 1, True
+    return tuple(result) if changed else tuple(steps)
+
+
+def _meant(kinds: Kinds, step: Step, shown: ShownByCreate, number: int, derived: Derivation | None) -> Step | None:
+    """The step that shows the declared object, with what the service derives from it; None where no request on an existing object can do
+    that."""
+    verb = next((verb for verb in shown.kind.update_verbs if shown.field in shown.kind.sent_by(verb.name)), None)
+    if verb is None:
+        return None
+    writes: dict[str, Any] = {shown.field.name: step.writes[shown.carrier.name]}
+    if derived is not None and derived.shown and derived.derived.reference == shown.field.name:
+        if derived.value is None or derived.field not in shown.kind.sent_by(verb.name):
+            return None
+        writes[derived.field.name] = derived.value
+    return Step(
+        id=number,
+        address=shown.child,
+        kind=shown.kind.name,
+        verb=verb.name,
+        method=verb.method,
+        path=_path(kinds, verb.path, shown.child, step),
+        body=body_of(shown.kind, writes),
+        writes=writes,
+        target=shown.child,
+        needs=frozenset({step.id, *step.needs}),
+    )
+
+
+def _path(kinds: Kinds, template: str, address: Address, step: Step) -> tuple[str | Address, ...]:
+    """The path of a request on an object that the plan creates, with the ids that the path of its create contains."""
+    own_path = kinds[step.kind].api[step.verb].path
+    filled = [part for hole, part in zip(own_path.strip("/").split("/"), step.path, strict=True) if hole.startswith("{")]
+    known = dict(zip(placeholders(own_path), filled, strict=False))
+    holes: dict[str, str | Address] = {"id": address}
+    for name in placeholders(template):
+        if name not in holes:
+            holes[name] = known[name] if name in known else kinds.container(address, name)
+    return tuple(holes[part[1:-1]] if part.startswith("{") else part for part in template.strip("/").split("/"))

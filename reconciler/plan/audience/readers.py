@@ -14,8 +14,8 @@ from typing import Any, Final
 from reconciler.model import Observed
 from reconciler.plan.containment import Key
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds
-from reconciler.resource.audience import INCLUDES, LEVELS, Grant
 from reconciler.resource.conditions import mistake
+from reconciler.resource.risks import INCLUDES, LEVELS, Grant
 
 Objects = Mapping[str, Mapping[str, Observed]]
 

@@ -14,7 +14,7 @@ from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Declared, Desired, State
 from reconciler.plan.matching.renames import address_after_moves, renames
 from reconciler.resource import UNSET, Kind, Kinds
-from reconciler.text.suggest import a
+from reconciler.text.names import a
 
 
 def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> dict[Address, Blocked]:

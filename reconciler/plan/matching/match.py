@@ -8,6 +8,9 @@ Each method returns what it finds out about one address (`Match`); `match` alone
     tracked?  the object with the id that the state has     exists | was deleted | was deleted and created again | unknown
     id?       the object with the id that the YAML has       exists | no such object, or in another container: people decide
     else      what an earlier run deleted here, and can be restored; or the one unmanaged object with the same natural key
+
+`identify` matches until no line renames an address whose object can never have the new one, because its natural key differs and no request
+can change that.
 """
 
 from __future__ import annotations
@@ -16,15 +19,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
-from reconciler.model.codec import holder, why_unreadable
+from reconciler.model.codec import holder, wanted, why_unreadable
 from reconciler.plan.matching.claims import Projects, wrong_ids
-from reconciler.plan.matching.earlier_runs import deleted_before, is_in_place, late, match_deleted, may_lag
+from reconciler.plan.matching.differences import Correction, FieldDifference, correction_of, differences
 from reconciler.plan.matching.matches import NOTHING, Match, Matches
+from reconciler.plan.matching.missing import deleted_before, is_in_place, late, match_deleted, may_lag
 from reconciler.plan.matching.natural_keys import Natural, by_reference, listed, waits, why
 from reconciler.plan.matching.renames import Former, follow
 from reconciler.resource import Kind, Kinds
+from reconciler.text.names import a
 
 REACHED: Final = 5  # ids that a message lists
 
@@ -51,7 +56,7 @@ def match(
         (resource.kind, resource.id) for address, resource in desired.resources.items() if resource.id is not None and address not in wrong
     }
     lost = late(kinds, state, actual, taken)
-    taken |= lost.keys()
+    taken.update(lost)
     matches = Matches(former, late=lost)
     matching = _Matching(state, actual, matches, Natural(kinds, state, actual, matches, taken, Projects(desired, state)))
     free = {address: id for (_, id), address in sorted(lost.items(), reverse=True)}
@@ -250,3 +255,62 @@ def _other_id(kind: Kind, actual: Actual) -> str:
         return f"correct the id, or use another token: this one has access to no {kind.name}"
     more = f" and {len(within_reach) - REACHED:,} more" if len(within_reach) > REACHED else ""
     return f"correct the id: the token has access to {', '.join(within_reach[:REACHED])}{more}"
+
+
+# -- Renames that natural keys do not allow ------------------------------------------------------------------------------------------
+
+
+def identify(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
+    """The matches, once the renames that natural keys do not allow are refused."""
+    impossible: dict[Address, Blocked] = {}
+    order = tuple(by_reference(kinds, desired))
+    while True:
+        former = follow(kinds, desired, state, impossible=impossible)
+        matches = match(kinds, desired, former.state, actual, former=former, order=order)
+        wrong = _wrong(kinds, desired, matches, actual)
+        if not wrong:
+            return matches
+        impossible |= wrong
+
+
+def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> dict[Address, Blocked]:
+    """Tracked addresses that a line renames although their objects can never have the new address."""
+    wrong: dict[Address, Blocked] = {}
+    for old in matches.former.followed:
+        new = matches.former.moves.get(old)
+        declared = desired.resources.get(new) if new is not None else None
+        now = actual.find(declared.kind, matches.ids.get(declared.address, "")) if declared is not None else None
+        if declared is None or now is None or declared.implied:
+            continue
+        kind = kinds[declared.kind]
+        for difference in differences(kind, wanted(kind, declared, matches.ids), now, None, {}):
+            if is_other(difference):
+                reason = f"{old} cannot become {declared.address}: {_fixed(kind, difference, now.id)}"
+                wrong[old] = Blocked(
+                    old,
+                    reason,
+                    f"remove {old.key} from previously (or its line from moved): they are two {kind.name}s",
+                    id="RC-rename-of-another-object",
+                )
+    return wrong
+
+
+def is_other(difference: FieldDifference) -> bool:
+    """Whether the object is another one: a part of its natural key that nothing can change differs."""
+    return difference.field.key and correction_of(difference) is Correction.REFUSE
+
+
+def other(kind: Kind, difference: FieldDifference, id: str, by_id: bool, address: Address) -> tuple[str, str]:
+    """Why an object cannot be the one that is declared, and what to do."""
+    reason = f"is another {kind.name}: {_fixed(kind, difference, id)}"
+    if by_id:
+        return reason, f"correct the id, or remove it to match the {kind.name} by its {difference.field.name}"
+    now = difference.field.shown(difference.before)
+    keyed = kind.place.key_is == difference.field.name
+    way = f"write {now} as its key, with previously: [{address.key}]" if keyed else f"write {difference.field.name}: {now}"
+    return reason, f"if it is the same {kind.name}, {way}; if not, stop managing it: reconciler state forget {address:sh}"
+
+
+def _fixed(kind: Kind, difference: FieldDifference, id: str) -> str:
+    field = difference.field
+    return f"the {field.name} of {bare(id)} is {field.shown(difference.before)}, and the {field.name} of {a(kind.name)} cannot be changed"

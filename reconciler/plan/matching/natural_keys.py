@@ -19,8 +19,7 @@ from reconciler.model.codec import comparable, holder, is_chosen_name, request, 
 from reconciler.plan.matching.claims import Projects
 from reconciler.plan.matching.matches import NOTHING, Match, Matches
 from reconciler.resource import UNSET, Kind, Kinds
-from reconciler.text.names import canonical
-from reconciler.text.suggest import a
+from reconciler.text.names import a, canonical
 
 
 def listed(kind: Kind) -> bool:

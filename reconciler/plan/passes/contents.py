@@ -14,8 +14,8 @@ from reconciler.address import Address
 from reconciler.model import Blocked, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.containment import Key, containers, deleted_with
-from reconciler.plan.decisions import Delete, DeletedWith, Draft, Removal
-from reconciler.plan.drafts.containers import kept_with_containers
+from reconciler.plan.decisions import DeletedWith, Draft, Purpose, Removal
+from reconciler.plan.drafts.undeclared import kept_with_containers
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.world import Decisions, Worklist, World
 from reconciler.resource import FieldRole
@@ -47,7 +47,7 @@ def _covered(removals: Mapping[Address, Removal], triggers: Collection[tuple[str
     for removal in removals.values():  # no request deletes an object without an id by itself
         container = removals.get(removal.address.container) if removal.kind.one_per and removal.address.container is not None else None
         if container is not None and container.deletes and removal.active and removal.observed is not None:
-            result[removal.address] = replace(removal, purpose=Delete(), reason=f"deleted with {container.address}")
+            result[removal.address] = replace(removal, purpose=Purpose.DELETE, reason=f"deleted with {container.address}")
     deleted = {_key(removal): removal for removal in result.values() if removal.deletes}
     for removal in removals.values():  # nor what is only listed with the object that it names
         key = removal.kind.listed_with(removal.observed.values) if removal.observed is not None else None

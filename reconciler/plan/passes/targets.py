@@ -32,7 +32,7 @@ from reconciler.address import Address
 from reconciler.model import Blocked, Observed, waiting
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.containment import Key, parent
-from reconciler.plan.decisions import Draft, Keep, Removal, Transfer
+from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.derived import Namespace, namespace, pending_sources
 from reconciler.plan.drafts.declared import needed
 from reconciler.plan.world import Decisions, Rearrangement, Selection, Worklist, World
@@ -59,7 +59,7 @@ def targets(world: World, decisions: Decisions) -> Decisions:
     idle = [
         entry.block("is not part of this run", f"include {entry.address}", id="RC-outside-selection")
         for entry in left.values()
-        if entry.active and not (isinstance(entry, Draft) and isinstance(entry.decision, Keep))
+        if entry.active and not (isinstance(entry, Draft) and entry.unchanged)
     ]
     return replace(
         decisions.changed([*run.blocked.values(), *idle]),
@@ -90,7 +90,7 @@ class _Run:
         while self._pending:
             entry = self.entries[self._pending.pop()]
             # What is unchanged or blocked sends nothing, and so requires nothing.
-            if entry.active and not isinstance(entry.decision, Keep):
+            if entry.active and not (isinstance(entry, Draft) and entry.unchanged):
                 for requirement in self._requirements(entry):
                     self._require(entry, requirement)
 

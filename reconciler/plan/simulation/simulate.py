@@ -14,10 +14,9 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Actual, Observed, Position, Step
-from reconciler.model.choices import Objects, chooser
-from reconciler.model.codec import path_ids, substitute
+from reconciler.model.codec import Objects, chooser, path_ids, substitute
 from reconciler.plan.containment import Contents, Key, content_kinds, deleted_with
-from reconciler.plan.siblings.positions import Siblings
+from reconciler.plan.siblings.rows import Siblings
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 

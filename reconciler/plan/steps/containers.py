@@ -1,7 +1,7 @@
-"""Objects in their containers: rules about memberships, the order of siblings, moves, and what is sent for a container as a whole. Pure.
+"""Objects in their containers: rules about memberships, the order of siblings, moves, transfers and deletes. Pure.
 
 The premise: a request that puts an object somewhere assumes what the list contains at that moment. "Move b behind a" assumes that a is in
-it; where a arrives by a request of its own, that one comes first. The moves of a list were computed one after the other
+the list; where a arrives by a request of its own, that one comes first. The moves of a list were computed one after the other
 (`siblings.rows`), so they are sent one after the other. And an object cannot be moved into something that is still in it:
 
     now      a            wanted   b            b must leave a before a can be moved into b, or into anything in b
@@ -17,9 +17,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from reconciler.address import Address
-from reconciler.plan.decisions import Draft
+from reconciler.model.codec import ids_in
+from reconciler.plan.containment import Key, containers
+from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.siblings.moves import SiblingMove
-from reconciler.plan.steps.graph import Edge, after, needs
+from reconciler.plan.steps.graph import Edge, Wait, Waits, after, needs
 from reconciler.plan.steps.requests import Requests
 from reconciler.resource import UNSET, FieldRole
 
@@ -117,3 +119,142 @@ def _chooser(requests: Requests, draft: Draft) -> Draft | None:
     outer = [(requests.drafts[at].kind.name, requests.drafts[at]) for at in addresses if at is not None and at in requests.drafts]
     choosers = (requests.kinds.chooser(draft.kind.name, flag, outer) for flag in requests.kinds.flags(draft.kind.name))
     return next((chooser[0] for chooser in choosers if chooser is not None), None)
+
+
+# -- Transfers -----------------------------------------------------------------------------------------------------------------------
+
+
+def ready_to_transfer(requests: Requests) -> Iterator[Edge]:
+    """A transfer needs the deletes, transfers and updates of what shows its object, and the transfer that frees its address."""
+    for address, transfer in requests.transfers.items():
+        draft = requests.drafts[address]
+        for other in _behind(draft):
+            removal = requests.removals.get(other)
+            while removal is not None and removal.deleted_with is not None:
+                removal = requests.removals.get(removal.deleted_with)
+            deleted = requests.deletes.get(removal.address) if removal is not None else None
+            yield from needs(transfer, (step for step in (deleted, requests.transfers.get(other)) if step is not None))
+            shower = requests.drafts.get(other)
+            if shower is not None and shower.kind.transferable is None:
+                # The fields by which it shows another object, and not those that say where it is.
+                showing = {name for name, field in shower.kind.fields.items() if field.refers is not None and not field.container}
+                updates = (step for step in requests.of.get(other, ()) if showing & requests.steps[step].writes.keys())
+                yield from needs(transfer, updates)
+        if draft.after_transfer in requests.transfers:
+            yield from needs(transfer, (requests.transfers[draft.after_transfer],))
+
+
+def _behind(draft: Draft) -> tuple[Address, ...]:
+    """What must leave an object, or stop showing it, before its transfer."""
+    return draft.purpose.waits_for if isinstance(draft.purpose, Transfer) else ()
+
+
+def leave_first(requests: Requests) -> Iterator[Edge]:
+    """A transfer needs the moves out of its object; what leaves by a transfer of its own needs no move.
+
+    Adds a move to the top level where a move waits for the transfer: by the rules before this one, or by an edge that it has yielded.
+    """
+    to_the_top: dict[Address, int] = {}
+    for address, transfer in requests.transfers.items():
+        # Those that wait for the transfer, and those that do not; edges from the transfer change nothing.
+        waiting, others = {transfer}, set[int]()
+        for leaving in (other for other in _behind(requests.drafts[address]) if other not in requests.transfers):
+            move = requests.moves.get(leaving, requests.memberships.get(leaving))
+            if move is None:
+                continue
+            if leaving not in to_the_top and _waits(requests.waits, move, waiting, others):
+                inside = requests.drafts[leaving].kind.inside
+                assert inside is not None
+                to_the_top[leaving] = requests.add_like(move, {inside.name: None})
+                yield from needs(move, (to_the_top[leaving],))
+            yield from needs(transfer, (to_the_top.get(leaving, move),))
+
+
+def _waits(waits: Waits, step: int, waiting: set[int], others: set[int]) -> bool:
+    """Whether a step waits for one of `waiting`, directly or indirectly. Both sets grow, so that each is asked once."""
+    seen, ahead, result = {step}, [step], step in waiting
+    while ahead and not result:
+        new = waits.of(ahead.pop()).all - seen - others
+        result = not waiting.isdisjoint(new)
+        seen |= new
+        ahead += new
+    if result:
+        waiting.add(step)
+    else:
+        others |= seen
+    return result
+
+
+# -- Deletes -------------------------------------------------------------------------------------------------------------------------
+
+
+def deletes_last(requests: Requests) -> Iterator[Edge]:
+    """A delete waits for what stops referring to it, and for the deletes in it."""
+    if not requests.deletes:
+        return
+    mentions = _mentions(requests)
+    inside: dict[Key, list[int]] = defaultdict(list)
+    for address, index in requests.deletes.items():
+        removal = requests.removals[address]
+        if removal.observed is not None:
+            for outer in containers(removal.kind, removal.observed):
+                inside[outer].append(index)
+    for address, index in requests.deletes.items():
+        removal = requests.removals[address]
+        yield from needs(index, mentions.get(removal.id, ()))
+        yield from needs(index, inside.get((removal.kind.name, removal.id), ()))
+        yield from needs(index, (requests.deletes[other] for other in removal.deleted_after if other in requests.deletes))
+        if removal.replaces is not None and removal.replaces in requests.providers:
+            yield from needs(index, (requests.providers[removal.replaces],))
+
+
+def _mentions(requests: Requests) -> dict[str, set[int]]:
+    """By id: the steps that stop referring to an object, or transfer something out of it."""
+    mentions: dict[str, set[int]] = defaultdict(set)
+    for step, entry in requests:
+        if not isinstance(entry, Draft):
+            continue
+        for difference in entry.sendable:
+            if difference.field.name in step.writes and difference.before is not UNSET:
+                for id in ids_in(difference.before):
+                    mentions[id].add(step.id)
+        if isinstance(entry.purpose, Transfer) and step.verb == "transfer" and entry.purpose.left is not None:
+            mentions[entry.purpose.left].add(step.id)
+    return mentions
+
+
+def creates_before_one_delete(requests: Requests) -> Iterator[Edge]:
+    """Where siblings are created too, one of the deletes waits for all creates: the last sibling must not be deleted before new ones
+    exist."""
+    for creates, first, _ in _exchanges(requests):
+        yield from needs(first, creates)
+
+
+def other_deletes_after_it(requests: Requests) -> Iterator[Edge]:
+    """The other deletes wait for that one, which is enough; where that makes a cycle, for the creates themselves."""
+    for creates, first, others in _exchanges(requests):
+        for index in others:
+            yield Edge(index, first, Wait.NEEDS, otherwise=creates)
+
+
+def _exchanges(requests: Requests) -> Iterator[tuple[frozenset[int], int, list[int]]]:
+    """Siblings that are deleted while others are created: the creates, the delete that waits for all of them, the other deletes.
+
+    What is deleted so that a new sibling can derive its value is not among them: siblings are left.
+    """
+    if not requests.deletes:
+        return
+    freeing = {address for derivation in requests.derived.values() for address in derivation.after}
+    created: dict[tuple[str, Address | None], set[int]] = defaultdict(set)
+    for address, provider in requests.providers.items():
+        if requests.drafts[address].is_new:
+            created[requests.drafts[address].kind.name, address.container].add(provider)
+    deleted: dict[tuple[str, Address | None], list[int]] = defaultdict(list)
+    for address, index in requests.deletes.items():
+        if address not in freeing and (requests.removals[address].kind.name, address.container) in created:
+            deleted[requests.removals[address].kind.name, address.container].append(index)
+    for siblings, indices in deleted.items():
+        competing = frozenset(indices)
+        # Not one that needs another of these deletes, which would then wait for all creates as well.
+        first = min(indices, key=lambda index: (not competing.isdisjoint(requests.waits.needed(index)), index))
+        yield frozenset(created[siblings]), first, [index for index in indices if index != first]

@@ -1,7 +1,7 @@
 """The requests of a run, not yet in order: what each one sends. Pure.
 
-In: drafts, rows of siblings, removals. Out: steps, numbered as they were added; `rules` says what each of them waits for, and `schedule`
-gives them the numbers of the order in which they could be sent.
+In: drafts, rows of siblings, removals. Out: steps, numbered as they were added; `rules` says what each of them waits for, and gives
+them the numbers of the order in which they could be sent.
 """
 
 from __future__ import annotations

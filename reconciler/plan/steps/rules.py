@@ -1,36 +1,46 @@
-"""What each step must wait for: all rules, in two tuples. Pure.
+"""What each step must wait for: all rules, in two tuples; and the steps in an order that could be run one by one. Pure.
 
-In: the requests of a plan. Out: for each of them, the steps that it waits for. Raises `Cycle` where they wait for each other.
+In: what a plan decides. Out: its steps, numbered, with the steps that each of them waits for. Raises `ReconcilerError` where they wait for
+each other, naming the steps of the cycle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from reconciler.plan.steps import containers, deletes, references, transfers, unique_values
-from reconciler.plan.steps.graph import Acyclic, Edge, Edges
+from reconciler.address import Address
+from reconciler.errors import ReconcilerError
+from reconciler.model import Position, Step
+from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.derived import Derivation
+from reconciler.plan.siblings.rows import SiblingRow
+from reconciler.plan.steps import containers, values
+from reconciler.plan.steps.graph import Acyclic, Cycle, Edge, Edges, ordered
 from reconciler.plan.steps.requests import Requests
+from reconciler.plan.steps.values import add_temporary_values
+from reconciler.resource import Kinds
 
 Rule = Callable[[Requests], Iterator[Edge]]
 """What it yields for the requests of a plan; it may read the edges of the rules before it."""
 
 REQUIRED: Final[tuple[Rule, ...]] = (
-    references.referred_to_first,  # what a request names exists
+    values.referred_to_first,  # what a request names exists
     containers.leaves_before_joins,  # an object is in one container at a time
     containers.rows_in_sequence,  # the moves of a row assume the order that those before them leave
     containers.anchors_first,  # what an object is put beside is in the same list
     containers.containers_move_first,  # nothing is moved into itself
     containers.one_way_last,  # what cannot be undone is sent last
-    references.first_gathers,  # what gathers its siblings' contents is created before them
-    unique_values.temporary_first,  # an object gets its temporary value before its final one
-    unique_values.freed_first,  # a value is free before it is used again
-    deletes.deletes_last,  # nothing refers to what is deleted, and nothing is left in it
-    deletes.creates_before_one_delete,  # the last sibling is not deleted before new ones exist
-    references.derived_after_sources,  # the source of a derived value is set first
-    references.prerequisites_first,  # what takes away the last way in needs what gives the new one
-    transfers.ready_to_transfer,  # nothing shows what is transferred, and the address is free
-    transfers.leave_first,  # what stays leaves what is transferred
+    values.first_gathers,  # what gathers its siblings' contents is created before them
+    values.temporary_first,  # an object gets its temporary value before its final one
+    values.freed_first,  # a value is free before it is used again
+    containers.deletes_last,  # nothing refers to what is deleted, and nothing is left in it
+    containers.creates_before_one_delete,  # the last sibling is not deleted before new ones exist
+    values.derived_after_sources,  # the source of a derived value is set first
+    values.prerequisites_first,  # what takes away the last way in needs what gives the new one
+    containers.ready_to_transfer,  # nothing shows what is transferred, and the address is free
+    containers.leave_first,  # what stays leaves what is transferred
 )
 """Without them the plan would be wrong: a circle of their edges refuses it.
 
@@ -39,13 +49,13 @@ add a step, so it is the last.
 """
 
 PREFERRED: Final[tuple[Rule, ...]] = (
-    deletes.other_deletes_after_it,  # new siblings exist before the old ones are deleted
-    references.derived_after_deletes,  # a derived value is freed before it is derived again
-    unique_values.settled_first,  # no create takes a value that another request is about to write
-    references.copies_last,  # what is copied is as declared
+    containers.other_deletes_after_it,  # new siblings exist before the old ones are deleted
+    values.derived_after_deletes,  # a derived value is freed before it is derived again
+    values.settled_first,  # no create takes a value that another request is about to write
+    values.copies_last,  # what is copied is as declared
     containers.chosen_first,  # the service chooses the child that is declared first
-    references.named_first,  # a copy has its natural key before anything refers to it
-    unique_values.names_given_up_first,  # a service that requires different names accepts each request
+    values.named_first,  # a copy has its natural key before anything refers to it
+    values.names_given_up_first,  # a service that requires different names accepts each request
 )
 """Better than none: each of their edges is added where it makes no circle with all before it, so the more important ones come first."""
 
@@ -67,3 +77,46 @@ def connect(requests: Requests) -> dict[int, Edges]:
                 if acyclic.add(edge.step, on):
                     requests.waits.add(edge._replace(on=on))
     return {index: requests.waits.of(index) for index in range(len(requests.steps))}
+
+
+def scheduled(
+    kinds: Kinds,
+    drafts: Mapping[Address, Draft],
+    rows: Sequence[SiblingRow],
+    removals: Mapping[Address, Removal],
+    ids: Mapping[Address, str],
+    positions: Mapping[Address, Position],
+    derived: Mapping[Address, Derivation] = {},
+) -> tuple[Step, ...]:
+    """All steps of a plan. `positions`: the positions of siblings before it. `derived`: the values that the service derives for created
+    objects."""
+    # A request names the new object of a replacement, and never the old one by its id.
+    known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].is_new}
+    requests = Requests(kinds, drafts, rows, removals, known, positions, derived)
+    # The creates come first, so that every later request can look up the one that it needs.
+    requests.add_creates()
+    requests.add_changes()
+    requests.add_moves()
+    requests.add_deletes()
+    if not requests.steps:
+        return ()
+    add_temporary_values(requests)
+    try:
+        waits = connect(requests)
+        sequence = ordered(waits)
+    except Cycle as cycle:
+        circle = [requests.steps[id] for id in cycle.nodes]
+        names = ", ".join(f"{step.address} ({', '.join(step.writes)})" for step in circle)
+        raise ReconcilerError(
+            f"these fields wait for each other: {names}", id="RC-fields-in-a-circle", hint="remove one of the references"
+        ) from cycle
+    number = {id: number for number, id in enumerate(sequence, start=1)}
+    return tuple(
+        replace(
+            requests.steps[id],
+            id=number[id],
+            needs=frozenset(number[other] for other in waits[id].needs),
+            after=frozenset(number[other] for other in waits[id].after),
+        )
+        for id in sequence
+    )

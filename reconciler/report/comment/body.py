@@ -57,7 +57,7 @@ def body(comment: CommentText, dialect: Dialect) -> CommentBody:
     if sum(map(size, texts)) > room:
         parts = _fitting(parts, dialect, room)
         texts = [text(part, dialect) for part in parts]
-    shown = sum(len(part.urgent) for part in parts if not _is_short(part))
+    shown = sum(len(part.urgent) for part in parts if not (part.urgent and part.urgent[0].startswith(_SHORT)))
     return CommentBody("\n\n".join([head, *texts]) + "\n", sum(part.urgent_total for part in parts) - shown)
 
 
@@ -169,7 +169,3 @@ def _number(part: CommentPart) -> CommentPart:
     """The number of serious entries."""
     number = count(part.urgent_total, "entry that deletes, exposes or failed", "entries that delete, expose or failed")
     return replace(part, raw="", urgent=(f"{_SHORT}{number}: too many to list here; see the HTML or JSON report.",))
-
-
-def _is_short(part: CommentPart) -> bool:
-    return bool(part.urgent) and part.urgent[0].startswith(_SHORT)

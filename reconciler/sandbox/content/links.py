@@ -58,8 +58,8 @@ class Book:
 
     def __post_init__(self) -> None:
         self.pages = flat(self.revision["_pages"])[0]
-        self._paths = {str(one.get("path") or one.get("slug")): id for id, one in self.pages.items()}
-        self._files = {str(one["id"]) for one in self.revision["_files"]}
+        self._paths = {str(item.get("path") or item.get("slug")): id for id, item in self.pages.items()}
+        self._files = {str(item["id"]) for item in self.revision["_files"]}
         self._seen: dict[str, tuple[str, set[str]] | None] = {self.space["id"]: (str(self.revision["id"]), set(self.pages))}
 
     def links(self, page: str | None = None) -> list[Link]:
@@ -82,17 +82,17 @@ class Book:
         embedded = self._embedded(space)
         if embedded is None:
             return None
-        made = {"kind": kind, "organization": embedded.organization, "space": embedded.space}
+        answer = {"kind": kind, "organization": embedded.organization, "space": embedded.space}
         if kind == "space":
-            return made
+            return answer
         part = (embedded.pages if kind == "page" else embedded.files).get(target)
         context = {"type": "revision", "revision": embedded.revision}
-        return {**made, "versionContext": context, kind: part} if part is not None else None
+        return {**answer, "versionContext": context, kind: part} if part is not None else None
 
     def shown(self, link: Link) -> Object:
         here, target = self.reference("page", self.space["id"], link.page), self.reference(link.kind, link.space, link.target)
-        made: Object = {"status": link.status, "relation": "reference", "locationReferences": [here] if here is not None else []}
-        return made if target is None else {**made, "targetReference": target}
+        answer: Object = {"status": link.status, "relation": "reference", "locationReferences": [here] if here is not None else []}
+        return answer if target is None else {**answer, "targetReference": target}
 
     def _embedded(self, space: str) -> Embedded | None:
         """A space as answers show it; None where it does not exist."""
@@ -120,10 +120,9 @@ class Book:
     def _of(self, id: str) -> Iterator[Link]:
         page = self.pages[id]
         text = page.get("markdown")
-        for address in LINK.findall(text) if isinstance(text, str) else ():
-            link = self._link(id, str(page.get("path") or page.get("slug") or ""), address)
-            if link is not None:
-                yield link
+        path = str(page.get("path") or page.get("slug") or "")
+        if isinstance(text, str):
+            yield from filter(None, (self._link(id, path, address) for address in LINK.findall(text)))
 
     def _link(self, page: str, path: str, address: str) -> Link | None:
         own = self.space["id"]

@@ -12,16 +12,16 @@ Rows = dict[str | None, list[str]]  # the ids below each page; None is the top
 
 def flat(pages: Any) -> tuple[dict[str, Object], Rows]:
     """The pages by id, each without those below it and before them, and the rows that contain them."""
-    found: dict[str, Object] = {}
+    by_id: dict[str, Object] = {}
     rows: Rows = {}
     waiting: list[tuple[str | None, Object]] = [(None, page) for page in reversed(pages or [])]
     while waiting:
         above, page = waiting.pop()
         id = str(page["id"])
-        found[id] = {name: value for name, value in page.items() if name != "pages"}
+        by_id[id] = {name: value for name, value in page.items() if name != "pages"}
         rows.setdefault(above, []).append(id)
-        waiting += [(id, one) for one in reversed(page.get("pages") or [])]
-    return found, rows
+        waiting += [(id, child) for child in reversed(page.get("pages") or [])]
+    return by_id, rows
 
 
 def together(base: list[Any], ours: list[Any], theirs: list[Any]) -> tuple[list[Any], list[str]]:
@@ -30,11 +30,12 @@ def together(base: list[Any], ours: list[Any], theirs: list[Any]) -> tuple[list[
     kept, conflicts = _fields(was, mine, other)
     conflicts += _paths(kept, [id for id in mine if id not in was], [id for id in other if id not in was])
     above = dict.fromkeys([*other_rows, *my_rows])
-    rows = {one: _row(was_rows.get(one, []), my_rows.get(one, []), other_rows.get(one, [])) for one in above}
+    rows = {parent: _row(was_rows.get(parent, []), my_rows.get(parent, []), other_rows.get(parent, [])) for parent in above}
     seen: set[str] = set()
     tree = _tree(None, rows, kept, seen)
     for id in kept:
-        if id not in seen:  # the pages below a deleted page
+        # a page that is kept below a deleted one has no place any more: it comes to the end of the root
+        if id not in seen:
             seen.add(id)
             tree.append({**kept[id], "pages": _tree(id, rows, kept, seen)})
     return tree, conflicts
@@ -42,7 +43,7 @@ def together(base: list[Any], ours: list[Any], theirs: list[Any]) -> tuple[list[
 
 def files_together(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
     """The same for files; where both changed one, ours stays."""
-    was, mine, other = ({str(one["id"]): one for one in row} for row in (base, ours, theirs))
+    was, mine, other = ({str(file["id"]): file for file in row} for row in (base, ours, theirs))
     return list(_fields(was, mine, other)[0].values())
 
 
@@ -50,12 +51,12 @@ def _fields(was: dict[str, Object], mine: dict[str, Object], other: dict[str, Ob
     kept, conflicts = {}, []
     for id in dict.fromkeys([*other, *mine]):
         before, ours, theirs = was.get(id), mine.get(id), other.get(id)
-        one = theirs if before == ours else ours
+        winner = theirs if before == ours else ours
         if ours not in (before, theirs) and before != theirs:
             conflicts.append(id)
-            one = ours or theirs
-        if one is not None:
-            kept[id] = dict(one)
+            winner = ours or theirs
+        if winner is not None:
+            kept[id] = dict(winner)
     return kept, conflicts
 
 
@@ -67,7 +68,7 @@ def _paths(kept: dict[str, Object], mine: list[str], other: list[str]) -> list[s
         path = kept[id].get("path")
         if isinstance(path, str) and path in theirs:
             conflicts.append(id)
-            kept[id]["path"] = keep_path(path, {str(one.get("path")) for one in kept.values()})
+            kept[id]["path"] = keep_path(path, {str(page.get("path")) for page in kept.values()})
             kept[id]["slug"] = kept[id]["path"]
     return conflicts
 
@@ -80,7 +81,7 @@ def _row(was: list[str], mine: list[str], other: list[str]) -> list[str]:
     row = [id for id in other if id in mine or id not in was]
     for at, id in enumerate(mine):
         if id not in was and id not in row:
-            before = next((one for one in reversed(mine[:at]) if one in row), None)
+            before = next((item for item in reversed(mine[:at]) if item in row), None)
             row.insert(row.index(before) + 1 if before is not None else 0, id)
     return row
 

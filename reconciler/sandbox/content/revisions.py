@@ -49,7 +49,8 @@ def find_request(store: Store, space: str, id: str) -> Object | None:
         return request
     if id.isascii() and id.isdigit() and len(id) <= DIGITS:
         rows = store.rows(REQUEST, container=requests_of(space))
-        return rows[int(id) - 1] if 0 < int(id) <= len(rows) else None  # none is ever removed: the nth has the number n
+        # no change request is ever removed, so the nth of the row has the number n
+        return rows[int(id) - 1] if 0 < int(id) <= len(rows) else None
     return None
 
 
@@ -76,16 +77,16 @@ def revision(store: Store, space: Object, id: str) -> Object:
 
 
 def _keep(store: Store, space: Object, kept: Object) -> Object:
-    made = {**kept, "_pk": f"{space['id']}:{kept['id']}"}
-    if store.find(REVISION, made["_pk"]) is None:
-        return store.add(REVISION, space["organization"], f"revisions:{space['id']}", made)
-    store.save(REVISION, made)
-    return made
+    data = {**kept, "_pk": f"{space['id']}:{kept['id']}"}
+    if store.find(REVISION, data["_pk"]) is None:
+        return store.add(REVISION, space["organization"], f"revisions:{space['id']}", data)
+    store.save(REVISION, data)
+    return data
 
 
 def _after(store: Store, space: Object, parents: list[str], kind: str, pages: list[Any], files: list[Any]) -> Object:
-    made = {"id": store.new_id("rev"), "parents": parents, "createdAt": store.stamp(), "type": kind}
-    return _keep(store, space, {**made, "_space": space["id"], "_pages": pages, "_files": files})
+    data = {"id": store.new_id("rev"), "parents": parents, "createdAt": store.stamp(), "type": kind}
+    return _keep(store, space, {**data, "_space": space["id"], "_pages": pages, "_files": files})
 
 
 def write(store: Store, space: Object, pages: list[Any], files: list[Any], kind: str = "edits", other: str | None = None) -> str:
@@ -98,10 +99,10 @@ def write(store: Store, space: Object, pages: list[Any], files: list[Any], kind:
 def rewrite(store: Store, space: Object, pages: list[Any], files: list[Any], kind: str = "edits", other: str | None = None) -> str:
     """The same, locked or not: what the service itself writes."""
     parents = [str(space["revision"]), *([other] if other else [])]
-    made = _after(store, space, parents, kind, pages, files)
-    space |= {"revision": made["id"], "updatedAt": made["createdAt"], "_pages": pages, "_files": files}
+    after = _after(store, space, parents, kind, pages, files)
+    space |= {"revision": after["id"], "updatedAt": after["createdAt"], "_pages": pages, "_files": files}
     store.save("space", space)
-    return str(made["id"])
+    return str(after["id"])
 
 
 # -- change requests -----------------------------------------------------------------------------------------------------------------
@@ -110,9 +111,10 @@ def rewrite(store: Store, space: Object, pages: list[Any], files: list[Any], kin
 def propose(caller: Caller, space: Object, fields: Object) -> Object:
     """A new change request with the content the space has now."""
     store, user = caller.store, caller.member(space["organization"])["id"]
+    # the revision that a space shows is not stored until something refers to it: most spaces of a large seed are never edited
     base = _keep(store, space, current(store, space))
     began = _after(store, space, [base["id"]], "edits", base["_pages"], base["_files"])
-    made: Object = {
+    request: Object = {
         "id": store.new_id("chg"),
         "number": len(store.rows(REQUEST, container=requests_of(space["id"]))) + 1,
         "status": "draft",
@@ -126,9 +128,9 @@ def propose(caller: Caller, space: Object, fields: Object) -> Object:
         "_by": user,
         "_contributors": [user],
     }
-    store.add(REQUEST, space["organization"], requests_of(space["id"]), made)
+    store.add(REQUEST, space["organization"], requests_of(space["id"]), request)
     recount(store, space)
-    return made
+    return request
 
 
 def ancestor(request: Object) -> str:
@@ -149,11 +151,11 @@ def edit(caller: Caller, space: Object, request: Object, pages: list[Any], files
     """Give a change request another content. Raises 409 where it is merged or archived."""
     _still_open(request)
     store, user = caller.store, caller.member(space["organization"])["id"]
-    made = _after(store, space, [request["revision"]], kind, pages, files)
-    request |= {"revision": made["id"], "updatedAt": made["createdAt"]}
+    after = _after(store, space, [request["revision"]], kind, pages, files)
+    request |= {"revision": after["id"], "updatedAt": after["createdAt"]}
     request["_contributors"] = list(dict.fromkeys([*request["_contributors"], user]))
     store.save(REQUEST, request)
-    return str(made["id"])
+    return str(after["id"])
 
 
 def _joined(store: Store, space: Object, request: Object) -> tuple[list[Any], list[Any], list[str]]:
@@ -167,28 +169,29 @@ def merge(store: Store, space: Object, request: Object) -> Object:
     """Put a change request into its space. Where both changed the same, nothing happens and the answer says so."""
     _still_open(request)
     pages, files, conflicts = _joined(store, space, request)
+    # the API reference describes a conflict as an answer 200 with a result, not as an error: a client must look into the body
     if conflicts and outdated(request, space):
         return {"revision": request["revision"], "result": "conflicts"}
-    made = write(store, space, pages, files, "merge", request["revision"])
-    _keep(store, space, {**revision(store, space, made), "_request": request["id"]})
-    request |= {"status": "merged", "revision": made, "revisionMerged": made, "revisionMergedAncestor": made, "updatedAt": store.stamp()}
+    merged = write(store, space, pages, files, "merge", request["revision"])
+    _keep(store, space, {**revision(store, space, merged), "_request": request["id"]})
+    request |= dict.fromkeys(("revision", "revisionMerged", "revisionMergedAncestor"), merged)
+    request |= {"status": "merged", "updatedAt": store.stamp()}
     store.save(REQUEST, request)
     recount(store, space)
-    return {"revision": made, "result": "merge"}
+    return {"revision": merged, "result": "merge"}
 
 
 def update(caller: Caller, space: Object, request: Object) -> Object:
     """Pull the space's content into a change request, which keeps what it changed itself, also where both did."""
     _still_open(request)
-    store = caller.store
     if not outdated(request, space):
         return {"revision": request["revision"], "result": "update"}
-    pages, files, conflicts = _joined(store, space, request)
-    base = _keep(store, space, current(store, space))
-    made = edit(caller, space, request, pages, files, "update")
+    pages, files, conflicts = _joined(caller.store, space, request)
+    base = _keep(caller.store, space, current(caller.store, space))
+    after = edit(caller, space, request, pages, files, "update")
     request["revisionMergedAncestor"] = base["id"]
-    store.save(REQUEST, request)
-    return {"revision": made, "result": "conflicts" if conflicts else "update"}
+    caller.store.save(REQUEST, request)
+    return {"revision": after, "result": "conflicts" if conflicts else "update"}
 
 
 # -- what a space counts and takes with it -----------------------------------------------------------------------------------------
@@ -208,13 +211,13 @@ def count_comments(store: Store, container: str) -> int:
 
 def _all_of(store: Store, space: str) -> list[tuple[str, str]]:
     """Everything that belongs to a space, by kind and key."""
-    requests = [one["id"] for one in store.select(REQUEST, container=requests_of(space))]
+    requests = [data["id"] for data in store.select(REQUEST, container=requests_of(space))]
     keys = [(REQUEST, id) for id in requests]
-    keys += [(REVISION, one["_pk"]) for one in store.select(REVISION, container=f"revisions:{space}")]
+    keys += [(REVISION, data["_pk"]) for data in store.select(REVISION, container=f"revisions:{space}")]
     for row in (comments_of(space), *(comments_of(space, id) for id in requests)):
         for comment in store.select(COMMENT, container=row):
             keys.append((COMMENT, comment["id"]))
-            keys += [(REPLY, one["id"]) for one in store.select(REPLY, container=replies_to(comment["id"]))]
+            keys += [(REPLY, data["id"]) for data in store.select(REPLY, container=replies_to(comment["id"]))]
     return keys
 
 

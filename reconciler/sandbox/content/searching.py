@@ -13,29 +13,29 @@ from reconciler.sandbox.store import Object
 
 def candidates(texts: Iterable[str], query: str) -> Iterator[Object]:
     """Those of the spaces, given as JSON, in which a query can find a page: all others need not be read."""
-    words = [word for word in query.casefold().split() if json.dumps(word, ensure_ascii=False) == f'"{word}"']
+    terms = [word for word in query.casefold().split() if json.dumps(word, ensure_ascii=False) == f'"{word}"']
     for text in texts:
         folded = text.casefold()
-        if all(word in folded for word in words):
+        if all(word in folded for word in terms):
             yield json.loads(text)
 
 
 def found_in(space: Object, query: str) -> bool:
     """Whether a query finds a page of a space."""
-    words = query.casefold().split()
-    return any(_found(page, words) for page, _ in _walk(space.get("_pages", [])))
+    terms = query.casefold().split()
+    return any(_found(page, terms) for page, _ in _walk(space.get("_pages", [])))
 
 
 def find_pages(base: str, space: Object, query: str) -> list[Object]:
     """The pages of a space a query finds, in the order of the space, each with the sections that hold a word of it."""
-    words = query.casefold().split()
+    terms = query.casefold().split()
     app = f"{base}/app/s/{space['id']}"
-    return [_result(app, page, above, words) for page, above in _walk(space.get("_pages", [])) if _found(page, words)]
+    return [_result(app, page, above, terms) for page, above in _walk(space.get("_pages", [])) if _found(page, terms)]
 
 
-def _found(page: Object, words: list[str]) -> bool:
+def _found(page: Object, terms: list[str]) -> bool:
     whole = "\n".join(_text(page, name) for name in ("title", "description", "path", "slug", "markdown")).casefold()
-    return bool(words) and all(word in whole for word in words)
+    return bool(terms) and all(word in whole for word in terms)
 
 
 def _walk(pages: Any) -> Iterator[tuple[Object, list[Object]]]:
@@ -57,21 +57,21 @@ def _text(page: Object, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _result(app: str, page: Object, above: list[Object], words: list[str]) -> Object:
+def _result(app: str, page: Object, above: list[Object], terms: list[str]) -> Object:
     path = _text(page, "path") or _text(page, "slug") or slug(_text(page, "title"))
     return {
         "id": str(page.get("id", "")),
         "title": _text(page, "title"),
         "path": path,
-        "sections": [item for item in _sections(app, path, _text(page, "markdown")) if _holds(item, words)],
+        "sections": [item for item in _sections(app, path, _text(page, "markdown")) if _holds(item, terms)],
         "ancestors": [{"title": _text(item, "title")} for item in above],
         "urls": {"app": f"{app}/{path}"},
     }
 
 
-def _holds(section: Object, words: list[str]) -> bool:
+def _holds(section: Object, terms: list[str]) -> bool:
     text = f"{section['title']}\n{section['body']}".casefold()
-    return any(word in text for word in words)
+    return any(word in text for word in terms)
 
 
 def _sections(app: str, path: str, markdown: str) -> list[Object]:

@@ -47,11 +47,13 @@ def give(store: Store, kind: str, data: Object, organization: str) -> Object:
     data.pop("parent", None)
     store.place(kind, data["id"], f"root:{organization}")
     if kind == "space":
+        # "in-collection" means nothing at the root, and the new organization has its own collections
         data["visibility"] = _visibility(data.get("visibility", "private"), None)
         data["updatedAt"] = store.stamp()
     given = owner(store, kind, data, organization)
-    for inner, item in inside_of(store, data["id"]) if kind == "collection" else ():
-        owner(store, inner, item, organization)
+    if kind == "collection":
+        for inner, item in inside_of(store, data["id"]):
+            owner(store, inner, item, organization)
     return given
 
 
@@ -74,6 +76,7 @@ def move_content(caller: Caller, kind: str, data: Object, body: ContentMove) -> 
     if parent is not None:
         caller.get("collection", parent, organization)
         at: str | None = parent
+        # a collection inside itself would be in no list any more, and nothing could move it out again
         while at is not None and kind == "collection":
             if at == data["id"]:
                 raise Fault(400, "parent is the collection itself or inside it")
@@ -121,6 +124,7 @@ def delete_collection(store: Store, collection: str) -> None:
 
 def delete_space(store: Store, data: Object) -> None:
     if not data.get("deletedAt"):
+        # the API reference deletes spaces softly: they are read and restored for seven days, so only the purge removes the row
         data["deletedAt"] = store.stamp()
         store.save("space", data)
 
@@ -128,6 +132,7 @@ def delete_space(store: Store, data: Object) -> None:
 def purge(store: Store) -> None:
     """Remove the spaces whose seven days are over, and their places in sites."""
     limit = store.now() - RETENTION
+    # every request passes here: it must not take the write lock unless there is something to remove
     if not _due(store, limit):
         return
     with store.write():
@@ -145,6 +150,7 @@ def restore(store: Store, data: Object) -> Object:
     """Put a deleted space back where it was, or at the root if its collection was deleted."""
     data.pop("deletedAt", None)
     parent = data.get("parent")
+    # the collection may have been deleted while the space waited to be restored
     if parent is not None and store.find("collection", parent) is None:
         data.pop("parent")
         data["visibility"] = _visibility(data["visibility"], None)
@@ -156,7 +162,7 @@ def restore(store: Store, data: Object) -> Object:
 def new_space(store: Store, organization: str, title: str, *, id: str | None = None, parent: str | None = None) -> Object:
     """A space with one page, not yet in the store."""
     now = store.stamp()
-    made: Object = {
+    space: Object = {
         "id": id or store.new_id("spc"),
         "title": title,
         "emoji": "",
@@ -173,19 +179,19 @@ def new_space(store: Store, organization: str, title: str, *, id: str | None = N
         "_pages": [{"id": store.new_id("pag"), "title": "Page", "slug": "page", "path": "page", "type": "document", "pages": []}],
     }
     if parent is not None:
-        made["parent"] = parent
-    return made
+        space["parent"] = parent
+    return space
 
 
 def duplicate(store: Store, source: Object) -> Object:
     """A copy beside its source, after the siblings, with the content and with new ids."""
-    made = copy.deepcopy(source)
+    copied = copy.deepcopy(source)
     now = store.stamp()
-    made |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
-    made |= {"revision": store.new_id("rev"), **revisions.NONE}
-    made["_pages"] = fresh(store, made["_pages"])
-    made.pop("deletedAt", None)
-    return store.add("space", made["organization"], collection_container(made["organization"], made.get("parent")), made)
+    copied |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
+    copied |= {"revision": store.new_id("rev"), **revisions.NONE}
+    copied["_pages"] = fresh(store, copied["_pages"])
+    copied.pop("deletedAt", None)
+    return store.add("space", copied["organization"], collection_container(copied["organization"], copied.get("parent")), copied)
 
 
 def fresh(store: Store, pages: list[Any]) -> list[Any]:

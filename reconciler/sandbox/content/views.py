@@ -52,7 +52,7 @@ class ContentView:
 
     def revision(self) -> Object:
         shown = {name: value for name, value in self.kept.items() if not name.startswith("_")}
-        made = {
+        answer = {
             "object": "revision",
             **self._seen(shown),
             "pages": self.pages(),
@@ -60,8 +60,8 @@ class ContentView:
         }
         request = self.caller.store.find(revisions.REQUEST, self.kept["_request"]) if self.kept.get("_request") else None
         if request is not None:
-            made["mergedFrom"] = RequestView(self.caller, self.space).request(request)
-        return {**made, "reusableContents": [], "variables": self._variables(), "urls": {"app": f"{self.app}/~/revisions/{made['id']}"}}
+            answer["mergedFrom"] = RequestView(self.caller, self.space).request(request)
+        return {**answer, "reusableContents": [], "variables": self._variables(), "urls": {"app": f"{self.app}/~/revisions/{answer['id']}"}}
 
     def pages(self) -> list[Object]:
         return [self.page(item) for item in self.kept["_pages"]]
@@ -71,14 +71,14 @@ class ContentView:
         title = page["title"] if isinstance(page.get("title"), str) else "Untitled"
         own = page["slug"] if isinstance(page.get("slug"), str) else slug(title)
         path = page["path"] if isinstance(page.get("path"), str) else own
-        made = {**self._seen(page), "title": title, "slug": own, "path": path, "urls": {"app": f"{self.app}/{quote(path)}"}}
-        made["layout"] = LAYOUT | (page["layout"] if isinstance(page.get("layout"), dict) else {})
+        answer = {**self._seen(page), "title": title, "slug": own, "path": path, "urls": {"app": f"{self.app}/{quote(path)}"}}
+        answer["layout"] = LAYOUT | (page["layout"] if isinstance(page.get("layout"), dict) else {})
         if isinstance(page.get("computed"), dict):
-            made.pop("computedSeed", None)
+            answer.pop("computedSeed", None)
             if self.flags.computed:
-                made |= {"computedSeed": self.kept["id"], "markdown": self._computed(page)}
-        made["pages"] = [self.page(item) for item in page.get("pages") or []]
-        return made
+                answer |= {"computedSeed": self.kept["id"], "markdown": self._computed(page)}
+        answer["pages"] = [self.page(item) for item in page.get("pages") or []]
+        return answer
 
     def file(self, file: Object) -> Object:
         name = file["name"] if isinstance(file.get("name"), str) else str(file["id"])
@@ -87,11 +87,11 @@ class ContentView:
 
     def evaluated(self, page: Object, evaluate: str) -> Object:
         """A page that was asked for alone: its text, with the values of expressions where that is wanted."""
-        made = self.page(page)
-        text = made.get("markdown")
-        made["markdown"] = text if isinstance(text, str) else ""
+        answer = self.page(page)
+        text = answer.get("markdown")
+        answer["markdown"] = text if isinstance(text, str) else ""
         if evaluate == "false":
-            return made
+            return answer
         known = {"page": page.get("variables"), "space": self._variables()}
 
         def value(match: re.Match[str]) -> str:
@@ -101,8 +101,8 @@ class ContentView:
             variables = known[scope]
             return str(variables.get(name.removeprefix("vars."), "")) if isinstance(variables, dict) else ""
 
-        made["markdown"] = EXPRESSION.sub(value, made["markdown"])
-        return made
+        answer["markdown"] = EXPRESSION.sub(value, answer["markdown"])
+        return answer
 
     def _seen(self, data: Object) -> Object:
         return data if self.flags.git else {name: value for name, value in data.items() if name != "git"}
@@ -115,7 +115,9 @@ class ContentView:
         """The text of a computed page: the text it has, then the specification it is made from."""
         parts = [page["markdown"]] if isinstance(page.get("markdown"), str) and page["markdown"] else []
         dependencies = page["computed"].get("dependencies")
-        for item in dependencies.values() if isinstance(dependencies, dict) else ():
+        if not isinstance(dependencies, dict):
+            return "".join(parts)
+        for item in dependencies.values():
             ref = item.get("ref") if isinstance(item, dict) else None
             id = ref.get("spec") if isinstance(ref, dict) else None
             spec = self.caller.store.find("openapi", id) if isinstance(id, str) else None
@@ -159,10 +161,10 @@ class CommentView:
         for item in replies:
             by = repliers.setdefault(item["_by"], {"updatedAt": "", "count": 0, "user": self._person(item["_by"])})
             by |= {"updatedAt": max(by["updatedAt"], item.get("editedAt", item["postedAt"])), "count": by["count"] + 1}
-        made = {**self._shown("comment", data), "replies": len(replies), "repliers": list(repliers.values())}
+        answer = {**self._shown("comment", data), "replies": len(replies), "repliers": list(repliers.values())}
         if data.get("_resolvedBy"):
-            made["resolvedBy"] = self._person(data["_resolvedBy"])
-        return {**made, "urls": {"location": f"{self.base}/comments/{data['id']}"}}
+            answer["resolvedBy"] = self._person(data["_resolvedBy"])
+        return {**answer, "urls": {"location": f"{self.base}/comments/{data['id']}"}}
 
     def reply(self, data: Object) -> Object:
         location = f"{self.base}/comments/{data['_comment']}/replies/{data['id']}"

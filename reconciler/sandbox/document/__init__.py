@@ -16,8 +16,7 @@ from typing import Any, Final
 from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
-from reconciler.sandbox.document.more_shapes import MORE
-from reconciler.sandbox.document.shapes import SHAPES
+from reconciler.sandbox.document.shapes import MORE, SHAPES
 from reconciler.sandbox.document.words import Schema, envelope, ref
 
 PREFIX: Final = "/v1"
@@ -71,25 +70,27 @@ def answer(shape: str) -> Schema | None:
 
 def document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     """The OpenAPI 3.1 document of the service."""
-    made = get_openapi(title="Documentation service (sandbox)", version="1", description=DESCRIPTION, routes=routes)
-    made["servers"] = [{"url": "/", "description": "where the sandbox listens"}]
-    made["security"] = [{"token": []}]
-    parts = made.setdefault("components", {})
+    openapi = get_openapi(title="Documentation service (sandbox)", version="1", description=DESCRIPTION, routes=routes)
+    openapi["servers"] = [{"url": "/", "description": "where the sandbox listens"}]
+    openapi["security"] = [{"token": []}]
+    parts = openapi.setdefault("components", {})
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     schemas = parts.setdefault("schemas", {})
+    # FastAPI adds its own shape of a refusal, which this service never answers: every refusal has the shape of the reference
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas |= {**SHAPES, **MORE}
-    named = {(one.method.lower(), PREFIX + one.path): one for one in operations()}
-    for path, methods in made["paths"].items():
+    named = {(operation.method.lower(), PREFIX + operation.path): operation for operation in operations()}
+    for path, methods in openapi["paths"].items():
         for method, operation in methods.items():
             _describe(operation, named.get((method, path)))
-    return made
+    return openapi
 
 
 def _describe(operation: dict[str, Any], known: Operation | None) -> None:
     refusals = {status: {"description": why, "content": _json(ref("error"))} for status, why in _REFUSALS.items()}
-    if known is not None and "/adaptive-schema" in known.path:  # the reference documents it there
+    # the API reference documents a 500 for these endpoints only
+    if known is not None and "/adaptive-schema" in known.path:
         refusals["500"] = {"description": "Unexpected error.", "content": _json(ref("error"))}
     if known is None:
         operation["responses"] = {**operation["responses"], **refusals}

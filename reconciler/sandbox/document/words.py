@@ -47,10 +47,10 @@ def maybe(schema: Schema) -> Schema:
 
 def fields(required: str = "", /, **properties: Schema) -> Schema:
     """An object; it may hold more than is named. `required`: names, separated by spaces."""
-    made: Schema = {"type": "object", "properties": properties}
+    schema: Schema = {"type": "object", "properties": properties}
     if required:
-        made["required"] = required.split()
-    return made
+        schema["required"] = required.split()
+    return schema
 
 
 def thing(object: str, about: str, required: str, /, **properties: Schema) -> Schema:

@@ -1,13 +1,14 @@
-"""Answers as values: how one is collected, changed and sent."""
+"""Answers as values: how one is collected, changed, sent, and cut: by closing the connection, or by an exception inside a process."""
 
 from __future__ import annotations
 
 import json
+from asyncio import BaseTransport
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reconciler.sandbox.faults.rules import NotJson
 
@@ -72,3 +73,23 @@ async def deliver(answer: Answer, send: Send, *, until: int | None = None) -> No
     length = [] if answer.status in (204, 304) else [(b"content-length", str(len(answer.body)).encode())]
     await send({"type": "http.response.start", "status": answer.status, "headers": [*answer.headers, *length]})
     await send({"type": "http.response.body", "body": answer.body[:until], "more_body": until is not None})
+
+
+class ConnectionCut(ConnectionError):
+    """The sandbox cut the connection; raised to whoever calls the service inside the same process."""
+
+
+def transport(receive: Receive) -> BaseTransport | None:
+    """The connection behind a request that came through the server, which binds `receive` to what it knows of the request."""
+    closing: BaseTransport | None = getattr(getattr(receive, "__self__", None), "transport", None)
+    return closing
+
+
+async def cut(receive: Receive) -> None:
+    """Send what was written, then close. Raises `ConnectionCut` where there is no connection."""
+    closing = transport(receive)
+    if closing is None:
+        raise ConnectionCut("the sandbox cut the connection")
+    closing.close()
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -82,6 +82,7 @@ def choose(store: Store, call: Call, own: Sequence[AnyRule]) -> tuple[list[Chose
     headers: dict[str, str] = {}
     now = store.now().timestamp()
     with store.write():
+        # the counts are kept in the file under its write lock, so that two requests at once are never both "the third one"
         standing = read(store)
         for entry in [*standing, *(Entry(rule, rule.name or OF_HEADER) for rule in own)]:
             rule, verdict = entry.rule, None

@@ -15,10 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reconciler.sandbox.endpoints import Endpoint
 from reconciler.sandbox.faults import answers, book, late
-from reconciler.sandbox.faults.answers import Answer, collect, deliver, refusal
+from reconciler.sandbox.faults.answers import Answer, collect, cut, deliver, refusal, transport
 from reconciler.sandbox.faults.book import Chosen
-from reconciler.sandbox.faults.connection import cut, transport
-from reconciler.sandbox.faults.endpoints import Endpoints
 from reconciler.sandbox.faults.past import Past
 from reconciler.sandbox.faults.rules import (
     VERSION,
@@ -39,6 +37,7 @@ from reconciler.sandbox.faults.rules import (
     Truncated,
     UnstablePages,
     WrongRule,
+    call_of,
     parse,
 )
 from reconciler.sandbox.service import Service
@@ -51,7 +50,7 @@ class Faults:
     """Between the front of the service and its endpoints."""
 
     def __init__(self, app: ASGIApp, service: Service, endpoints: Sequence[Endpoint]) -> None:
-        self.app, self.service, self.endpoints, self.past = app, service, Endpoints(endpoints), Past()
+        self.app, self.service, self.endpoints, self.past = app, service, endpoints, Past()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(f"{VERSION}/"):
@@ -72,7 +71,7 @@ class Faults:
         body = await _read(receive)
         if body is None:
             return  # the caller closed the connection
-        call = self.endpoints.call(scope, body)
+        call = call_of(self.endpoints, scope, body)
         chosen, headers = book.choose(store, call, own)
         await _Request(self, scope, receive, send, call, headers).run(chosen)
 
@@ -154,6 +153,7 @@ class _Request:
             match item.rule:
                 case PositionIgnored():
                     body = _without(self.call.json(), "position")
+                    # the length of the body that the client sent no longer fits the shorter one
                     scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"content-length"]
                 case UnstablePages() as rule:
                     query = _shifted(self.call.query, -1 if rule.how == "repeat" else 1)
@@ -178,6 +178,7 @@ class _Request:
         if kept:
             past.after_write(rules, changed=changed)
         if deletes is not None:
+            # the rule is about a delete that deleted something: one that is repeated stays 204
             if answer.status == 204 and changed:
                 answer = replace(answer, status=205)
             else:
@@ -203,6 +204,7 @@ class _Request:
                 await cut(self.receive)
             case Cut():
                 await self._deliver(answer)
+                # inside a process there is no connection to close after a whole answer: the caller has it already
                 if transport(self.receive) is not None:
                     await cut(self.receive)
             case _:
@@ -212,6 +214,7 @@ class _Request:
 def _own(header: str) -> AnyRule:
     rule = parse(header)
     if isinstance(rule, ListLag):
+        # the header comes with the list itself, when nobody has kept what was true before
         raise WrongRule("list-lag must be active before the writes; set it as a rule")
     return rule
 
@@ -232,7 +235,8 @@ def _without(body: dict[str, Any], name: str) -> bytes:
     try:
         return json.dumps({key: value for key, value in body.items() if key != name}).encode()
     except RecursionError:
-        return b"["  # it is too deep for the service too
+        # a body that is too deep to be written again is too deep for the service too: it must refuse it, so any invalid JSON does
+        return b"["
 
 
 def _error(rule: Error) -> Answer:
@@ -242,7 +246,7 @@ def _error(rule: Error) -> Answer:
 
 def _shifted(query: str, by: int) -> str | None:
     """A query whose page begins an item earlier or later; None where its page token is not the service's."""
-    made: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, Any]] = []
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name == "page":
             try:
@@ -250,5 +254,5 @@ def _shifted(query: str, by: int) -> str | None:
             except ValueError:
                 return None
             value = base64.urlsafe_b64encode(f"from:{max(0, start + by)}".encode()).decode()
-        made.append((name, value))
-    return urlencode(made)
+        pairs.append((name, value))
+    return urlencode(pairs)

@@ -58,7 +58,8 @@ async def catch_up(app: ASGIApp, service: Service, scope: Scope) -> None:
         try:
             caller = who(service, headers["authorization"], request["method"])
         except Fault:
-            continue  # the token is not known any more
+            # a token may be deleted between a request and its late effect; nobody is left in whose name it could be done
+            continue
         inner = dict(scope)
         inner |= {"method": request["method"], "path": request["path"], "raw_path": request["path"].encode(), "caller": caller}
         inner["query_string"] = request["query"].encode("latin-1")

@@ -30,10 +30,11 @@ class Past:
             self._of = store
         if lags:
             memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            # the whole file is copied, not only lists: an answer joins several kinds, and they must be of one moment
             store.connection.backup(memory)
-            made = copy.copy(store)
-            made.connection = memory
-            self._copies.append((store.now(), made))
+            past = copy.copy(store)
+            past.connection = memory
+            self._copies.append((store.now(), past))
         return bool(lags)
 
     def after_write(self, rules: Sequence[AnyRule], *, changed: bool) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import parse_qs
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from starlette.types import Scope
+
+from reconciler.sandbox.endpoints import Endpoint
 
 READING = ("GET", "HEAD", "OPTIONS")
 VERSION = "/v1"
@@ -57,6 +62,21 @@ class Call:
             return None
 
 
+def call_of(endpoints: Iterable[Endpoint], scope: Scope, body: bytes) -> Call:
+    """A request as rules see it. `endpoints`: all under the version's prefix, in the order in which they are tried."""
+    method, path, query = scope["method"], scope["path"], scope["query_string"].decode("latin-1")
+    for endpoint in endpoints:
+        match = _pattern(endpoint.path).fullmatch(path) if method == endpoint.method else None
+        if match is not None:
+            return Call(method, path, endpoint.path, endpoint.call.__name__, match.groupdict(), query, body)
+    return Call(method, path, query=query, body=body)
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{(\w+)(?::\w+)?\\}", r"(?P<\1>[^/]+)", re.escape(path)))
+
+
 class Rule(BaseModel):
     """What all rules have. `ends`: the answer is decided, so later rules do not see the request."""
 
@@ -83,11 +103,6 @@ class Rule(BaseModel):
             return False
         rolled = int.from_bytes(hashlib.sha256(f"{self.seed}:{number}".encode()).digest()[:8]) / 2**64
         return rolled < self.rate
-
-
-class Writing(Rule):
-    def means(self, call: Call) -> bool:
-        return call.writes
 
 
 class Latency(Rule):
@@ -150,12 +165,15 @@ class NotJson(Rule):
         return self
 
 
-class Late(Writing):
+class Late(Rule):
     """The answer is lost, or is a 5xx; the write is done later: after seconds of the service's clock, or just before the next request."""
 
     fault: Literal["late"]
     seconds: Seconds = 0.0
     status: Broken | None = None
+
+    def means(self, call: Call) -> bool:
+        return call.writes
 
 
 class ListLag(Rule):
@@ -225,7 +243,7 @@ class Conflicts(Rule):
         return call.method == "POST" and call.path.endswith(("/merge", "/update"))
 
 
-class PositionIgnored(Writing):
+class PositionIgnored(Rule):
     """The position in the body is not heeded: what is made or moved lands at the end."""
 
     ends: ClassVar[bool] = False

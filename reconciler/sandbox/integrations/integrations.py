@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from reconciler.sandbox.integrations.publishing import Publish
 from reconciler.sandbox.service import RANKS, Caller, Fault
+from reconciler.sandbox.sites.visitors import is_member
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
@@ -17,17 +18,13 @@ NAME = re.compile(r"[A-Za-z0-9_.-]+")
 SHOWN = ("description", "summary", "visibility", "target", "scopes", "categories", "blocks", "contentSources", "externalLinks")
 
 
-def belongs(caller: Caller, organization: str) -> bool:
-    return caller.user is None or caller.store.find("member", f"{organization}:{caller.user}") is not None
-
-
 def administrates(caller: Caller, organization: str) -> bool:
-    return belongs(caller, organization) and caller.rank(organization) >= RANKS.index("admin")
+    return is_member(caller, organization) and caller.rank(organization) >= RANKS.index("admin")
 
 
 def sees(caller: Caller, integration: Object) -> bool:
     """Whether an integration exists for the caller: a private one only for the organization that published it."""
-    return integration["visibility"] != "private" or belongs(caller, integration["_organization"])
+    return integration["visibility"] != "private" or is_member(caller, integration["_organization"])
 
 
 def get(caller: Caller, name: str) -> Object:
@@ -41,7 +38,7 @@ def get(caller: Caller, name: str) -> Object:
 def own(caller: Caller, name: str) -> Object:
     """An integration the caller administrates. Raises 404 for other organizations', 403 without the role."""
     integration = get(caller, name)
-    if not belongs(caller, integration["_organization"]):
+    if not is_member(caller, integration["_organization"]):
         raise Fault(404, f"integration {name} not found among those of your organizations")
     caller.admin(integration["_organization"])
     return integration
@@ -52,7 +49,7 @@ def publisher(caller: Caller, named: str) -> Object:
     integration = caller.store.find("organization", named)
     if integration is None:
         named_so = (item for item in caller.store.select("organization") if item.get("hostname") == named)
-        integration = next((item for item in named_so if belongs(caller, item["id"])), None)
+        integration = next((item for item in named_so if is_member(caller, item["id"])), None)
     if integration is None:
         raise Fault(404, f"organization {named} not found")
     caller.admin(integration["id"])
@@ -69,17 +66,17 @@ def publish(caller: Caller, name: str, body: Publish) -> Object:
         own(caller, name)
         raise Fault(400, f"organization: {name} is published by another organization")
     given = body.model_dump(exclude_unset=True, include={"blocks", "contentSources", "externalLinks", "configurations"})
-    made: Object = {"_pk": name, "name": name, "version": last["version"] + 1 if last else 1, "title": body.title, "verified": False}
-    made |= {field: getattr(body, field) for field in SHOWN} | {"configurations": {}} | given
-    made |= {"_organization": owner, "_runtime": body.runtime, "_icon": bool(body.icon), "_previews": len(body.previewImages)}
+    integration: Object = {"_pk": name, "name": name, "version": last["version"] + 1 if last else 1, "title": body.title, "verified": False}
+    integration |= {field: getattr(body, field) for field in SHOWN} | {"configurations": {}} | given
+    integration |= {"_organization": owner, "_runtime": body.runtime, "_icon": bool(body.icon), "_previews": len(body.previewImages)}
     if body.contentSecurityPolicy:
-        made["contentSecurityPolicy"] = body.contentSecurityPolicy
+        integration["contentSecurityPolicy"] = body.contentSecurityPolicy
     if last is None:
-        return store.add(KIND, owner, "integrations", made)
+        return store.add(KIND, owner, "integrations", integration)
     if "_dev" in last:
-        made["_dev"] = last["_dev"]
-    store.save(KIND, made)
-    return made
+        integration["_dev"] = last["_dev"]
+    store.save(KIND, integration)
+    return integration
 
 
 def remove(caller: Caller, name: str) -> None:
@@ -146,7 +143,7 @@ def show(caller: Caller, integration: Object, view: View | None = None) -> Objec
 
 
 def _owner(caller: Caller, organization: Object, view: View) -> Object:
-    if belongs(caller, organization["id"]):
+    if is_member(caller, organization["id"]):
         return view.organization(organization)
     seen = {name: organization[name] for name in ("id", "title", "createdAt", "type", "plan")}
     hidden = {"emailDomains": [], "inviteLinks": False, "mergeRules": {"type": "inherit"}, "permissions": {"view": False, "admin": False}}

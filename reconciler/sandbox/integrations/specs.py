@@ -31,8 +31,8 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def give(store: Store, organization: str, url: str, text: str) -> None:
     """Set the document at an address for the specifications of an organization, from their next processing on."""
-    made = {"id": url, "_pk": f"{organization}:{url}", "organization": organization, "text": text}
-    store.add("spec-file", organization, f"spec-files:{organization}", made)
+    file = {"id": url, "_pk": f"{organization}:{url}", "organization": organization, "text": text}
+    store.add("spec-file", organization, f"spec-files:{organization}", file)
 
 
 def keep_file(store: Store, spec: Object) -> None:
@@ -93,7 +93,8 @@ def _results(now: float, spec: Object) -> tuple[str, Object]:
     if age < COMPLETE:
         return ("pending" if age < PROGRESS else "progress"), last
     code = spec.get("_outcome")
-    if code is None:  # seeded: never begun here
+    # a seeded specification has no run of its own: what the seed says of it stays
+    if code is None:
         code = FIXTURES.get(spec.get("sourceURL", ""), "FETCH_ERROR")
         if spec.get("_file"):
             code = "" if _is_openapi(spec["_file"]) else "PARSE_ERROR"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from reconciler.sandbox.service import RANKS
 from reconciler.sandbox.store import Object, Store
@@ -16,37 +15,28 @@ def rank(level: object) -> int:
     return RANKS.index(level) if isinstance(level, str) and level in RANKS else NONE
 
 
-@dataclass(frozen=True)
-class Levels:
-    """The levels of one organization's content."""
+def collection_ranks(store: Store, organization: str) -> dict[str, int]:
+    """Read all collections of an organization once: the rank of each is the highest of its own level and those around it."""
+    collections = {collection["id"]: collection for collection in store.select("collection", organization=organization)}
+    ranks: dict[str, int] = {}
+    for id in collections:
+        chain: list[str] = []
+        outer: str | None = id
+        while outer is not None and outer in collections and outer not in ranks and outer not in chain:
+            chain.append(outer)
+            outer = collections[outer].get("parent")
+        around = ranks.get(outer, NONE) if outer is not None else NONE
+        for inner in reversed(chain):
+            around = ranks[inner] = max(around, rank(collections[inner].get("defaultLevel")))
+    return ranks
 
-    collections: Mapping[str, int]
 
-    @classmethod
-    def of(cls, store: Store, organization: str) -> Levels:
-        """Read all collections once: the level of each is the highest of its own and those around it."""
-        collections = {collection["id"]: collection for collection in store.select("collection", organization=organization)}
-        levels: dict[str, int] = {}
-        for id in collections:
-            chain: list[str] = []
-            at: str | None = id
-            while at is not None and at in collections and at not in levels and at not in chain:
-                chain.append(at)
-                at = collections[at].get("parent")
-            around = levels.get(at, NONE) if at is not None else NONE
-            for inner in reversed(chain):
-                around = levels[inner] = max(around, rank(collections[inner].get("defaultLevel")))
-        return cls(levels)
-
-    def space(self, space: Object) -> int:
-        """The rank every member has in a space, who is neither an admin nor a guest; nobody has any in a deleted one."""
-        if space.get("deletedAt"):
-            return NONE
-        return max(rank(space.get("defaultLevel")), self.collections.get(str(space.get("parent")), NONE))
-
-    def member(self, role: str | None, space: Object) -> str | None:
-        """The level of a member with that role in a space. Admins read all, guests nothing."""
-        if role == "admin":
-            return None if space.get("deletedAt") else "admin"
-        level = self.space(space) if role is not None else NONE
-        return RANKS[level] if level >= 0 else None
+def member_level(ranks: Mapping[str, int], role: str | None, space: Object) -> str | None:
+    """The level of a member with that role in a space; nobody has any in a deleted one. `ranks`: those of the collections."""
+    # an admin reads every space whatever its levels are; a guest, who has no role, reads only what a site or a link opens
+    if space.get("deletedAt") or role is None:
+        return None
+    if role == "admin":
+        return "admin"
+    highest = max(rank(space.get("defaultLevel")), ranks.get(str(space.get("parent")), NONE))
+    return RANKS[highest] if highest >= 0 else None

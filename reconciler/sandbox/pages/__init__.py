@@ -1,5 +1,5 @@
 """Pages for people: `/` shows what the service holds, `/docs` what it can be asked."""
 
-from reconciler.sandbox.pages import page, reference
+from reconciler.sandbox.pages import overview, reference
 
-ROUTERS = (page.router, reference.router)
+ROUTERS = (overview.router, reference.router)

@@ -1,4 +1,6 @@
-"""What the page shows, as plain data: each organization with its people, its content tree and its sites as visitors would see them."""
+"""`/`: what the service holds and what was asked of it lately; the page looks again every two seconds by itself.
+
+As plain data: each organization with its people, its content tree and its sites as visitors would see them."""
 
 from __future__ import annotations
 
@@ -7,12 +9,19 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, Final
 
+from starlette.responses import HTMLResponse
+
 from reconciler.sandbox.content.tree import RETENTION, collection_container, container_of
+from reconciler.sandbox.endpoints import Request, Router
+from reconciler.sandbox.pages.render import rendered
+from reconciler.sandbox.service import Service, newest
 from reconciler.sandbox.sites.audience import AGENT, GENERAL
 from reconciler.sandbox.sites.readers import Gate
 from reconciler.sandbox.sites.structure import level, row
 from reconciler.sandbox.store import Object, Store
 
+router = Router(include_in_schema=False)
+REQUESTS_MAX: Final = 40
 SHOWN_MAX: Final = 400  # entries of one list; the rest is counted
 DEPTH_MAX: Final = 20
 
@@ -67,10 +76,10 @@ class Sketch:
         self.left -= len(row)
         self.more += self.store.count_in(container) - len(row)
         for kind, item in row:
-            made = {"kind": kind, "id": item["id"], "title": item["title"], "emoji": item.get("emoji") or "", "gone": self._left_of(item)}
+            node = {"kind": kind, "id": item["id"], "title": item["title"], "emoji": item.get("emoji") or "", "gone": self._left_of(item)}
             if kind == "collection" and depth < DEPTH_MAX:
-                made["inside"] = self._level(container_of(item["id"]), depth + 1)
-            nodes.append(made)
+                node["inside"] = self._level(container_of(item["id"]), depth + 1)
+            nodes.append(node)
         return nodes
 
     def _left_of(self, data: Object) -> str:
@@ -101,12 +110,12 @@ class Sketch:
         """Sections and groups in the order of the page's top."""
         nodes = []
         for kind, item in self.store.mixed(container):
-            made = {"kind": kind, "title": item["title"], "default": item.get("default", False), "condition": item.get("condition") or ""}
+            node = {"kind": kind, "title": item["title"], "default": item.get("default", False), "condition": item.get("condition") or ""}
             if kind == "group":
-                made["inside"] = self._tabs(level("", item["id"]), depth + 1) if depth < DEPTH_MAX else []
+                node["inside"] = self._tabs(level("", item["id"]), depth + 1) if depth < DEPTH_MAX else []
             else:
-                made |= {"path": item["path"], "pages": self._variants(row("", item["id"]))}
-            nodes.append(made)
+                node |= {"path": item["path"], "pages": self._variants(row("", item["id"]))}
+            nodes.append(node)
         return nodes
 
     def _variants(self, container: str) -> list[dict[str, Any]]:
@@ -122,3 +131,9 @@ class Sketch:
             }
             for item in placed
         ]
+
+
+@router.get("/")
+async def page(request: Request) -> HTMLResponse:
+    service: Service = request.app.state.service
+    return rendered("page.html", Sketch(service.store).whole(newest(service, REQUESTS_MAX)))

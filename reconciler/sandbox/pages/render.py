@@ -34,6 +34,6 @@ def _environment() -> Environment:
     return environment
 
 
-def rendered(template: str, it: Any) -> HTMLResponse:
+def rendered(template: str, data: Any) -> HTMLResponse:
     """A page of one template, which names its data `it`."""
-    return HTMLResponse(_environment().get_template(template).render(it=it), headers=_HEADERS)
+    return HTMLResponse(_environment().get_template(template).render(it=data), headers=_HEADERS)

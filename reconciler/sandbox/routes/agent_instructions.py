@@ -36,13 +36,12 @@ async def get_agent_instructions(organizationId: str, caller: Caller = Calling) 
 @router.put("")
 async def put_agent_instructions(organizationId: str, body: InstructionsPut, caller: Caller = Calling) -> Any:
     caller.admin(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         kept = {
             "id": organizationId,
             "instructions": body.instructions,
-            "updatedAt": store.stamp(),
+            "updatedAt": caller.store.stamp(),
             "updatedBy": caller.member(organizationId)["id"],
         }
-        store.add(KIND, organizationId, f"{KIND}:{organizationId}", kept)
+        caller.store.add(KIND, organizationId, f"{KIND}:{organizationId}", kept)
     return _show(caller, organizationId, kept)

@@ -38,14 +38,14 @@ def _filtered(
     requests: list[Object], status: str, creator: str | None, contributor: str | None, reviewer: str | None, cluster: str | None
 ) -> list[Object]:
     """Those a list was asked for, the newest first. Nothing here asks anyone for a review."""
-    found = [request for request in requests if request["status"] == status and reviewer is None]
+    shown = [request for request in requests if request["status"] == status and reviewer is None]
     if creator is not None:
-        found = [one for one in found if one["_by"] == creator]
+        shown = [request for request in shown if request["_by"] == creator]
     if contributor is not None:
-        found = [one for one in found if contributor in one["_contributors"]]
+        shown = [request for request in shown if contributor in request["_contributors"]]
     if cluster is not None:
-        found = [one for one in found if one.get("conversationsIssuesCluster") == cluster]
-    return sorted(found, key=lambda one: (one["createdAt"], one["space"], one["number"]), reverse=True)
+        shown = [request for request in shown if request.get("conversationsIssuesCluster") == cluster]
+    return sorted(shown, key=lambda request: (request["createdAt"], request["space"], request["number"]), reverse=True)
 
 
 Status = Literal["draft", "open", "archived", "merged"]
@@ -63,8 +63,8 @@ async def list_change_requests(
     caller: Caller = Calling,
 ) -> Any:
     space = revisions.space_of(caller, spaceId)
-    found = caller.store.select(revisions.REQUEST, container=revisions.requests_of(spaceId))
-    shown = _filtered(found, status, creator, contributor, requestedReviewer, conversationsIssuesCluster)
+    requests = caller.store.select(revisions.REQUEST, container=revisions.requests_of(spaceId))
+    shown = _filtered(requests, status, creator, contributor, requestedReviewer, conversationsIssuesCluster)
     return listing(shown, paging, RequestView(caller, space).request)
 
 
@@ -80,10 +80,10 @@ async def list_organization_change_requests(
     caller: Caller = Calling,
 ) -> Any:
     caller.member(organizationId)
-    found = caller.store.select(revisions.REQUEST, organization=organizationId)
-    spaces = caller.store.find_all("space", (one["space"] for one in found))
-    found = [one for one in found if one["space"] in spaces and not spaces[one["space"]].get("deletedAt")]
-    shown = _filtered(found, status, creator, contributor, requestedReviewer, conversationsIssuesCluster)
+    requests = caller.store.select(revisions.REQUEST, organization=organizationId)
+    spaces = caller.store.find_all("space", (request["space"] for request in requests))
+    requests = [request for request in requests if request["space"] in spaces and not spaces[request["space"]].get("deletedAt")]
+    shown = _filtered(requests, status, creator, contributor, requestedReviewer, conversationsIssuesCluster)
     return listing(shown, paging, RequestView(caller, *spaces.values()).request)
 
 
@@ -95,10 +95,10 @@ async def create_change_request(spaceId: str, body: RequestCreate | None = None,
         fields = {"subject": body.subject}
         if body.conversationsIssuesCluster is not None:
             fields["conversationsIssuesCluster"] = body.conversationsIssuesCluster
-        made = revisions.propose(caller, space, fields)
+        request = revisions.propose(caller, space, fields)
         if body.template is not None:
-            apply_to_request(caller, space, made, body.template, "template.")
-    return RequestView(caller, space).request(made)
+            apply_to_request(caller, space, request, body.template, "template.")
+    return RequestView(caller, space).request(request)
 
 
 def apply_to_request(caller: Caller, space: Object, request: Object, template: Template, where: str = "") -> None:
@@ -116,16 +116,15 @@ async def get_change_request(spaceId: str, changeRequestId: str, caller: Caller 
 
 @router.patch(REQUEST)
 async def change_change_request(spaceId: str, changeRequestId: str, body: RequestPatch, caller: Caller = Calling) -> Any:
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         space = revisions.space_of(caller, spaceId, "edit")
-        found = revisions.request_of(caller, space, changeRequestId)
+        request = revisions.request_of(caller, space, changeRequestId)
         given = body.given()
-        found |= {name: given[name] for name in RequestPatch.model_fields if name in given}
-        found["updatedAt"] = store.stamp()
-        store.save(revisions.REQUEST, found)
-        revisions.recount(store, space)
-    return RequestView(caller, space).request(found)
+        request |= {name: given[name] for name in RequestPatch.model_fields if name in given}
+        request["updatedAt"] = caller.store.stamp()
+        caller.store.save(revisions.REQUEST, request)
+        revisions.recount(caller.store, space)
+    return RequestView(caller, space).request(request)
 
 
 @router.post(f"{REQUEST}/merge")

@@ -85,7 +85,7 @@ async def list_collections(organizationId: str, nested: bool = True, paging: Pag
 async def create_collection(organizationId: str, body: CollectionCreate, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
     with caller.store.write():
-        made: dict[str, Any] = {
+        collection: dict[str, Any] = {
             "id": caller.store.new_id("col"),
             "title": body.given().get("title") or "Untitled",
             "organization": organizationId,
@@ -93,6 +93,6 @@ async def create_collection(organizationId: str, body: CollectionCreate, caller:
         }
         if body.parent is not None:
             caller.get("collection", body.parent, organizationId)
-            made["parent"] = body.parent
-        caller.store.add("collection", organizationId, collection_container(organizationId, body.parent), made)
-    return View(caller).collection(made)
+            collection["parent"] = body.parent
+        caller.store.add("collection", organizationId, collection_container(organizationId, body.parent), collection)
+    return View(caller).collection(collection)

@@ -49,36 +49,36 @@ class ReplyCreate(Body):
     body: Text
 
 
-def _view(place: Place, found: Found) -> CommentView:
-    return CommentView(place.caller, found.space["organization"], found.base)
+def _view(place: Place, target: Found) -> CommentView:
+    return CommentView(place.caller, target.space["organization"], target.base)
 
 
-def _comment(place: Place, found: Found, id: str) -> Object:
-    one = place.caller.store.find(COMMENT, id)
-    if one is None or one["_row"] != found.comments:
+def _comment(place: Place, target: Found, id: str) -> Object:
+    comment = place.caller.store.find(COMMENT, id)
+    if comment is None or comment["_row"] != target.comments:
         raise Fault(404, f"comment {id} not found")
-    return one
+    return comment
 
 
-def _reply(place: Place, found: Found, comment: str, id: str) -> Object:
-    _comment(place, found, comment)
-    one = place.caller.store.find(REPLY, id)
-    if one is None or one["_comment"] != comment:
+def _reply(place: Place, target: Found, comment: str, id: str) -> Object:
+    _comment(place, target, comment)
+    reply = place.caller.store.find(REPLY, id)
+    if reply is None or reply["_comment"] != comment:
         raise Fault(404, f"comment reply {id} not found")
-    return one
+    return reply
 
 
-def _posted(place: Place, found: Found, prefix: str, body: Text) -> Object:
+def _posted(place: Place, target: Found, prefix: str, body: Text) -> Object:
     store = place.caller.store
-    by = place.caller.member(found.space["organization"])["id"]
+    by = place.caller.member(target.space["organization"])["id"]
     return {"id": store.new_id(prefix), "postedAt": store.stamp(), "body": body.model_dump(), "_by": by, "_reactions": []}
 
 
-def _target(place: Place, found: Found, body: CommentCreate) -> Object:
+def _target(place: Place, subject: Found, body: CommentCreate) -> Object:
     space, revision = place.content()
     target: Object = {"space": space["id"], "revision": revision["id"]}
-    if found.request is not None:
-        target["changeRequest"] = found.request["id"]
+    if subject.request is not None:
+        target["changeRequest"] = subject.request["id"]
     if body.page is not None:
         if body.page not in flat(revision["_pages"])[0]:
             raise Fault(400, f"page: there is no page {body.page}")
@@ -90,14 +90,14 @@ def _target(place: Place, found: Found, body: CommentCreate) -> Object:
     return target
 
 
-def _recount(place: Place, found: Found) -> None:
+def _recount(place: Place, target: Found) -> None:
     """Count the open comments again, on the space or on the change request."""
     store = place.caller.store
-    if found.request is None:
-        revisions.recount(store, found.space)
+    if target.request is None:
+        revisions.recount(store, target.space)
     else:
-        found.request["comments"] = revisions.count_comments(store, found.comments)
-        store.save(revisions.REQUEST, found.request)
+        target.request["comments"] = revisions.count_comments(store, target.comments)
+        store.save(revisions.REQUEST, target.request)
 
 
 def _edit(caller: Caller, view: CommentView, data: Object, body: CommentPut) -> None:
@@ -107,11 +107,11 @@ def _edit(caller: Caller, view: CommentView, data: Object, body: CommentPut) -> 
         if not view.owns(data):
             raise Fault(403, f"body: {data['id']} was written by someone else")
         data |= {"body": body.body.model_dump(), "editedAt": now}
-    mine = [one["emoji"] for one in data["_reactions"] if one["user"] == view.user]
+    mine = [reaction["emoji"] for reaction in data["_reactions"] if reaction["user"] == view.user]
     added = [emoji for emoji in dict.fromkeys(body.addedReactions) if emoji not in mine]
     data["_reactions"] += [{"emoji": emoji, "user": view.user, "at": now} for emoji in added]
-    gone = [one for one in data["_reactions"] if one["user"] == view.user and one["emoji"] in body.removedReactions]
-    data["_reactions"] = [one for one in data["_reactions"] if one not in gone]
+    gone = [reaction for reaction in data["_reactions"] if reaction["user"] == view.user and reaction["emoji"] in body.removedReactions]
+    data["_reactions"] = [reaction for reaction in data["_reactions"] if reaction not in gone]
 
 
 def _resolve(caller: Caller, user: str, data: Object, resolved: bool) -> None:
@@ -141,112 +141,113 @@ def _family(base: str, here: Any) -> None:
         place: Place = here,
         paging: Paging = Paged,
     ) -> Any:
-        found = place.find()
-        comments = place.caller.store.select(COMMENT, container=found.comments, newest=order == "desc")
+        target = place.find()
+        comments = place.caller.store.select(COMMENT, container=target.comments, newest=order == "desc")
         if status != "all":
-            comments = [one for one in comments if one["status"] == status]
+            comments = [comment for comment in comments if comment["status"] == status]
         if targetPage is not None:
-            comments = [one for one in comments if one["target"].get("page") == {"id": targetPage}]
+            comments = [comment for comment in comments if comment["target"].get("page") == {"id": targetPage}]
         if authors:
-            comments = [one for one in comments if one["_by"] in authors]
-        return listing(comments, paging, _view(place, found).comment)
+            comments = [comment for comment in comments if comment["_by"] in authors]
+        return listing(comments, paging, _view(place, target).comment)
 
     @router.post(f"{base}/comments")
     async def post_comment(body: CommentCreate, place: Place = here) -> Any:
         store = place.caller.store
         with store.write():
-            found = place.find("comment")
-            made = _posted(place, found, "cmt", body.body)
-            made |= {"status": "open", "target": _target(place, found, body), "_row": found.comments}
-            store.add(COMMENT, found.space["organization"], found.comments, made)
-            _recount(place, found)
-        return _view(place, found).comment(made)
+            target = place.find("comment")
+            comment = _posted(place, target, "cmt", body.body)
+            comment |= {"status": "open", "target": _target(place, target, body), "_row": target.comments}
+            store.add(COMMENT, target.space["organization"], target.comments, comment)
+            _recount(place, target)
+        return _view(place, target).comment(comment)
 
     @router.get(f"{base}/comments/{{commentId}}")
     async def get_comment(commentId: str, format: Format = "markdown", place: Place = here) -> Any:
-        found = place.find()
-        return _view(place, found).comment(_comment(place, found, commentId))
+        target = place.find()
+        return _view(place, target).comment(_comment(place, target, commentId))
 
     @router.put(f"{base}/comments/{{commentId}}")
     async def put_comment(commentId: str, body: CommentPut, place: Place = here) -> Any:
         caller = place.caller
         with caller.store.write():
-            found = place.find("comment")
-            view, one = _view(place, found), _comment(place, found, commentId)
-            _edit(caller, view, one, body)
+            target = place.find("comment")
+            view, comment = _view(place, target), _comment(place, target, commentId)
+            _edit(caller, view, comment, body)
             if "resolved" in body.model_fields_set:
-                _resolve(caller, view.user, one, body.resolved)
-            caller.store.save(COMMENT, one)
-            _recount(place, found)
-        return view.comment(one)
+                _resolve(caller, view.user, comment, body.resolved)
+            caller.store.save(COMMENT, comment)
+            _recount(place, target)
+        return view.comment(comment)
 
     @router.delete(f"{base}/comments/{{commentId}}", status_code=204)
     async def remove_comment(commentId: str, place: Place = here) -> None:
         store = place.caller.store
         with store.write():
-            found = place.find("comment")
-            one = store.find(COMMENT, commentId)
-            if one is not None and one["_row"] == found.comments:
-                _may_remove(_view(place, found), one)
+            target = place.find("comment")
+            comment = store.find(COMMENT, commentId)
+            if comment is not None and comment["_row"] == target.comments:
+                _may_remove(_view(place, target), comment)
                 for reply in store.select(REPLY, container=replies_to(commentId)):
                     store.remove(REPLY, reply["id"])
                 store.remove(COMMENT, commentId)
-                _recount(place, found)
+                _recount(place, target)
 
     @router.get(f"{base}/comments/{{commentId}}/replies")
     async def list_replies(commentId: str, format: Format = "markdown", place: Place = here, paging: Paging = Paged) -> Any:
-        found = place.find()
-        one = _comment(place, found, commentId)
-        return listing(place.caller.store.select(REPLY, container=replies_to(one["id"])), paging, _view(place, found).reply)
+        target = place.find()
+        comment = _comment(place, target, commentId)
+        return listing(place.caller.store.select(REPLY, container=replies_to(comment["id"])), paging, _view(place, target).reply)
 
     @router.post(f"{base}/comments/{{commentId}}/replies")
     async def post_reply(commentId: str, body: ReplyCreate, format: Format = "markdown", place: Place = here) -> Any:
         store = place.caller.store
         with store.write():
-            found = place.find("comment")
-            one = _comment(place, found, commentId)
-            made = {**_posted(place, found, "rpl", body.body), "_comment": one["id"]}
-            store.add(REPLY, found.space["organization"], replies_to(one["id"]), made)
-        return _view(place, found).reply(made)
+            target = place.find("comment")
+            comment = _comment(place, target, commentId)
+            reply = {**_posted(place, target, "rpl", body.body), "_comment": comment["id"]}
+            store.add(REPLY, target.space["organization"], replies_to(comment["id"]), reply)
+        return _view(place, target).reply(reply)
 
     @router.get(f"{base}/comments/{{commentId}}/replies/{{commentReplyId}}")
     async def get_reply(commentId: str, commentReplyId: str, format: Format = "markdown", place: Place = here) -> Any:
-        found = place.find()
-        return _view(place, found).reply(_reply(place, found, commentId, commentReplyId))
+        target = place.find()
+        return _view(place, target).reply(_reply(place, target, commentId, commentReplyId))
 
     @router.put(f"{base}/comments/{{commentId}}/replies/{{commentReplyId}}")
     async def put_reply(commentId: str, commentReplyId: str, body: CommentPut, place: Place = here) -> Any:
         caller = place.caller
         with caller.store.write():
-            found = place.find("comment")
-            view, one = _view(place, found), _reply(place, found, commentId, commentReplyId)
-            _edit(caller, view, one, body)
-            caller.store.save(REPLY, one)
-            if found.request is not None and "resolved" in body.model_fields_set:  # a reply resolves what it replies to
-                comment = _comment(place, found, commentId)
+            target = place.find("comment")
+            view, reply = _view(place, target), _reply(place, target, commentId, commentReplyId)
+            _edit(caller, view, reply, body)
+            caller.store.save(REPLY, reply)
+            # the API reference has "resolved" on a reply too, where it means the comment that the reply belongs to
+            if target.request is not None and "resolved" in body.model_fields_set:
+                comment = _comment(place, target, commentId)
                 _resolve(caller, view.user, comment, body.resolved)
                 caller.store.save(COMMENT, comment)
-                _recount(place, found)
-        return view.reply(one)
+                _recount(place, target)
+        return view.reply(reply)
 
     @router.delete(f"{base}/comments/{{commentId}}/replies/{{commentReplyId}}", status_code=204)
     async def remove_reply(commentId: str, commentReplyId: str, place: Place = here) -> None:
         store = place.caller.store
         with store.write():
-            found = place.find("comment")
-            one, comment = store.find(REPLY, commentReplyId), store.find(COMMENT, commentId)
-            if one is not None and one["_comment"] == commentId and comment is not None and comment["_row"] == found.comments:
-                _may_remove(_view(place, found), one)
+            target = place.find("comment")
+            reply, comment = store.find(REPLY, commentReplyId), store.find(COMMENT, commentId)
+            if reply is not None and reply["_comment"] == commentId and comment is not None and comment["_row"] == target.comments:
+                _may_remove(_view(place, target), reply)
                 store.remove(REPLY, commentReplyId)
 
     @router.get(f"{base}/commenters")
     async def list_commenters(place: Place = here, paging: Paging = Paged) -> Any:
-        found, store = place.find(), place.caller.store
+        target, store = place.find(), place.caller.store
         posted: list[Object] = []
-        for one in store.select(COMMENT, container=found.comments):
-            posted += [one, *store.select(REPLY, container=replies_to(one["id"]))]
-        users = dict.fromkeys(one["_by"] for one in sorted(posted, key=lambda one: one["postedAt"]))
-        organization = found.space["organization"]
+        for item in store.select(COMMENT, container=target.comments):
+            posted += [item, *store.select(REPLY, container=replies_to(item["id"]))]
+        users = dict.fromkeys(item["_by"] for item in sorted(posted, key=lambda item: item["postedAt"]))
+        organization = target.space["organization"]
         members = [member for user in users if (member := store.find("member", f"{organization}:{user}")) is not None]
         return listing(members, paging, View(place.caller).member)
 

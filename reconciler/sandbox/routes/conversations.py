@@ -21,15 +21,15 @@ async def list_clusters(
     paging: Paging = Paged,
     caller: Caller = Calling,
 ) -> Any:
-    found = conversations.clusters(conversations.of(caller, organizationId))
-    found.sort(key=conversations.order_of(orderBy), reverse=order == "desc")
-    return listing(found, paging, lambda group: conversations.show_cluster(caller, group))
+    groups = conversations.clusters(conversations.of(caller, organizationId))
+    groups.sort(key=conversations.order_of(orderBy), reverse=order == "desc")
+    return listing(groups, paging, lambda group: conversations.show_cluster(caller, group))
 
 
 @router.get("/conversations")
 async def list_conversations(organizationId: str, source: str | None = None, paging: Paging = Paged, caller: Caller = Calling) -> Any:
-    found = [one for one in conversations.of(caller, organizationId) if source is None or one["source"] == source]
-    return listing(found, paging, lambda one: conversations.show(caller, one))
+    items = [item for item in conversations.of(caller, organizationId) if source is None or item["source"] == source]
+    return listing(items, paging, lambda item: conversations.show(caller, item))
 
 
 @router.post("/conversations", status_code=204)
@@ -37,33 +37,33 @@ async def ingest_conversations(organizationId: str, body: Ingested, caller: Call
     caller.creator(organizationId)
     given: Any = body
     with caller.store.write():
-        for one in given:
-            assert isinstance(one, Conversation)
-            conversations.ingest(caller.store, organizationId, one)
+        for conversation in given:
+            assert isinstance(conversation, Conversation)
+            conversations.ingest(caller.store, organizationId, conversation)
 
 
 @router.get("/conversations/{conversationId}")
 async def get_conversation(organizationId: str, conversationId: str, caller: Caller = Calling) -> Any:
     caller.member(organizationId)
-    found = caller.store.find(KIND, f"{organizationId}:{conversationId}")
-    if found is None:
+    item = caller.store.find(KIND, f"{organizationId}:{conversationId}")
+    if item is None:
         raise Fault(404, f"conversation {conversationId} not found")
-    return {"conversation": conversations.show(caller, found), "parts": found["_parts"], "metadata": found["_metadata"]}
+    return {"conversation": conversations.show(caller, item), "parts": item["_parts"], "metadata": item["_metadata"]}
 
 
 @router.get("/conversations-issues")
 async def list_issues(
     organizationId: str, cluster: str | None = None, conversation: str | None = None, paging: Paging = Paged, caller: Caller = Calling
 ) -> Any:
-    found = conversations.of(caller, organizationId)
-    found = [one for one in found if conversation is None or one["id"] == conversation]
-    found = [one for one in found if cluster is None or conversations.cluster_id(one) == cluster]
-    return listing(found, paging, lambda one: conversations.show_issue(caller, one))
+    items = conversations.of(caller, organizationId)
+    items = [item for item in items if conversation is None or item["id"] == conversation]
+    items = [item for item in items if cluster is None or conversations.cluster_id(item) == cluster]
+    return listing(items, paging, lambda item: conversations.show_issue(caller, item))
 
 
 @router.get("/conversations-issues/{issueId}")
 async def get_issue(organizationId: str, issueId: str, caller: Caller = Calling) -> Any:
-    found = next((one for one in conversations.of(caller, organizationId) if conversations.issue_id(one) == issueId), None)
-    if found is None:
+    item = next((candidate for candidate in conversations.of(caller, organizationId) if conversations.issue_id(candidate) == issueId), None)
+    if item is None:
         raise Fault(404, f"issue {issueId} not found")
-    return conversations.show_issue(caller, found)
+    return conversations.show_issue(caller, item)

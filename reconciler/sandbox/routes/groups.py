@@ -23,6 +23,7 @@ async def list_groups(organizationId: str, siteId: str, paging: Paging = Paged, 
 def _join(store: Store, group: Object, section: Object, field: str) -> None:
     if section.get("sectionGroup") == group["id"]:
         return
+    # a section leaves its group through an endpoint of its own, so that joining another one never takes it away silently
     if section.get("sectionGroup"):
         raise Fault(400, f"{field}: section {section['id']} is in another group; remove it from there first")
     section["sectionGroup"] = group["id"]
@@ -33,20 +34,19 @@ def _join(store: Store, group: Object, section: Object, field: str) -> None:
 @router.post("", status_code=201)
 async def create_group(organizationId: str, siteId: str, body: GroupCreate, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         structure.site_of(caller, organizationId, siteId)
-        made: dict[str, Any] = {"id": store.new_id("sitesg"), "title": body.title, "organization": organizationId, "site": siteId}
+        group: dict[str, Any] = {"id": caller.store.new_id("sitesg"), "title": body.title, "organization": organizationId, "site": siteId}
         if body.icon:
-            made["icon"] = body.icon
+            group["icon"] = body.icon
         if body.parent is not None:
             structure.part(caller, organizationId, siteId, "group", body.parent)
-            made["sectionGroup"] = body.parent
+            group["sectionGroup"] = body.parent
         joining = [structure.part(caller, organizationId, siteId, "section", id) for id in dict.fromkeys(body.sections)]
-        store.add("group", organizationId, structure.level(siteId, body.parent), made)
+        caller.store.add("group", organizationId, structure.level(siteId, body.parent), group)
         for section in joining:
-            _join(store, made, section, "sections")
-    return View(caller).group(made)
+            _join(caller.store, group, section, "sections")
+    return View(caller).group(group)
 
 
 @router.delete("/{siteSectionGroupId}", status_code=204)
@@ -82,23 +82,21 @@ async def join_group(organizationId: str, siteId: str, siteSectionGroupId: str, 
 @router.delete("/{siteSectionGroupId}/sections/{siteSectionId}", status_code=204)
 async def leave_group(organizationId: str, siteId: str, siteSectionGroupId: str, siteSectionId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
-        section = store.find("section", siteSectionId)
+    with caller.store.write():
+        section = caller.store.find("section", siteSectionId)
         mine = section is not None and section["organization"] == organizationId and section["site"] == siteId
         if section is not None and mine and section.get("sectionGroup") == siteSectionGroupId:
             section.pop("sectionGroup")
-            store.save("section", section)
-            store.place("section", siteSectionId, structure.level(siteId))
+            caller.store.save("section", section)
+            caller.store.place("section", siteSectionId, structure.level(siteId))
 
 
 @router.post("/{siteSectionGroupId}/move")
 async def move_group(organizationId: str, siteId: str, siteSectionGroupId: str, body: GroupMove, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         group = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
         sides = structure.anchors(body.position, "id", ("group", siteSectionGroupId))
-        if not store.place("group", siteSectionGroupId, structure.level(siteId, group.get("sectionGroup")), **sides):
+        if not caller.store.place("group", siteSectionGroupId, structure.level(siteId, group.get("sectionGroup")), **sides):
             raise Fault(400, "position names a section or a group on another level")
     return View(caller).group(group)

@@ -8,6 +8,7 @@ from reconciler.sandbox.endpoints import Query, Router
 from reconciler.sandbox.integrations import installations, integrations
 from reconciler.sandbox.integrations.publishing import Install, Publish, Tunnel
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.sites.visitors import is_member
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
@@ -31,11 +32,11 @@ async def list_integrations(
     wanted |= {"contentSources": contentSources, "owner": owner, "scope": scope, "target": target}
     view = View(caller)
 
-    def listed(one: Object) -> bool:
-        return one["visibility"] == "public" or integrations.belongs(caller, one["_organization"])
+    def listed(integration: Object) -> bool:
+        return integration["visibility"] == "public" or is_member(caller, integration["_organization"])
 
-    found = [one for one in caller.store.select(integrations.KIND) if integrations.matches(one, wanted) and listed(one)]
-    return listing(found, paging, lambda one: integrations.show(caller, one, view))
+    published = [item for item in caller.store.select(integrations.KIND) if integrations.matches(item, wanted) and listed(item)]
+    return listing(published, paging, lambda integration: integrations.show(caller, integration, view))
 
 
 @router.get("/{integrationName}")
@@ -46,8 +47,8 @@ async def get_integration(integrationName: str, caller: Caller = Calling) -> Any
 @router.post("/{integrationName}")
 async def publish_integration(integrationName: str, body: Publish, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        made = integrations.publish(caller, integrationName, body)
-    return integrations.show(caller, made)
+        integration = integrations.publish(caller, integrationName, body)
+    return integrations.show(caller, integration)
 
 
 @router.delete("/{integrationName}", status_code=204)
@@ -59,8 +60,8 @@ async def remove_integration(integrationName: str, caller: Caller = Calling) -> 
 @router.get("/{integrationName}/installations")
 async def list_installations(integrationName: str, externalId: str | None = None, paging: Paging = Paged, caller: Caller = Calling) -> Any:
     integration = integrations.get(caller, integrationName)
-    found = installations.listed(caller, integrationName, externalId)
-    return listing(found, paging, lambda one: installations.show(caller, integration, one))
+    items = installations.listed(caller, integrationName, externalId)
+    return listing(items, paging, lambda installation: installations.show(caller, integration, installation))
 
 
 @router.post("/{integrationName}/installations", status_code=201)
@@ -68,8 +69,8 @@ async def install_integration(integrationName: str, body: Install, caller: Calle
     with caller.store.write():
         integration = integrations.get(caller, integrationName)
         caller.admin(body.organization)
-        made = installations.install(caller, integration, body.organization)
-    return installations.show(caller, integration, made)
+        installation = installations.install(caller, integration, body.organization)
+    return installations.show(caller, integration, installation)
 
 
 @router.get("/{integrationName}/events")
@@ -81,11 +82,11 @@ async def list_integration_events(integrationName: str, paging: Paging = Paged, 
 @router.get("/{integrationName}/events/{eventId}")
 async def get_integration_event(integrationName: str, eventId: str, caller: Caller = Calling) -> Any:
     integrations.get(caller, integrationName)
-    found = caller.store.find(integrations.EVENT, eventId)
-    known = found is not None and found["integrationId"] == integrationName
-    if found is None or not known or not integrations.administrates(caller, found["organization"]):
+    event = caller.store.find(integrations.EVENT, eventId)
+    known = event is not None and event["integrationId"] == integrationName
+    if event is None or not known or not integrations.administrates(caller, event["organization"]):
         raise Fault(404, f"integration event {eventId} not found")
-    return {"event": installations.show_event(found), "trace": {"logs": found["_logs"]}}
+    return {"event": installations.show_event(event), "trace": {"logs": event["_logs"]}}
 
 
 @router.get("/{integrationName}/spaces")
@@ -109,6 +110,6 @@ async def list_integration_sites(
 @router.put("/{integrationName}/dev", status_code=204)
 async def tunnel_integration(integrationName: str, body: Tunnel, caller: Caller = Calling) -> None:
     with caller.store.write():
-        found = integrations.own(caller, integrationName)
-        found["_dev"] = {"tunnelUrl": body.tunnelUrl, "all": body.all}
-        caller.store.save(integrations.KIND, found)
+        integration = integrations.own(caller, integrationName)
+        integration["_dev"] = {"tunnelUrl": body.tunnelUrl, "all": body.all}
+        caller.store.save(integrations.KIND, integration)

@@ -26,30 +26,29 @@ async def remove_link_invite(organizationId: str, inviteId: str, caller: Caller 
 
 @router.post("/orgs/{organizationId}/join", status_code=204)
 async def join_organization(organizationId: str, caller: Caller = Calling) -> None:
-    store = caller.store
-    with store.write():
-        organization = store.find("organization", organizationId)
+    with caller.store.write():
+        organization = caller.store.find("organization", organizationId)
         if organization is not None and is_member(caller, organizationId):
             return
-        person = accounts.account(store, caller.user)
+        person = accounts.account(caller.store, caller.user)
         if organization is None or person is None or not accounts.lets_in(organization, accounts.domain(person["email"])):
             raise Fault(404, f"organization {organizationId} not found")
-        made = {
+        member = {
             "_pk": f"{organizationId}:{person['id']}",
             "_organization": organizationId,
             **person,
             "role": organization.get("defaultRole"),
-            "joinedAt": store.stamp(),
+            "joinedAt": caller.store.stamp(),
         }
-        store.add("member", organizationId, f"members:{organizationId}", made)
+        caller.store.add("member", organizationId, f"members:{organizationId}", member)
 
 
 @router.get("/email-domains/{emailDomain}/orgs")
 async def list_organizations_of_domain(emailDomain: str, caller: Caller = Calling) -> Any:
     at = emailDomain.lower()
-    found = [one for one in caller.store.select("organization") if accounts.lets_in(one, at)]
+    organizations = [item for item in caller.store.select("organization") if accounts.lets_in(item, at)]
     may_join = accounts.own_domain(caller) == at
-    return {"organizations": [_shown(caller, one) for one in found if may_join or is_member(caller, one["id"])]}
+    return {"organizations": [_shown(caller, item) for item in organizations if may_join or is_member(caller, item["id"])]}
 
 
 def _shown(caller: Caller, organization: Object) -> Object:

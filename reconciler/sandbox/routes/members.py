@@ -8,7 +8,7 @@ from typing import Any, Literal
 from reconciler.sandbox.bodies import MemberPatch
 from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.organization import accounts
-from reconciler.sandbox.organization.levels import Levels
+from reconciler.sandbox.organization.levels import collection_ranks, member_level
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
@@ -64,6 +64,7 @@ async def get_member(organizationId: str, userId: str, caller: Caller = Calling)
 async def remove_member(organizationId: str, userId: str, caller: Caller = Calling) -> None:
     caller.admin(organizationId)
     with caller.store.write():
+        # a delete that is repeated must answer the same as the first one, so a person who left before is not an error
         member = caller.store.find("member", f"{organizationId}:{userId}")
         if member is not None:
             accounts.keep(caller.store, member)
@@ -100,11 +101,11 @@ async def list_member_spaces(
 ) -> Any:
     member = _member(caller, organizationId, userId)
     spaces: Sequence[Object] = caller.store.rows("space", organization=organizationId, alive=True, newest=order == "desc", by="updatedAt")
-    levels, role = Levels.of(caller.store, organizationId), member["role"]
+    ranks, role = collection_ranks(caller.store, organizationId), member["role"]
     if role != "admin":
-        spaces = [item for item in spaces if levels.member(role, item) is not None]
+        spaces = [item for item in spaces if member_level(ranks, role, item) is not None]
     view = View(caller)
-    return listing(spaces, paging, lambda item: {"permission": levels.member(role, item), "space": view.space(item)})
+    return listing(spaces, paging, lambda item: {"permission": member_level(ranks, role, item), "space": view.space(item)})
 
 
 @router.get("/{userId}/teams")

@@ -29,15 +29,14 @@ def _get(caller: Caller, organization: str, slug: str) -> Object:
 
 
 def _create(caller: Caller, organization: str, slug: str, source: SpecSource) -> Object:
-    store = caller.store
-    made = {
-        "id": store.new_id("spec"),
+    spec = {
+        "id": caller.store.new_id("spec"),
         "slug": slug,
-        "createdAt": store.stamp(),
+        "createdAt": caller.store.stamp(),
         "visibility": "private",
         "organization": organization,
     }
-    return store.add("openapi", organization, f"openapi:{organization}", specs.begin(store, made, source.url, source.text))
+    return caller.store.add("openapi", organization, f"openapi:{organization}", specs.begin(caller.store, spec, source.url, source.text))
 
 
 @router.get("")
@@ -54,8 +53,8 @@ async def create_spec(organizationId: str, body: SpecCreate, caller: Caller = Ca
     with caller.store.write():
         if _find(caller, organizationId, body.slug) is not None:
             raise Fault(400, f"slug: {body.slug} is taken")
-        made = _create(caller, organizationId, body.slug, body.source)
-    return specs.show(caller, made)
+        spec = _create(caller, organizationId, body.slug, body.source)
+    return specs.show(caller, spec)
 
 
 @router.get("/{specSlug}")
@@ -67,8 +66,7 @@ async def get_spec(organizationId: str, specSlug: str, caller: Caller = Calling)
 @router.put("/{specSlug}")
 async def put_spec(organizationId: str, specSlug: str, body: SpecPut, response: Response, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         spec = _find(caller, organizationId, specSlug)
         if spec is None:
             if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", specSlug) or len(specSlug) > 100:
@@ -76,8 +74,8 @@ async def put_spec(organizationId: str, specSlug: str, body: SpecPut, response: 
             response.status_code = 201
             spec = _create(caller, organizationId, specSlug, body.source)
         else:
-            spec = specs.begin(store, spec, body.source.url, body.source.text)
-            store.save("openapi", spec)
+            spec = specs.begin(caller.store, spec, body.source.url, body.source.text)
+            caller.store.save("openapi", spec)
     return specs.show(caller, spec)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from reconciler.sandbox.bodies import OrganizationPatch
 from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.sites.visitors import is_member
 from reconciler.sandbox.views import View
 
 router = Router(tags=["Organizations"])
@@ -14,10 +15,7 @@ router = Router(tags=["Organizations"])
 
 @router.get("/orgs")
 async def list_organizations(paging: Paging = Paged, caller: Caller = Calling) -> Any:
-    mine = []
-    for item in caller.store.select("organization"):
-        if caller.user is None or caller.store.find("member", f"{item['id']}:{caller.user}") is not None:
-            mine.append(item)
+    mine = [item for item in caller.store.select("organization") if is_member(caller, item["id"])]
     return listing(mine, paging, View(caller).organization)
 
 

@@ -13,11 +13,11 @@ router = Router(prefix="/orgs/{organizationId}/ping", tags=["Organization member
 
 @router.post("")
 async def ping_organization(organizationId: str, caller: Caller = Calling) -> Any:
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         member = caller.member(organizationId)
-        if caller.user is None:  # the control token is nobody who could be seen
+        # the control token acts as an admin, and is nobody who could be seen in the list of members
+        if caller.user is None:
             return {}
-        member["_seenAt"] = store.stamp()
-        store.save("member", member)
-    return {"serviceVisitorClaims": visitor_claims(store, organizationId, member)}
+        member["_seenAt"] = caller.store.stamp()
+        caller.store.save("member", member)
+    return {"serviceVisitorClaims": visitor_claims(caller.store, organizationId, member)}

@@ -7,12 +7,18 @@ from typing import Any
 from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites import structure
-from reconciler.sandbox.sites.customization import customization
-from reconciler.sandbox.sites.visitors import reader
-from reconciler.sandbox.sites.visitors import shown as shown_to
+from reconciler.sandbox.sites.visitors import reader, shown as shown_to
 from reconciler.sandbox.views import View
 
 router = Router(prefix="/orgs/{organizationId}/sites/{siteId}/published", tags=["Docs sites"])
+
+COLORS = {
+    "primaryColor": ("#346DDB", "#346DDB"),
+    "infoColor": ("#787878", "#787878"),
+    "successColor": ("#00C950", "#00C950"),
+    "warningColor": ("#FE9A00", "#FE9A00"),
+    "dangerColor": ("#FB2C36", "#FB2C36"),
+}
 
 
 @router.get("")
@@ -38,4 +44,42 @@ async def get_published_site(organizationId: str, siteId: str, shareKey: str | N
         "structure": parts,
         "customizations": {"site": look, "siteSpaces": {item["id"]: look for item in standing}},
         "scripts": [],
+    }
+
+
+def customization(title: str, files: str, published: str) -> dict[str, Any]:
+    """The look of a site: the service's defaults, as no endpoint changes them. `files`, `published`: where its files and its pages are."""
+    logo = {"light": f"{files}/logo-light", "dark": f"{files}/logo-dark"}
+    return {
+        "title": title,
+        "styling": {
+            "theme": "clean",
+            **{name: {"light": light, "dark": dark} for name, (light, dark) in COLORS.items()},
+            "tint": {"color": {"light": "#DDDDDD", "dark": "#222222"}},
+            "corners": "straight",
+            "depth": "subtle",
+            "links": "default",
+            "font": "Inter",
+            "monospaceFont": "IBMPlexMono",
+            "icons": "regular",
+            "sidebar": {"background": "default", "list": "default"},
+            "search": "prominent",
+        },
+        "favicon": {"icon": {"light": f"{files}/icon-light", "dark": f"{files}/icon-dark"}},
+        "header": {"logo": logo, "links": []},
+        "footer": {"logo": logo, "groups": [], "copyright": ""},
+        "announcement": {"enabled": False, "message": "Welcome", "style": "info"},
+        "themes": {"default": "light", "toggeable": True},
+        "pdf": {"enabled": True},
+        "feedback": {"enabled": False},
+        "ai": {"mode": "none"},
+        "advancedCustomization": {"enabled": False},
+        "git": {"showEditLink": False},
+        "pageActions": {"externalAI": True, "markdown": True, "mcp": True},
+        "externalLinks": {"target": "self"},
+        "pagination": {"enabled": True},
+        "trademark": {"enabled": True},
+        "privacyPolicy": {"url": f"{published}/privacy"},
+        "socialPreview": {"url": f"{published}/preview"},
+        "insights": {"trackingCookie": True},
     }

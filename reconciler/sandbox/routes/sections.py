@@ -34,7 +34,7 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
         site = structure.site_of(caller, organizationId, siteId)
         space = caller.get("space", body.spaceId, organizationId)
         first = not store.has_section(siteId)
-        made: dict[str, Any] = {
+        created: dict[str, Any] = {
             "id": store.new_id("sitesc"),
             "title": body.title,
             "path": structure.new_path(body.title, partial(store.section_at, siteId), partial(store.section_paths, siteId)),
@@ -43,12 +43,12 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
             "site": siteId,
         }
         if body.icon:
-            made["icon"] = body.icon
-        store.add("section", organizationId, structure.level(siteId), made)
-        structure.new_site_space(store, site, space, made["id"])
+            created["icon"] = body.icon
+        store.add("section", organizationId, structure.level(siteId), created)
+        structure.new_site_space(store, site, space, created["id"])
         if first:
-            structure.rehome(store, site, made)
-    return View(caller).section(made)
+            structure.rehome(store, site, created)
+    return View(caller).section(created)
 
 
 @router.delete("/{siteSectionId}", status_code=204)
@@ -63,33 +63,31 @@ async def remove_section(organizationId: str, siteId: str, siteSectionId: str, c
 @router.patch("/{siteSectionId}")
 async def change_section(organizationId: str, siteId: str, siteSectionId: str, body: SectionPatch, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         section = structure.part(caller, organizationId, siteId, "section", siteSectionId)
         given = body.given()
         if "path" in given:
-            structure.take_path(given["path"], taken=store.section_at(siteId, given["path"], but=siteSectionId) is not None)
+            structure.take_path(given["path"], taken=caller.store.section_at(siteId, given["path"], but=siteSectionId) is not None)
         if "defaultSiteSpace" in given:
             chosen = given.pop("defaultSiteSpace")
-            siblings = store.select("site-space", container=structure.row(siteId, siteSectionId))
+            siblings = caller.store.select("site-space", container=structure.row(siteId, siteSectionId))
             if chosen not in {item["id"] for item in siblings}:
                 raise Fault(400, f"defaultSiteSpace: there is no site space {chosen} in the section")
-            structure.choose(store, "site-space", siblings, chosen)
+            structure.choose(caller.store, "site-space", siblings, chosen)
         section |= given
         for name in ("condition", "icon", "description"):
             if section.get(name) is None:
                 section.pop(name, None)
-        store.save("section", section)
+        caller.store.save("section", section)
     return View(caller).section(section)
 
 
 @router.post("/{siteSectionId}/move")
 async def move_section(organizationId: str, siteId: str, siteSectionId: str, body: SectionMove, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         section = structure.part(caller, organizationId, siteId, "section", siteSectionId)
         sides = structure.anchors(body.position, "siteSection", ("section", siteSectionId))
-        if not store.place("section", siteSectionId, structure.level(siteId, section.get("sectionGroup")), **sides):
+        if not caller.store.place("section", siteSectionId, structure.level(siteId, section.get("sectionGroup")), **sides):
             raise Fault(400, "position names a section on another level")
     return View(caller).section(section)

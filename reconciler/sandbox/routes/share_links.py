@@ -23,20 +23,19 @@ async def list_share_links(organizationId: str, siteId: str, paging: Paging = Pa
 @router.post("", status_code=201)
 async def create_share_link(organizationId: str, siteId: str, body: ShareLinkCreate, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         structure.site_of(caller, organizationId, siteId)
-        made = {
-            "id": store.new_id("link"),
-            "createdAt": store.stamp(),
+        link = {
+            "id": caller.store.new_id("link"),
+            "createdAt": caller.store.stamp(),
             "name": body.name,
             "active": True,
             "organization": organizationId,
             "site": siteId,
             "_secret": secrets.token_urlsafe(24),
         }
-        store.add("share-link", organizationId, f"links:{siteId}", made)
-    return View(caller).share_link(made)
+        caller.store.add("share-link", organizationId, f"links:{siteId}", link)
+    return View(caller).share_link(link)
 
 
 @router.delete("/{shareLinkId}", status_code=204)

@@ -35,38 +35,35 @@ async def list_site_spaces(
 @router.post("", status_code=201)
 async def create_site_space(organizationId: str, siteId: str, body: SiteSpaceCreate, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         site = structure.site_of(caller, organizationId, siteId)
         space = caller.get("space", body.spaceId, organizationId)
         section = body.sectionId
         if section is not None:
             structure.part(caller, organizationId, siteId, "section", section)
         else:
-            section = next((item["id"] for item in structure.sections(store, siteId) if item["default"]), None)
-        made = structure.new_site_space(store, site, space, section)
-    return View(caller).site_space(made)
+            section = next((item["id"] for item in structure.sections(caller.store, siteId) if item["default"]), None)
+        site_space = structure.new_site_space(caller.store, site, space, section)
+    return View(caller).site_space(site_space)
 
 
 @router.delete("/{siteSpaceId}", status_code=204)
 async def remove_site_space(organizationId: str, siteId: str, siteSpaceId: str, caller: Caller = Calling) -> None:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
-        site_space = store.find("site-space", siteSpaceId)
+    with caller.store.write():
+        site_space = caller.store.find("site-space", siteSpaceId)
         if site_space is not None and site_space["organization"] == organizationId and site_space["site"] == siteId:
-            structure.remove_site_space(store, site_space)
+            structure.remove_site_space(caller.store, site_space)
 
 
 @router.patch("/{siteSpaceId}")
 async def change_site_space(organizationId: str, siteId: str, siteSpaceId: str, body: SiteSpacePatch, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         site_space = structure.part(caller, organizationId, siteId, "site-space", siteSpaceId)
         given = body.given()
         if "path" in given:
-            siblings = store.select("site-space", container=structure.row(siteId, site_space.get("section")))
+            siblings = caller.store.select("site-space", container=structure.row(siteId, site_space.get("section")))
             taken = any(sibling["path"] == given["path"] and sibling["id"] != siteSpaceId for sibling in siblings)
             structure.take_path(given["path"], taken=taken)
         if "spaceId" in given:
@@ -75,17 +72,16 @@ async def change_site_space(organizationId: str, siteId: str, siteSpaceId: str, 
             site_space.pop("condition", None)
             given.pop("condition")
         site_space |= given
-        store.save("site-space", site_space)
+        caller.store.save("site-space", site_space)
     return View(caller).site_space(site_space)
 
 
 @router.post("/{siteSpaceId}/move")
 async def move_site_space(organizationId: str, siteId: str, siteSpaceId: str, body: SiteSpaceMove, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         site_space = structure.part(caller, organizationId, siteId, "site-space", siteSpaceId)
         sides = structure.anchors(body.position, "siteSpace", ("site-space", siteSpaceId))
-        if not store.place("site-space", siteSpaceId, structure.row(siteId, site_space.get("section")), **sides):
+        if not caller.store.place("site-space", siteSpaceId, structure.row(siteId, site_space.get("section")), **sides):
             raise Fault(400, "position names a site space that is not a sibling")
     return View(caller).site_space(site_space)

@@ -50,31 +50,30 @@ async def create_site(organizationId: str, body: SiteCreate, caller: Caller = Ca
     caller.creator(organizationId)
     with caller.store.write():
         spaces = [caller.get("space", id, organizationId) for id in body.spaces]
-        made = structure_site(caller, organizationId, body)
+        site = structure_site(caller, organizationId, body)
         for space in spaces:
-            structure.new_site_space(caller.store, made, space, None)
-    return View(caller).site(made)
+            structure.new_site_space(caller.store, site, space, None)
+    return View(caller).site(site)
 
 
 def structure_site(caller: Caller, organization: str, body: SiteCreate) -> dict[str, Any]:
     """A new site, in the store."""
-    store = caller.store
-    taken = partial(store.values, "site", organization, "basename")
-    made = {
-        "id": store.new_id("site"),
+    taken = partial(caller.store.values, "site", organization, "basename")
+    site = {
+        "id": caller.store.new_id("site"),
         "type": body.type,
         "title": body.title,
-        "basename": structure.new_path(body.title, partial(store.site_at, organization), taken),
+        "basename": structure.new_path(body.title, partial(caller.store.site_at, organization), taken),
         "visibility": body.visibility,
         "published": False,
-        "createdAt": store.stamp(),
+        "createdAt": caller.store.stamp(),
         "adaptiveContent": {"enabled": False},
         "ads": {"status": "pending", "submittable": False},
         "agentsContext": "excluded",
         "features": [],
         "organization": organization,
     }
-    return store.add("site", organization, f"sites:{organization}", made)
+    return caller.store.add("site", organization, f"sites:{organization}", site)
 
 
 @router.get("/{siteId}")
@@ -95,30 +94,29 @@ async def remove_site(organizationId: str, siteId: str, caller: Caller = Calling
 @router.patch("/{siteId}")
 async def change_site(organizationId: str, siteId: str, body: SitePatch, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         site = structure.site_of(caller, organizationId, siteId)
         given = body.given()
-        if "basename" in given and store.site_at(organizationId, given["basename"], but=siteId) is not None:
+        if "basename" in given and caller.store.site_at(organizationId, given["basename"], but=siteId) is not None:
             raise Fault(400, f"basename: {given['basename']} is taken in the organization")
         if "proxy" in given:
             site["_proxy"] = given.pop("proxy")
         chooses = "defaultSiteSection" in given or "defaultSiteSpace" in given
-        all_sections = structure.sections(store, siteId) if chooses else []
+        all_sections = structure.sections(caller.store, siteId) if chooses else []
         if "defaultSiteSection" in given:
             chosen = given.pop("defaultSiteSection")
             if chosen not in {item["id"] for item in all_sections}:
                 raise Fault(400, f"defaultSiteSection: there is no section {chosen} in the site")
-            structure.choose(store, "section", all_sections, chosen)
+            structure.choose(caller.store, "section", all_sections, chosen)
         if "defaultSiteSpace" in given:
             chosen = given.pop("defaultSiteSpace")
             home = next((item["id"] for item in all_sections if item["default"]), None)
-            siblings = store.select("site-space", container=structure.row(siteId, home))
+            siblings = caller.store.select("site-space", container=structure.row(siteId, home))
             if chosen not in {item["id"] for item in siblings}:
                 raise Fault(400, f"defaultSiteSpace: there is no site space {chosen} at the root or in the default section")
-            structure.choose(store, "site-space", siblings, chosen)
+            structure.choose(caller.store, "site-space", siblings, chosen)
         site |= given
-        store.save("site", site)
+        caller.store.save("site", site)
     return View(caller).site(site)
 
 

@@ -135,14 +135,13 @@ async def search_space(
 
 @router.post(f"{SPACE}/content/template", status_code=201)
 async def apply_template(spaceId: str, body: TemplateApply, caller: Caller = Calling) -> None:
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         space = revisions.space_of(caller, spaceId, "edit")
         if body.changeRequestId is None:
-            now = revisions.current(store, space)
-            revisions.write(store, space, applied(store, space, body, now["_pages"], now["_files"]), now["_files"])
+            now = revisions.current(caller.store, space)
+            revisions.write(caller.store, space, applied(caller.store, space, body, now["_pages"], now["_files"]), now["_files"])
         else:
-            request = revisions.find_request(store, spaceId, body.changeRequestId)
+            request = revisions.find_request(caller.store, spaceId, body.changeRequestId)
             if request is None:
                 raise Fault(400, f"changeRequestId: there is no change request {body.changeRequestId}")
             apply_to_request(caller, space, request, body)

@@ -52,8 +52,8 @@ async def change_space(spaceId: str, body: SpacePatch, caller: Caller = Calling)
 @router.post("/spaces/{spaceId}/duplicate", status_code=201)
 async def duplicate_space(spaceId: str, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        made = duplicate(caller.store, _active(caller, spaceId))
-    return View(caller).space(made)
+        copied = duplicate(caller.store, _active(caller, spaceId))
+    return View(caller).space(copied)
 
 
 @router.post("/spaces/{spaceId}/restore")

@@ -34,19 +34,18 @@ async def list_saml(organizationId: str, paging: Paging = Paged, caller: Caller 
 @router.post("/saml", status_code=201)
 async def create_saml(organizationId: str, body: SamlCreate, caller: Caller = Calling) -> Any:
     caller.admin(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         given = _team(caller, organizationId, body.given())
-        made = {
-            "id": store.new_id("saml"),
+        provider = {
+            "id": caller.store.new_id("saml"),
             "defaultRole": None,
             **given,
-            "createdAt": store.stamp(),
+            "createdAt": caller.store.stamp(),
             "status": "active",
             "organization": organizationId,
         }
-        store.add("saml", organizationId, f"saml:{organizationId}", made)
-    return View(caller).saml(made)
+        caller.store.add("saml", organizationId, f"saml:{organizationId}", provider)
+    return View(caller).saml(provider)
 
 
 @router.get("/saml/{samlProviderId}")

@@ -28,21 +28,20 @@ async def list_teams(
 @router.put("", status_code=201)
 async def create_team(organizationId: str, body: TeamCreate, caller: Caller = Calling) -> Any:
     caller.admin(organizationId)
-    store = caller.store
-    with store.write():
+    with caller.store.write():
         for user in body.members:
-            if store.find("member", f"{organizationId}:{user}") is None:
+            if caller.store.find("member", f"{organizationId}:{user}") is None:
                 raise Fault(400, f"members: there is no member {user}")
-        made = {
-            "id": store.new_id("team"),
+        team = {
+            "id": caller.store.new_id("team"),
             "title": body.title,
-            "createdAt": store.stamp(),
+            "createdAt": caller.store.stamp(),
             "organization": organizationId,
             "_members": list(dict.fromkeys(body.members)),
             "_owner": caller.member(organizationId)["id"],
         }
-        store.add("team", organizationId, f"teams:{organizationId}", made)
-    return View(caller).team(made)
+        caller.store.add("team", organizationId, f"teams:{organizationId}", team)
+    return View(caller).team(team)
 
 
 @router.get("/{teamId}")

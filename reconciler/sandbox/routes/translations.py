@@ -23,8 +23,8 @@ async def list_translations(organizationId: str, paging: Paging = Paged, caller:
 async def create_translation(organizationId: str, body: TranslationCreate, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
     with caller.store.write():
-        made = translations.create(caller.store, organizationId, body)
-    return translations.show(caller, made)
+        translation = translations.create(caller.store, organizationId, body)
+    return translations.show(caller, translation)
 
 
 @router.get("/{translationId}")

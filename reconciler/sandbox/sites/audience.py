@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reconciler.sandbox.organization.levels import Levels
+from reconciler.sandbox.organization.levels import collection_ranks, member_level
 from reconciler.sandbox.sites.conditions import UNSIGNED, example
 from reconciler.sandbox.sites.readers import Gate, Reader, is_deleted, opened
 from reconciler.sandbox.store import Object, Store
@@ -27,12 +27,8 @@ GENERAL: Final = {
 Conditions = frozenset[str]
 
 
-@dataclass(frozen=True)
-class Way:
-    """One way to an object: the gate of the site, and the conditions on the way."""
-
-    gate: Gate
-    conditions: Conditions = frozenset()
+Path = tuple[Gate, Conditions]
+"""How an object is reached: the gate of its site, and the conditions on the way."""
 
 
 @dataclass
@@ -54,25 +50,25 @@ class Audience:
         self.sections = {section["id"]: section for section in self.store.select("section", organization=id)}
         self.site_spaces = self.store.select("site-space", organization=id)
         self.spaces = {space["id"]: space for space in self.store.select("space", organization=id)}
-        self.levels = Levels.of(self.store, id)
+        self.ranks = collection_ranks(self.store, id)
 
     def entries(self) -> Iterator[Object]:
         """One entry for each object: its kind, id, title and readers."""
         yield self._entry("organization", self.organization, list(self._people()))
         for site in self.sites:
-            yield self._entry("site", site, self._readers([Way(self.gates[site["id"]])]))
+            yield self._entry("site", site, self._readers([(self.gates[site["id"]], frozenset())]))
         for section in self.sections.values():
             gate = self.gates[section["site"]]
-            yield self._entry("section", section, self._readers([Way(gate, gate.conditions(section))]))
-        ways: dict[str, list[Way]] = {}
+            yield self._entry("section", section, self._readers([(gate, gate.conditions(section))]))
+        paths: dict[str, list[Path]] = {}
         for site_space in self.site_spaces:
             gate, space = self.gates[site_space["site"]], self.spaces.get(site_space["_space"])
-            way = Way(gate, gate.conditions(self.sections.get(site_space.get("section", "")), site_space))
-            visible = [] if space is None or is_deleted(space) else [way]
-            ways.setdefault(site_space["_space"], []).extend(visible)
+            path = (gate, gate.conditions(self.sections.get(site_space.get("section", "")), site_space))
+            visible = [] if space is None or is_deleted(space) else [path]
+            paths.setdefault(site_space["_space"], []).extend(visible)
             yield self._entry("site-space", {"title": space["title"] if space else "", **site_space}, self._readers(visible))
         for space in self.spaces.values():
-            yield self._entry("space", space, self._space(space, ways.get(space["id"], [])))
+            yield self._entry("space", space, self._space(space, paths.get(space["id"], [])))
         for spec in self.store.select("openapi", organization=self.organization["id"]):
             readers = [*self._readers([], spec["visibility"]), _read("member"), {"reader": "admin", "level": "admin"}]
             yield self._entry("openapi", {"title": spec["slug"], **spec}, readers)
@@ -83,33 +79,33 @@ class Audience:
     def _people(self) -> Iterator[Object]:
         """Members and ways to become one, with the role each has or gets."""
         organization = self.organization
-        ways = [f"joins:{domain}" for domain in organization.get("emailDomains") or []]
-        ways += ["joins:invite-link"] if organization.get("inviteLinks") else []
-        for way in ways:
-            yield {"reader": way, "level": organization.get("defaultRole") or "guest"}
+        joins = [f"joins:{domain}" for domain in organization.get("emailDomains") or []]
+        joins += ["joins:invite-link"] if organization.get("inviteLinks") else []
+        for name in joins:
+            yield {"reader": name, "level": organization.get("defaultRole") or "guest"}
         for provider in self.store.select("saml", organization=organization["id"]):
             yield {"reader": f"joins:saml:{provider['id']}", "level": provider.get("defaultRole") or "guest"}
         for member in self.store.select("member", organization=organization["id"]):
             yield {"reader": f"member:{member['id']}", "level": member["role"] or "guest"}
 
-    def _space(self, space: Object, ways: list[Way]) -> list[Object]:
+    def _space(self, space: Object, paths: list[Path]) -> list[Object]:
         if is_deleted(space):
             return []
-        readers = self._readers(ways, str(space.get("visibility", "private")))
-        levels = {role: self.levels.member(role, space) for role in ("read", "admin")}
+        readers = self._readers(paths, str(space.get("visibility", "private")))
+        levels = {role: member_level(self.ranks, role, space) for role in ("read", "admin")}
         return [*readers, *({"reader": _role(role), "level": level} for role, level in levels.items() if level is not None)]
 
-    def _readers(self, ways: list[Way], visibility: str = "private") -> list[Object]:
-        """Those who read an object on one of these ways, or by its own visibility."""
+    def _readers(self, paths: list[Path], visibility: str = "private") -> list[Object]:
+        """Those who read an object on one of these paths, or by its own visibility."""
         population = dict(GENERAL)
-        for way in ways:
-            population |= self.holders.get(way.gate.site["id"], {})
-        classes = dict.fromkeys([*(way.conditions for way in ways), *sorted(self.asked, key=sorted)])
+        for gate, _ in paths:
+            population |= self.holders.get(gate.site["id"], {})
+        classes = dict.fromkeys([*(conditions for _, conditions in paths), *sorted(self.asked, key=sorted)])
         population |= {name: reader for name, reader in map(_visitor, classes) if reader is not None}
         audience = []
         for name, reader in population.items():
             by_itself = opened(visibility, reader, has_key=False) and not reader.agent
-            if by_itself or any(way.gate.opens(reader) and self._passes(name, reader, way.conditions) for way in ways):
+            if by_itself or any(gate.opens(reader) and self._passes(name, reader, conditions) for gate, conditions in paths):
                 audience.append(_read(name))
         return audience
 
@@ -118,6 +114,7 @@ class Audience:
             return True
         if (name, conditions) not in self._passed:
             signed = {claim: value for claim, value in (reader.claims or {}).items() if claim != UNSIGNED}
+            # the search for claims tries thousands of combinations, and the same conditions are on many site spaces
             self._passed[name, conditions] = example(conditions, signed) is not None
         return self._passed[name, conditions]
 

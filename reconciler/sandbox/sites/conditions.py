@@ -96,11 +96,13 @@ def value(node: Node, claims: Mapping[str, Any]) -> Any:
 
 def truth(result: Any) -> bool:
     """`null`, `false`, 0 and the empty text are false; all else is true, empty lists included."""
+    # as in JavaScript, whose expressions these are: only null, false, 0 and "" are false
     return isinstance(result, list | tuple | Mapping) or bool(result)
 
 
 def same(first: Any, second: Any) -> bool:
     """Equal and of one type: `1` is not `true`."""
+    # Python says that True == 1; in the expressions of the service they differ
     if isinstance(first, bool) or isinstance(second, bool):
         return first is second
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
@@ -124,6 +126,7 @@ def example(conditions: Iterable[str], given: Mapping[str, Any] | None = None) -
             known += [entry for entry in values if not any(same(entry, other) for other in known)]
     paths = sorted(path for path in choices if given is None or path[0] == UNSIGNED)
     combinations = islice(product(*(choices[path] for path in paths)), TRIES_MAX)
+    # where the combinations are too many, visitors with every claim true are tried last: they meet most conditions
     for chosen in (*combinations, (True,) * len(paths)):
         claims = {**(given or {}), **_claims(paths, chosen)}
         if all(truth(value(node, claims)) for node in nodes):
@@ -150,17 +153,17 @@ def _choices(node: Node) -> Iterator[tuple[Path, list[Any]]]:
 
 def _claims(paths: Iterable[Path], values: Iterable[Any]) -> dict[str, Any]:
     """The claims as nested objects; shorter paths come before longer ones that begin with them."""
-    made: dict[str, Any] = {}
+    claims: dict[str, Any] = {}
     for path, given in zip(paths, values, strict=True):
         if given is None:
             continue
-        at = made
+        at = claims
         for name in path[:-1]:
             inner = at.get(name)
             at[name] = inner = inner if isinstance(inner, dict) else {}
             at = inner
         at[path[-1]] = given
-    return made
+    return claims
 
 
 class _Parser:

@@ -70,6 +70,7 @@ class Gate:
 
     def has_key(self, key: str | None) -> bool:
         """Whether it is the key of one of the active links."""
+        # a comparison that ends at the first different character tells a stranger how much of a key is right
         return key is not None and any(compare_digest(secret.encode(), key.encode(errors="replace")) for secret in self.keys)
 
     def conditions(self, *parts: Mapping[str, Any] | None) -> frozenset[str]:

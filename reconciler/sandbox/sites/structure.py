@@ -59,8 +59,8 @@ def groups(store: Store, site: str) -> list[Object]:
 def variants(store: Store, site: str) -> dict[str | None, list[Object]]:
     """The site spaces of a site by their section, None for those at its root."""
     rows: dict[str | None, list[Object]] = {}
-    for _, one in store.in_site(site, "site-space"):
-        rows.setdefault(one.get("section"), []).append(one)
+    for _, site_space in store.in_site(site, "site-space"):
+        rows.setdefault(site_space.get("section"), []).append(site_space)
     return rows
 
 
@@ -72,6 +72,7 @@ def site_spaces(store: Store, site: str) -> list[Object]:
 
 def slug(title: str) -> str:
     """A path from a title: lower case, hyphens."""
+    # an accent is removed and its letter stays; a letter without such a form is lost: "Größe" gives "groe"
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:90] or "page"
 
@@ -104,17 +105,18 @@ def take_path(path: str, *, taken: bool) -> None:
 def new_site_space(store: Store, site: Object, space: Object, section: str | None) -> Object:
     """Put a space into a section or at the root; the first in its row becomes the default."""
     siblings = store.select("site-space", container=row(site["id"], section))
-    made: Object = {
+    site_space: Object = {
         "id": store.new_id("sitesp"),
         "path": free_path(space["title"], {sibling["path"] for sibling in siblings}),
+        # visitors of a row without a default would get nothing, so the first in it is always the default
         "default": not siblings,
         "site": site["id"],
         "organization": site["organization"],
         "_space": space["id"],
     }
     if section is not None:
-        made["section"] = section
-    return store.add("site-space", site["organization"], row(site["id"], section), made)
+        site_space["section"] = section
+    return store.add("site-space", site["organization"], row(site["id"], section), site_space)
 
 
 def choose(store: Store, kind: str, siblings: list[Object], id: str) -> None:
@@ -139,27 +141,28 @@ def remove_site_space(store: Store, data: Object) -> None:
 
 def rehome(store: Store, site: Object, section: Object) -> None:
     """The root site spaces of a site become variants of its first section, in their order."""
-    for one in store.select("site-space", container=row(site["id"])):
-        taken = {each["path"] for each in store.select("site-space", container=row(site["id"], section["id"]))}
-        one |= {"section": section["id"], "default": False, "path": keep_path(one["path"], taken)}
-        store.save("site-space", one)
-        store.place("site-space", one["id"], row(site["id"], section["id"]))
+    for site_space in store.select("site-space", container=row(site["id"])):
+        taken = {neighbor["path"] for neighbor in store.select("site-space", container=row(site["id"], section["id"]))}
+        site_space |= {"section": section["id"], "default": False, "path": keep_path(site_space["path"], taken)}
+        store.save("site-space", site_space)
+        store.place("site-space", site_space["id"], row(site["id"], section["id"]))
 
 
 def delete_section(store: Store, section: Object) -> None:
     """Delete a section with its site spaces; those of the last one go back to the root."""
     site = section["site"]
     store.remove("section", section["id"])
+    # a site consists of sections or of site spaces: without its last section the spaces are shown at the root
     last = not store.has_section(site)
-    for one in store.select("site-space", container=row(site, section["id"])):
+    for site_space in store.select("site-space", container=row(site, section["id"])):
         if not last:
-            store.remove("site-space", one["id"])
+            store.remove("site-space", site_space["id"])
             continue
-        taken = {each["path"] for each in store.select("site-space", container=row(site))}
-        one.pop("section", None)
-        one["path"] = keep_path(one["path"], taken)
-        store.save("site-space", one)
-        store.place("site-space", one["id"], row(site))
+        taken = {neighbor["path"] for neighbor in store.select("site-space", container=row(site))}
+        site_space.pop("section", None)
+        site_space["path"] = keep_path(site_space["path"], taken)
+        store.save("site-space", site_space)
+        store.place("site-space", site_space["id"], row(site))
     if section["default"] and not last:
         first = _first_section(store, site)
         store.save("section", first | {"default": True})
@@ -173,16 +176,16 @@ def _first_section(store: Store, site: str) -> Object:
 
 def delete_group(store: Store, group: Object) -> None:
     """Delete a group; its sections and groups stay, at the root of the structure."""
-    for kind, one in store.mixed(level(group["site"], group["id"])):
-        one.pop("sectionGroup", None)
-        store.save(kind, one)
-        store.place(kind, one["id"], level(group["site"]))
+    for kind, child in store.mixed(level(group["site"], group["id"])):
+        child.pop("sectionGroup", None)
+        store.save(kind, child)
+        store.place(kind, child["id"], level(group["site"]))
     store.remove("group", group["id"])
 
 
 def delete_site(store: Store, site: Object) -> None:
-    for kind, one in store.in_site(site["id"], "site-space", "section", "group", "share-link"):
-        store.remove(kind, one["id"])
+    for kind, part in store.in_site(site["id"], "site-space", "section", "group", "share-link"):
+        store.remove(kind, part["id"])
     store.remove("site", site["id"])
 
 

@@ -72,9 +72,9 @@ def conditions(schema: dict[str, Any]) -> list[dict[str, str]]:
     """A condition for each boolean attribute of a checked schema and for each value of an `enum`, those that are not signed last."""
     unsigned = schema["properties"].get(UNSIGNED)
     own = {name: item for name, item in schema["properties"].items() if name != UNSIGNED}
-    found = [*_conditions("visitor.claims", own)]
-    found += _conditions(f"visitor.claims.{UNSIGNED}", unsigned["properties"]) if unsigned is not None else []
-    return [{"description": says, "condition": condition} for says, condition in found if len(condition) <= CONDITION_MAX]
+    pairs = [*_conditions("visitor.claims", own)]
+    pairs += _conditions(f"visitor.claims.{UNSIGNED}", unsigned["properties"]) if unsigned is not None else []
+    return [{"description": says, "condition": condition} for says, condition in pairs if len(condition) <= CONDITION_MAX]
 
 
 def _conditions(base: str, attributes: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -85,5 +85,6 @@ def _conditions(base: str, attributes: dict[str, Any]) -> Iterator[tuple[str, st
             yield says or f"{name} is true", claim
         elif attribute["type"] == "object":
             yield from _conditions(claim, attribute["properties"])
-        for value in attribute.get("enum", ()) if attribute["type"] == "string" else ():
-            yield f"{says or name} is {value}", f"{claim} == {json.dumps(value)}"
+        elif attribute["type"] == "string":
+            for value in attribute.get("enum", ()):
+                yield f"{says or name} is {value}", f"{claim} == {json.dumps(value)}"

@@ -39,6 +39,7 @@ def visiting(caller: Caller, organization: str, standing: int = GUEST, reader: R
 
 def as_reader(caller: Caller, header: str, method: str) -> Visitor:
     """The caller as the reader that a header describes, who belongs to no organization. Raises 400 and 403."""
+    # the header says how a visitor sees the service; a visitor has no account that could write
     if method not in ("GET", "HEAD"):
         raise Fault(403, f"{HEADER}: a reader only reads")
     try:
@@ -57,8 +58,8 @@ def _reader(caller: Caller, organization: str, share_key: str | None) -> Reader 
 
 def reader(caller: Caller, organization: str, site: str, share_key: str | None) -> Caller:
     """Who reads a site: the caller, or a guest where they get into the site as a reader."""
-    who, found = _reader(caller, organization, share_key), caller.store.find("site", site)
-    if who is None or found is None or found["organization"] != organization or not _gets_in(caller, who, Gate.of(caller.store, found)):
+    who, data = _reader(caller, organization, share_key), caller.store.find("site", site)
+    if who is None or data is None or data["organization"] != organization or not _gets_in(caller, who, Gate.of(caller.store, data)):
         return caller
     return visiting(caller, organization, reader=who)
 
@@ -77,12 +78,12 @@ def sites_reader(caller: Caller, organization: str) -> Caller:
 
 def space_reader(caller: Caller, space: str, share_key: str | None) -> Caller:
     """Who reads a space: the caller, or a guest where they get to it through a site, or by its own visibility."""
-    found = caller.store.find("space", space)
-    who = _reader(caller, found["organization"], share_key) if found is not None and not is_deleted(found) else None
-    if found is None or who is None:
+    data = caller.store.find("space", space)
+    who = _reader(caller, data["organization"], share_key) if data is not None and not is_deleted(data) else None
+    if data is None or who is None:
         return caller
-    by_itself = isinstance(caller, Visitor) and not who.agent and opened(str(found.get("visibility", "private")), who, has_key=False)
-    return visiting(caller, found["organization"], reader=who) if by_itself or _shows(caller, who, found) else caller
+    by_itself = isinstance(caller, Visitor) and not who.agent and opened(str(data.get("visibility", "private")), who, has_key=False)
+    return visiting(caller, data["organization"], reader=who) if by_itself or _shows(caller, who, data) else caller
 
 
 def _shows(caller: Caller, who: Reader, space: Object) -> bool:
@@ -103,9 +104,9 @@ def spec_reader(caller: Caller, organization: str, slug: str) -> Caller:
 
 def shown(caller: Caller, site: str) -> Shown:
     """What a caller sees of a site they get into: a reader a part of it, a member all."""
-    found = caller.store.find("site", site)
-    assert found is not None
-    return Shown(caller.store, found, caller.reader if isinstance(caller, Visitor) else None)
+    data = caller.store.find("site", site)
+    assert data is not None
+    return Shown(caller.store, data, caller.reader if isinstance(caller, Visitor) else None)
 
 
 def is_member(caller: Caller, organization: str) -> bool:

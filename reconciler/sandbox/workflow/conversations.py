@@ -49,10 +49,10 @@ def _source(body: Conversation, organization: str) -> str:
         host = urlsplit(body.metadata.url or "").hostname
     except ValueError:
         host = None
-    said = body.metadata.attributes.get("source") or host or "api"
-    if said == "email" or re.fullmatch("integration:[^:]+:[^:]+", said):
-        return said
-    return f"integration:{said.replace(':', '-')}:{organization}"
+    source = body.metadata.attributes.get("source") or host or "api"
+    if source == "email" or re.fullmatch("integration:[^:]+:[^:]+", source):
+        return source
+    return f"integration:{source.replace(':', '-')}:{organization}"
 
 
 def of(caller: Caller, organization: str) -> list[Object]:
@@ -61,11 +61,11 @@ def of(caller: Caller, organization: str) -> list[Object]:
     return caller.store.select(KIND, container=f"{KIND}:{organization}", newest=True)
 
 
-def show(caller: Caller, one: Object) -> Object:
-    urls = {"location": _location(caller, one["organization"], "conversations", one["id"])}
-    if one["_url"] is not None:
-        urls["source"] = one["_url"]
-    kept = {key: value for key, value in one.items() if not key.startswith("_") and key != "organization"}
+def show(caller: Caller, conversation: Object) -> Object:
+    urls = {"location": _location(caller, conversation["organization"], "conversations", conversation["id"])}
+    if conversation["_url"] is not None:
+        urls["source"] = conversation["_url"]
+    kept = {key: value for key, value in conversation.items() if not key.startswith("_") and key != "organization"}
     return {"object": "conversation", **kept, "urls": urls}
 
 
@@ -80,59 +80,59 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
-def _said(one: Object) -> str:
-    return next((str(part["body"]).strip() for part in one["_parts"] if part["body"].strip()), "")
+def _said(conversation: Object) -> str:
+    return next((str(part["body"]).strip() for part in conversation["_parts"] if part["body"].strip()), "")
 
 
-def title(one: Object) -> str:
+def title(conversation: Object) -> str:
     """The subject, else the first line that was said."""
-    found = one["subject"].strip() or _said(one).partition("\n")[0].strip()
-    return found[:LABEL] or "Untitled"
+    text = conversation["subject"].strip() or _said(conversation).partition("\n")[0].strip()
+    return text[:LABEL] or "Untitled"
 
 
-def issue_id(one: Object) -> str:
-    return f"iss_{_digest(one['organization'], one['id'])}"
+def issue_id(conversation: Object) -> str:
+    return f"iss_{_digest(conversation['organization'], conversation['id'])}"
 
 
-def cluster_id(one: Object) -> str:
+def cluster_id(conversation: Object) -> str:
     """Subjects are the same whatever their case, punctuation and the marks of replies."""
-    bare = re.sub(r"^((re|fwd?|aw|wg)\s*:\s*)+", "", title(one).casefold())
-    words = " ".join(re.findall(r"\w+", bare))
-    return f"clu_{_digest(one['organization'], words or bare)}"
+    bare = re.sub(r"^((re|fwd?|aw|wg)\s*:\s*)+", "", title(conversation).casefold())
+    plain = " ".join(re.findall(r"\w+", bare))
+    return f"clu_{_digest(conversation['organization'], plain or bare)}"
 
 
-def show_issue(caller: Caller, one: Object) -> Object:
+def show_issue(caller: Caller, conversation: Object) -> Object:
     """The issue of a conversation, with the conversation."""
-    id = issue_id(one)
+    id = issue_id(conversation)
     issue = {
         "object": "conversation-issue",
         "id": id,
-        "title": title(one),
-        "summary": _said(one)[:SUMMARY],
-        "createdAt": one["createdAt"],
-        "ingestedAt": one["processedAt"],
-        "conversation": one["id"],
-        "cluster": cluster_id(one),
-        "urls": {"location": _location(caller, one["organization"], "conversations-issues", id)},
+        "title": title(conversation),
+        "summary": _said(conversation)[:SUMMARY],
+        "createdAt": conversation["createdAt"],
+        "ingestedAt": conversation["processedAt"],
+        "conversation": conversation["id"],
+        "cluster": cluster_id(conversation),
+        "urls": {"location": _location(caller, conversation["organization"], "conversations-issues", id)},
     }
-    return {"issue": issue, "conversation": show(caller, one)}
+    return {"issue": issue, "conversation": show(caller, conversation)}
 
 
 # -- clusters ------------------------------------------------------------------------------------------------------------------------
 
 
-def clusters(found: list[Object]) -> list[list[Object]]:
+def clusters(conversations: list[Object]) -> list[list[Object]]:
     """The conversations of each cluster, the oldest first."""
     groups: dict[str, list[Object]] = {}
-    for one in sorted(found, key=lambda one: (one["createdAt"], one["id"])):
-        groups.setdefault(cluster_id(one), []).append(one)
+    for conversation in sorted(conversations, key=lambda conversation: (conversation["createdAt"], conversation["id"])):
+        groups.setdefault(cluster_id(conversation), []).append(conversation)
     return list(groups.values())
 
 
 def order_of(by: str) -> Any:
     """The key that orders clusters by one of their fields."""
     keys: dict[str, Any] = {
-        "updatedAt": lambda group: max(one["processedAt"] for one in group),
+        "updatedAt": lambda group: max(conversation["processedAt"] for conversation in group),
         "createdAt": lambda group: group[0]["createdAt"],
         "label": lambda group: title(group[0]).casefold(),
     }
@@ -142,8 +142,8 @@ def order_of(by: str) -> Any:
 def _pulse(now: datetime, group: list[Object]) -> list[int]:
     """How many issues came up in each of the last weeks."""
     weeks = [0] * WEEKS
-    for one in group:
-        ago = (now - datetime.fromisoformat(one["createdAt"])) // timedelta(weeks=1)
+    for conversation in group:
+        ago = (now - datetime.fromisoformat(conversation["createdAt"])) // timedelta(weeks=1)
         if 0 <= ago < WEEKS:
             weeks[WEEKS - 1 - ago] += 1
     return weeks
@@ -157,11 +157,11 @@ def show_cluster(caller: Caller, group: list[Object]) -> Object:
         "id": id,
         "label": label,
         "createdAt": first["createdAt"],
-        "updatedAt": max(one["processedAt"] for one in group),
+        "updatedAt": max(conversation["processedAt"] for conversation in group),
         "icon": ICON,
         "summary": f"{count} conversation{'' if count == 1 else 's'} about: {label}",
         "weeklyPulse": _pulse(caller.store.now(), group),
-        "sources": dict(Counter(one["source"] for one in group)),
+        "sources": dict(Counter(conversation["source"] for conversation in group)),
         "stats": {"issues": count, "conversations": count},
         "urls": {"location": _location(caller, first["organization"], "conversations-clusters", id)},
     }

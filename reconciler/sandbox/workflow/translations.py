@@ -38,7 +38,7 @@ def create(store: Store, organization: str, body: TranslationCreate) -> Object:
     source, now = _space(store, organization, body.source.space), store.stamp()
     if source is None:
         raise Fault(400, f"source.space: there is no space {body.source.space}")
-    made = {
+    translation = {
         "id": store.new_id("trn"),
         "source": {"space": source["id"], "language": body.source.language or source.get("language", "en")},
         "language": body.language,
@@ -48,7 +48,7 @@ def create(store: Store, organization: str, body: TranslationCreate) -> Object:
         "organization": organization,
         "_ended": [],
     }
-    return store.add(KIND, organization, f"{KIND}:{organization}", made)
+    return store.add(KIND, organization, f"{KIND}:{organization}", translation)
 
 
 def run(store: Store, translation: Object) -> None:
@@ -70,13 +70,13 @@ def run(store: Store, translation: Object) -> None:
     else:
         revisions.rewrite(store, target, tree.fresh(store, source.get("_pages", [])), source.get("_files", []))
     pages_of = list(_walk(source.get("_pages", [])))
-    words = sum(_words(page) for page in pages_of)
+    word_count = sum(_words(page) for page in pages_of)
     translation["_run"] = {
         "started": now,
         "space": target["id"],
         "revision": target["revision"],
         "pages": len(pages_of),
-        "words": words,
+        "words": word_count,
     }
     translation["updatedAt"] = store.stamp()
     store.save(KIND, translation)
@@ -84,20 +84,19 @@ def run(store: Store, translation: Object) -> None:
 
 def _space(store: Store, organization: str, id: str) -> Object | None:
     """A space of the organization that is not deleted."""
-    found = store.find("space", id)
-    return None if found is None or found["organization"] != organization or found.get("deletedAt") else found
+    space = store.find("space", id)
+    return None if space is None or space["organization"] != organization or space.get("deletedAt") else space
 
 
 def _walk(pages: Any) -> list[Object]:
     """All pages at any depth; what is not a page is passed over."""
-    waiting, found = [pages], []
+    waiting, walked = [pages], []
     while waiting:
         level = waiting.pop()
-        for page in level if isinstance(level, list) else ():
-            if isinstance(page, dict):
-                found.append(page)
-                waiting.append(page.get("pages"))
-    return found
+        if isinstance(level, list):
+            walked += [page for page in level if isinstance(page, dict)]
+            waiting += [page.get("pages") for page in level if isinstance(page, dict)]
+    return walked
 
 
 def _words(page: Object) -> int:
@@ -127,8 +126,8 @@ def show(caller: Caller, translation: Object) -> Object:
         **({"result": {name: shown[name] for name in ("space", "revision")}} if shown is not None else {}),
         "stats": {
             "runs": len(ended),
-            "totalWords": sum(one["words"] for one in ended),
-            "totalPages": sum(one["pages"] for one in ended),
+            "totalWords": sum(ended_run["words"] for ended_run in ended),
+            "totalPages": sum(ended_run["pages"] for ended_run in ended),
             "totalDuration": COMPLETED * len(ended),
             "latestRunDuration": COMPLETED if ended else 0,
             "latestPages": latest["pages"],

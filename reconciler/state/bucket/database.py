@@ -19,10 +19,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from reconciler.errors import StateError
-from reconciler.state.bucket.chain import Chain, ChainObject
-from reconciler.state.bucket.changes import Recorder, Unfit, apply
-from reconciler.state.bucket.folder import Folder
-from reconciler.state.bucket.objects import Objects, Unreachable
+from reconciler.state.bucket.chain import Chain, ChainObject, Recorder, Unfit, apply
+from reconciler.state.bucket.objects import Folder, Objects, Unreachable
 from reconciler.state.bucket.remote import Remote
 from reconciler.state.connection import Connection, SqliteConnection
 from reconciler.state.errors import Contended, explaining

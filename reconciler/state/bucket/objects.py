@@ -1,11 +1,19 @@
-"""What the state needs of a bucket: objects by name, one of which is created only where none has its name.
+"""What the state needs of a bucket: objects by name, one of which is created only where none has its name; and a folder that is one.
 
-In: names and bytes. Out: bytes, or an error that says whether anything can have happened. Forbidden: retries; what the objects mean.
+In: names and bytes. Out: bytes, or an error that says whether anything can have happened. Forbidden: retries; what the objects mean;
+overwriting what `create` was given.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Protocol
+
+from reconciler.writing import sync_folder
 
 
 class Unreachable(Exception):
@@ -41,3 +49,54 @@ class Objects(Protocol):
 
     def check(self) -> None:
         """Raise `StateError` where the bucket itself does not exist. Called where an object is missing, which looks the same."""
+
+
+# -- A folder as a bucket ------------------------------------------------------------------------------------------------------------
+
+
+class Folder:
+    """A folder, which is created with its first object."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def get(self, name: str) -> bytes | None:
+        try:
+            return (self._path / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def create(self, name: str, content: bytes) -> bool:
+        with self._written(name, content) as file:
+            try:
+                os.link(file, self._path / name)
+            except FileExistsError:
+                return False
+        return True
+
+    def put(self, name: str, content: bytes) -> None:
+        with self._written(name, content) as file:
+            os.replace(file, self._path / name)
+
+    def modified(self, name: str) -> float:
+        return (self._path / name).stat().st_mtime
+
+    def check(self) -> None:
+        return  # a folder that does not exist is empty
+
+    @contextmanager
+    def _written(self, name: str, content: bytes) -> Iterator[str]:
+        """A file of another name with the content, on the disk; whatever remains of it is deleted at the end of the block."""
+        folder = (self._path / name).parent
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, file = tempfile.mkstemp(prefix=".", dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as opened:
+                opened.write(content)
+                opened.flush()
+                os.fsync(handle)
+            yield file
+            sync_folder(folder)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(file)

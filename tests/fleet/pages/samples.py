@@ -8,11 +8,10 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from reconciler.fleet.model import Approval, ChangeClass, Mode
-from reconciler.fleet.pages import readers, render
-from reconciler.fleet.pages import views as v
+from reconciler.fleet.model import Approval, AuditRecord, ChangeClass, Mode, Quarantine
+from reconciler.fleet.pages import readers, render, views as v
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
-from reconciler.fleet.status import StatusWord
+from reconciler.fleet.status import Cell, Sample, StatusWord
 
 NOW = datetime(2026, 11, 23, 14, 2, 11, tzinfo=UTC)
 MARKUP = "\"><script src=//evil.example/x.js></script><img src=x onerror=alert(1)>'{{ 7*7 }}{% raw %}"
@@ -132,7 +131,7 @@ def hostile_list() -> v.ListView:
     return listing(query, rows=made, matching=len(made), tenants=HOSTILE)
 
 
-def samples(days: int = 14) -> list[v.SampleView]:
+def samples(days: int = 14) -> list[Sample]:
     dice = random.Random(7)
     drift, ahead, unmanaged, made = 0, 0, 38, []
     for number in range(days * 24):
@@ -141,7 +140,7 @@ def samples(days: int = 14) -> list[v.SampleView]:
         unmanaged += (dice.random() < 0.03) * dice.randint(-2, 3)
         lost = 150 < number < 160
         word = StatusWord.UNKNOWN if lost else StatusWord.OUT_OF_SYNC if drift or ahead else StatusWord.SYNCED
-        made.append(v.SampleView(NOW - timedelta(days=days) + timedelta(hours=number), word, ahead, drift, unmanaged, 0.93))
+        made.append(Sample(NOW - timedelta(days=days) + timedelta(hours=number), word, ahead, drift, unmanaged, 0.93))
     return made
 
 
@@ -177,7 +176,7 @@ def project(**changes: Any) -> v.ProjectView:
         "source": v.SourceView("https://git.example.com/globex/docs.git", "main", "orgs/globex", "https://api.example.com", timedelta(minutes=10), "production", plan.commit, "77aa0011" * 5, ("Saturday 22:00 to 06:00, Europe/Berlin",)),
         "may": v.ViewerPermissions(True, True, True), "read_at": ago(seconds=41), "next_due": NOW + timedelta(minutes=9), "plan": plan,
         "approvals": v.ApprovalsView(rules, (author, approved, rejected)), "samples": samples(), "runs": runs,
-        "quarantines": (v.QuarantineView("1b2c3d4e5f60" * 3, ("globex/space/guides", "globex/site/docs/section/start"), "2026-11-22T09-14-00Z-7f", ago(days=1)),),
+        "quarantines": (Quarantine("1b2c3d4e5f60" * 3, ("globex/space/guides", "globex/site/docs/section/start"), "2026-11-22T09-14-00Z-7f", ago(days=1)),),
     }  # fmt: skip
     return v.ProjectView(**{**values, **changes})
 
@@ -199,13 +198,13 @@ def hostile_project() -> v.ProjectView:
     approvals = v.ApprovalsView((v.RuleView(ChangeClass.DELETE, Approval.TWO, 1, HOSTILE),), (decision,), decision, text)
     source = v.SourceView(text, text, text, text, timedelta(1), text, text, text, HOSTILE)
     run = v.RunView(1, NOW, NOW, NOW, text, text, text, 1, text)
-    quarantine = v.QuarantineView(text, HOSTILE, text, NOW)
+    quarantine = Quarantine(text, HOSTILE, text, NOW)
     return v.ProjectView(
         FRAME, row, source, v.ViewerPermissions(True, True, True), NOW, NOW, 2, text, plan, approvals, samples(1), (run,), (quarantine,)
     )
 
 
-def cells(number: int, tenants: int = 40) -> list[v.CellView]:
+def cells(number: int, tenants: int = 40) -> list[Cell]:
     dice = random.Random(11)
     made = []
     for index in range(number):
@@ -221,7 +220,7 @@ def cells(number: int, tenants: int = 40) -> list[v.CellView]:
         )
         age = int(dice.expovariate(1 / 400)) if word is not StatusWord.UNKNOWN else None if chance < 0.004 else dice.randint(1_900, 200_000)
         made.append(
-            v.CellView(
+            Cell(
                 f"project-{index:05}", f"tenant-{tenant:02}", index % 3 if tenant < 5 else 0, word, age, 600, chance > 0.997, chance > 0.99
             )
         )
@@ -248,7 +247,7 @@ def empty_overview() -> v.OverviewView:
 
 
 def hostile_overview() -> v.OverviewView:
-    made = [v.CellView(text, text, index, word, 10, 600) for index, text in enumerate(HOSTILE) for word in StatusWord]
+    made = [Cell(text, text, index, word, 10, 600) for index, text in enumerate(HOSTILE) for word in StatusWord]
     workers = [v.WorkerView(text, 1, 1, 1, text, NOW, NOW) for text in HOSTILE]
     budgets = [v.BudgetView(text, (v.LimitView(0, 0, NOW),)) for text in HOSTILE]
     return v.OverviewView(FRAME, made, v.QueueView(ended=dict.fromkeys(HOSTILE, 1)), workers, budgets, v.GeneratorsView(MARKUP, None))
@@ -275,19 +274,20 @@ def hostile_calendar() -> v.CalendarView:
 def audit() -> v.AuditView:
     actions = ("log in", "see", "approve", "reject", "pause", "resume", "sync", "run")
     lines = [
-        v.AuditLine(9_000 - index, ago(minutes=index * 7), "ada@acme.example" if index % 3 else "fleet worker build-1", actions[index % 8], "globex-docs" if index % 4 else None, "globex" if index % 4 else None, {"digest": "9f2c1e7ab04d", "classes": ["create", "delete"], "reason": "agreed in the call"} if index % 8 == 2 else {})
+        AuditRecord("ada@acme.example" if index % 3 else "fleet worker build-1", actions[index % 8], "globex-docs" if index % 4 else None, "globex" if index % 4 else None, {"digest": "9f2c1e7ab04d", "classes": ["create", "delete"], "reason": "agreed in the call"} if index % 8 == 2 else {}, 9_000 - index, ago(minutes=index * 7))
         for index in range(25)
     ]  # fmt: skip
     return v.AuditView(FRAME, AuditQuery(), lines, older=8_975)
 
 
 def hostile_audit() -> v.AuditView:
-    lines = [v.AuditLine(index, NOW, text, text, text, text, {text: text, "list": [text]}) for index, text in enumerate(HOSTILE)]
+    lines = [AuditRecord(text, text, text, text, {text: text, "list": [text]}, index, NOW) for index, text in enumerate(HOSTILE)]
     return v.AuditView(FRAME, AuditQuery(MARKUP, RTL, LONG[:200]), lines, 1, 2)
 
 
-def login(provider: str = "") -> v.LoginView:
-    return v.LoginView(v.Frame(NOW, version="1.4.0"), provider, "/projects/globex-docs", "c5rf")
+def login(provider: str = "") -> str:
+    frame = v.Frame(NOW, version="1.4.0")
+    return render.render_login(frame, provider=provider, back="/projects/globex-docs", csrf="c5rf")
 
 
 def error() -> v.ErrorView:
@@ -312,8 +312,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "audit": lambda: render.render_audit(audit()),
     "audit-empty": lambda: render.render_audit(v.AuditView(FRAME, AuditQuery(), ())),
     "audit-hostile": lambda: render.render_audit(hostile_audit()),
-    "login": lambda: render.render_login(login()),
-    "login-oidc": lambda: render.render_login(login("Acme SSO " + MARKUP)),
+    "login": login,
+    "login-oidc": lambda: login("Acme SSO " + MARKUP),
     "error": lambda: render.render_error(error()),
     "error-hostile": lambda: render.render_error(v.ErrorView(FRAME, 500, MARKUP, RTL, CONTROL, LONG)),
 }

@@ -14,14 +14,12 @@ from time import process_time
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from reconciler.fleet.model import Mode
-from reconciler.fleet.pages import assets, chart, heatmap, marks, months, query, readers, render
-from reconciler.fleet.pages import views as v
+from reconciler.fleet.pages import assets, chart, heatmap, marks, months, query, readers, render, views as v
 from reconciler.fleet.pages.query import AuditQuery, Query
-from reconciler.fleet.status import StatusWord
+from reconciler.fleet.status import Sample, StatusWord
 from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain
 from reconciler.text.escape import is_plain
@@ -241,9 +239,7 @@ def test_a_chart_covers_the_whole_time_and_leaves_out_only_what_did_not_change(
     numbers: list[tuple[int, int, int, StatusWord]], pause: timedelta
 ) -> None:
     start = samples.ago(days=40)
-    made = [
-        v.SampleView(start + pause * index, word, ahead, drift, unmanaged) for index, (ahead, drift, unmanaged, word) in enumerate(numbers)
-    ]
+    made = [Sample(start + pause * index, word, ahead, drift, unmanaged) for index, (ahead, drift, unmanaged, word) in enumerate(numbers)]
     drawn = chart.drift(made, made[-1].at + timedelta(minutes=1))
     assert drawn is not None
     assert drawn.strips[0].x == 0

@@ -18,8 +18,7 @@ from sqlalchemy import func, insert, update
 from reconciler.fleet import status
 from reconciler.fleet.changes import changes
 from reconciler.fleet.model import FleetProject, Repository, SecretReference
-from reconciler.fleet.store import FleetDatabase, projects
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.store import FleetDatabase, projects, schema as tables
 
 PERSON = "ada@desk"
 TOKEN = "tok_of_programs_0123456789"

@@ -19,8 +19,7 @@ from sqlalchemy import update
 from reconciler.fleet.model import Mode
 from reconciler.fleet.reports import status_document
 from reconciler.fleet.status import Reading
-from reconciler.fleet.store import FleetDatabase, approvals, projects
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.store import FleetDatabase, approvals, projects, schema as tables
 from reconciler.fleet.store.database import MIGRATIONS
 from tests.fleet.serve.served import TOKEN, Served, declare, project, read, served
 from tests.proofs import tries

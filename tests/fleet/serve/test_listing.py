@@ -13,10 +13,8 @@ from sqlalchemy import Text, cast, func, insert, select, update
 from reconciler.fleet.facts import health_of
 from reconciler.fleet.model import as_data
 from reconciler.fleet.reports import status_of
-from reconciler.fleet.status import Reading
-from reconciler.fleet.status import as_data as reading_data
-from reconciler.fleet.store import FleetDatabase, projects
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.status import Reading, as_data as reading_data
+from reconciler.fleet.store import FleetDatabase, projects, schema as tables
 from reconciler.fleet.store.dashboard import listing
 from reconciler.fleet.store.dashboard.listing import ProjectSelection
 from tests.fleet.serve.served import declare, project

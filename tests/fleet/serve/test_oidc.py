@@ -20,12 +20,10 @@ from sqlalchemy import func, select, update
 from reconciler.cli import main
 from reconciler.errors import UsageError
 from reconciler.fleet.model import Mode
-from reconciler.fleet.serve import oidc
-from reconciler.fleet.serve import site as site_module
+from reconciler.fleet.serve import oidc, site as site_module
 from reconciler.fleet.serve.routes import login
 from reconciler.fleet.status import Reading
-from reconciler.fleet.store import FleetDatabase, approvals, audit
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.store import FleetDatabase, approvals, audit, schema as tables
 from tests.fleet.serve.provider import CLIENT, SECRET, Provider, provided
 from tests.fleet.serve.served import Served, add, csrf, declare, plain, project, read, rows_of, served
 from tests.proofs import tries

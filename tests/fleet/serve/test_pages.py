@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.fleet.status import Reading
-from reconciler.fleet.store import FleetDatabase
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.store import FleetDatabase, schema as tables
 from tests.fleet.serve.served import PERSON, csrf, declare, project, read, rows_of, served
 
 GOOD = Reading("c0ffee" * 6 + "c0ff", managed=10, coverage=1.0)

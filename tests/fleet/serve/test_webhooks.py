@@ -17,8 +17,7 @@ from sqlalchemy import func, update
 
 from reconciler.fleet.model import Repository
 from reconciler.fleet.serve.pushes import repository
-from reconciler.fleet.store import FleetDatabase, runs
-from reconciler.fleet.store import schema as tables
+from reconciler.fleet.store import FleetDatabase, runs, schema as tables
 from tests.fleet.serve.served import declare, project, rows_of, served
 
 HUB, LAB = "hub-secret-0123456789", "lab-secret-0123456789"

@@ -20,8 +20,7 @@ from reconciler.fleet.serve.routes.login import confirmed
 from reconciler.fleet.serve.routes.pages import found
 from reconciler.fleet.serve.site import site_of
 from reconciler.fleet.store import audit, runs
-from reconciler.fleet.store.dashboard import listing
-from reconciler.fleet.store.dashboard import views as store
+from reconciler.fleet.store.dashboard import listing, views as store
 from reconciler.fleet.store.projects import ProjectRow, clock
 from reconciler.report.schemas.fleet import FleetStatusDocument
 
@@ -89,8 +88,8 @@ def project_runs(
     """List the runs of a project, the newest first. Pass the id of the last one as `before` to continue."""
     with site_of(request).database.transaction() as connection:
         row = _seen(request, connection, name, caller)
-        made = store.runs_of(connection, row.id, before=before, limit=size)
-    return documents.Runs(runs=[documents.run(run) for run in made])
+        rows = store.runs_of(connection, row.id, before=before, limit=size)
+    return documents.Runs(runs=[documents.run(run) for run in rows])
 
 
 @router.get("/projects/{name}/plan", tags=["plans"], operation_id="getPlan", responses={404: WRONG[404]})

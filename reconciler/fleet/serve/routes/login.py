@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reconciler import __version__
 from reconciler.fleet.pages import links, render
-from reconciler.fleet.pages.views import Frame, LoginView
+from reconciler.fleet.pages.views import Frame
 from reconciler.fleet.people import Person
 from reconciler.fleet.serve.callers import Acting, Caller, Fields, find, identity_of, person_of
 from reconciler.fleet.serve.errors import PageError, sentence, shown
@@ -48,8 +48,8 @@ def login(request: Request, token: str = "", back: str = "/") -> Response:
     if site.single is None and oidc is None:
         return shown(request, PageError(503, "Nobody can log in: the fleet file no longer names a provider.", NO_PROVIDER))
     name = urlsplit(oidc.issuer).hostname or "" if oidc is not None else ""
-    view = LoginView(Frame(datetime.now(UTC), version=__version__), name, _inside(back))
-    return HTMLResponse(render.render_login(view))
+    frame = Frame(datetime.now(UTC), version=__version__)
+    return HTMLResponse(render.render_login(frame, provider=name, back=_inside(back)))
 
 
 @router.post(links.LOGIN)

@@ -23,10 +23,9 @@ from reconciler.fleet.serve import filled
 from reconciler.fleet.serve.callers import Caller, Known, record_view
 from reconciler.fleet.serve.site import Dashboard, site_of
 from reconciler.fleet.store import audit, quarantines, runs, samples
-from reconciler.fleet.store.dashboard import listing
-from reconciler.fleet.store.dashboard import views as store
+from reconciler.fleet.store.dashboard import listing, views as store
 from reconciler.fleet.store.projects import ProjectRow, clock
-from reconciler.text.times import utc_text
+from reconciler.text.names import utc_text
 
 DRIFT_SINCE: Final = timedelta(days=30)
 MOVED: Final = "moved"
@@ -119,9 +118,9 @@ def _project(connection: Connection, name: str, caller: Caller, done: str) -> vi
         error=row.error,
         plan=plan,
         approvals=_approvals(connection, row, caller) if plan is not None else None,
-        samples=[filled.sample_view(point) for point in samples.chart(connection, row.id, DRIFT_SINCE)],
+        samples=samples.chart(connection, row.id, DRIFT_SINCE),
         runs=[filled.run_view(run) for run in store.runs_of(connection, row.id)],
-        quarantines=[filled.quarantine_view(quarantine, frame.now) for quarantine in held],
+        quarantines=held,
     )
 
 
@@ -151,7 +150,7 @@ def _overview(request: Request, caller: Caller) -> views.OverviewView:
         seen = store.workers_of(connection) if caller.tenants is None else ()
         return views.OverviewView(
             _frame(connection, caller),
-            [filled.cell_view(cell) for cell in listing.cells(connection, caller.tenants)],
+            listing.cells(connection, caller.tenants),
             views.QueueView(**store.queue(connection, caller.tenants)),
             [filled.worker_view(worker) for worker in seen],
             [filled.budget_view(budget) for budget in store.budgets_of(connection, caller.tenants)],
@@ -201,7 +200,7 @@ def audit_log(request: Request, caller: Known) -> Response:
     rows = (rows[1:] if query.after else rows[:size]) if more else rows
     older = rows[-1]["id"] if rows and (more or query.after) else None
     newer = rows[0]["id"] if rows and ((more and query.after) or query.before) else None
-    return _page(render.render_audit(views.AuditView(frame, query, [filled.audit_line(row) for row in rows], older, newer)))
+    return _page(render.render_audit(views.AuditView(frame, query, [audit.AuditRecord(**row) for row in rows], older, newer)))
 
 
 @router.get(links.AUDIT_EXPORT)

@@ -21,8 +21,7 @@ from reconciler.fleet.serve import pushes
 from reconciler.fleet.serve.errors import PageError, shown
 from reconciler.fleet.serve.pushes import Push
 from reconciler.fleet.serve.site import Dashboard, site_of
-from reconciler.fleet.store import audit
-from reconciler.fleet.store import projects as rows
+from reconciler.fleet.store import audit, projects as rows
 
 router = APIRouter(include_in_schema=False)
 Headers = Mapping[str, str]
@@ -46,14 +45,6 @@ GITHUB: Final = WebhookForge("github", pushes.may_be_signed_by_github, pushes.is
 GITLAB: Final = WebhookForge("gitlab", pushes.may_be_signed_by_gitlab, pushes.is_signed_by_gitlab, pushes.of_gitlab, pushes.gitlab_delivery)
 
 
-@dataclass(frozen=True)
-class KnownSecret:
-    """A secret, and the tenants whose projects it makes due."""
-
-    text: str
-    tenants: tuple[str, ...]
-
-
 @router.post("/webhooks/github")
 async def github(request: Request) -> Response:
     """A webhook of GitHub."""
@@ -69,9 +60,9 @@ async def gitlab(request: Request) -> Response:
 async def _received(request: Request, forge: WebhookForge, *, is_push: bool) -> Response:
     site, headers, now = site_of(request), request.headers, time.time()
     secrets = await run_in_threadpool(_secrets, site, forge)
-    secrets = [secret for secret in secrets if forge.may(headers, secret.text, now)]
+    secrets = [(text, tenants) for text, tenants in secrets if forge.may(headers, text, now)]
     body = await request.body() if secrets else b""
-    tenants = {tenant for secret in secrets if forge.signed(body, headers, secret.text) for tenant in secret.tenants}
+    tenants = {tenant for text, own in secrets if forge.signed(body, headers, text) for tenant in own}
     if not tenants:
         remedy = f"Compare the secret with webhooks.{forge.name}."
         return shown(request, PageError(401, "The signature is wrong, or no secret is known.", remedy))
@@ -86,8 +77,8 @@ async def _received(request: Request, forge: WebhookForge, *, is_push: bool) -> 
     return JSONResponse({"due": number}, 202)
 
 
-def _secrets(site: Dashboard, forge: WebhookForge) -> Sequence[KnownSecret]:
-    """The secrets of a forge that exist on this machine."""
+def _secrets(site: Dashboard, forge: WebhookForge) -> Sequence[tuple[str, tuple[str, ...]]]:
+    """The secrets of a forge that exist on this machine, each with the tenants whose projects it makes due."""
     known = []
     for webhook in site.settings().webhooks.get(forge.name, ()):
         try:
@@ -96,7 +87,7 @@ def _secrets(site: Dashboard, forge: WebhookForge) -> Sequence[KnownSecret]:
             if site.is_first("secret", error.message):  # whoever sends requests does not fill the log
                 site.say(error.message)
         else:
-            known.append(KnownSecret(text, webhook.tenants))
+            known.append((text, webhook.tenants))
     return known
 
 

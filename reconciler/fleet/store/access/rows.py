@@ -7,7 +7,6 @@ and says which states it may use. Roles other than those of runs see what they w
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, text
@@ -92,14 +91,6 @@ END $$;
 """  # noqa: S608  the names are constants
 
 
-@dataclass(frozen=True)
-class RunLogin:
-    """How a run reaches its state. `is_own`: with a role that sees nothing else."""
-
-    url: str
-    is_own: bool
-
-
 def prefix(connection: Connection) -> str:
     """What the names of this fleet's roles begin with: roles belong to a server, not to a database."""
     return f"{connection.execute(text('SELECT current_database()')).scalar_one()[:NAME_MAX]}_fleet_"
@@ -131,13 +122,16 @@ def is_installed(connection: Connection) -> bool:
     return bool(connection.execute(text("SELECT to_regprocedure(:name) IS NOT NULL"), {"name": OPEN}).scalar())
 
 
-def opened(connection: Connection, url: str, id: int, project: FleetProject) -> RunLogin:
-    """The login of a run of a project in the fleet's own database. `url`: of the caller, which is used where there are no roles."""
+def opened(connection: Connection, url: str, id: int, project: FleetProject) -> tuple[str, bool]:
+    """The URL with which a run of a project reaches its state in the fleet's own database, and whether its role sees nothing else.
+
+    `url`: of the caller, which is used where there are no roles.
+    """
     if not is_installed(connection):
-        return RunLogin(url, is_own=False)
+        return url, False
     password = secrets.token_urlsafe(24)
     secret = verifier(connection, f"{prefix(connection)}run_{id}", password)
     call = text(f"SELECT {OPEN.partition('(')[0]}(:id, :verifier, :allowed, :environment, :service)")
     scope = {"allowed": project.project, "environment": project.environment or "", "service": project.base_url}
     name = connection.execute(call, {"id": id, "verifier": secret, **scope}).scalar_one()
-    return RunLogin(make_url(url).set(username=name, password=password).render_as_string(hide_password=False), is_own=True)
+    return make_url(url).set(username=name, password=password).render_as_string(hide_password=False), True

@@ -17,7 +17,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from reconciler.fleet.health import PASSING, SOON_DEFAULT, HealthWord
 from reconciler.fleet.model import FleetProject, Mode
 from reconciler.fleet.schedule import AHEAD_MAX, STALE_MIN, STALE_TIMES
-from reconciler.fleet.status import StatusWord
+from reconciler.fleet.status import Cell, StatusWord
 from reconciler.fleet.store import projects as rows
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects, revisions
@@ -172,20 +172,6 @@ def tenants_of(connection: Connection, tenants: Tenants) -> list[str]:
     return list(connection.execute(select(projects.c.tenant).where(visible(tenants)).distinct().order_by(projects.c.tenant)).scalars())
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A project in the picture of the fleet. `age` and `every`: seconds; `age` is None if it was never read."""
-
-    name: str
-    tenant: str
-    wave: int
-    status: str
-    age: int | None
-    every: int
-    orphaned: bool
-    paused: bool
-
-
 def cells(connection: Connection, tenants: Tenants) -> list[Cell]:
     """Every project that the viewer sees."""
     paused = and_(projects.c.paused, or_(projects.c.paused_until.is_(None), projects.c.paused_until > func.now()))
@@ -194,7 +180,8 @@ def cells(connection: Connection, tenants: Tenants) -> list[Cell]:
         cast(func.extract("epoch", _AGE), Integer).label("age"), _EVERY.label("every"),
         not_(projects.c.orphaned_at.is_(None)).label("orphaned"), paused.label("paused"),
     )  # fmt: skip
-    return [Cell(*row) for row in connection.execute(query.where(visible(tenants)).order_by(projects.c.name))]
+    rows_of_cells = connection.execute(query.where(visible(tenants)).order_by(projects.c.name))
+    return [Cell(*row)._replace(status=StatusWord(row.status)) for row in rows_of_cells]
 
 
 def behind(connection: Connection, project: FleetProject, commit: str, soak: timedelta) -> ProjectRow | None:

@@ -1,7 +1,8 @@
-"""What earlier runs left: objects of requests that were considered lost, and deleted objects that can still be restored. Pure.
+"""What no longer exists, and what earlier runs left. Pure.
 
-In: State and Actual. Out: what is ours by its mark, whether an absence can be believed so soon, and what a resource that is declared again
-gets back instead of an empty object, with how long that is possible.
+In: State, Actual, and the matches of a reading that looked for every missing object twice. Out: what is missing, or a refusal where so much
+is that the reading itself is in doubt; objects of requests that were considered lost, which are ours by their mark; deleted objects that a
+resource which is declared again gets back instead of an empty one, with how long that is possible.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from math import ceil
+from typing import Final
 
 from reconciler.address import Address
-from reconciler.model import Actual, Declared, State
-from reconciler.plan.matching.matches import Match
+from reconciler.errors import Refused
+from reconciler.model import Actual, Binding, Declared, Desired, State
+from reconciler.plan.matching.matches import Match, Matches
 from reconciler.plan.matching.natural_keys import unread
 from reconciler.resource import Kind, Kinds
 
@@ -97,3 +100,40 @@ def span(delta: timedelta) -> str:
     if days:
         return f"{days} day{'s' if days != 1 else ''}"
     return f"{hours} hour{'s' if hours != 1 else ''}" if hours else f"{max(delta.seconds // 60, 1)} min"
+
+
+# -- How many may be missing at once -------------------------------------------------------------------------------------------------
+
+AT_LEAST: Final = 3  # objects that may always be missing
+SHARE: Final = 0.1  # of the tracked objects, that may be missing at once
+
+
+def missing(matches: Matches) -> dict[Address, Binding]:
+    """The bindings of tracked objects that no longer exist, without those that were deleted with their containers."""
+    gone = sorted(matches.where(lambda match: match.gone))
+    absent = {at: matches.binding(at) for at in gone if at.container is None or not matches[at.container].gone}
+    return {address: binding for address, binding in absent.items() if binding is not None}
+
+
+def believable(matches: Matches, desired: Desired, *, accept: int | None) -> None:
+    """Raise `Refused` where so many objects are missing at once that an outage or a change of permissions is likelier.
+
+    `accept`: how many may be missing; None: the limit. Not counted: undeclared objects after an interrupted run, which may have deleted
+    them, and the objects of a delete without an outcome.
+    """
+    state = matches.former.state
+    # Where another object was created in its place, or it was moved, the reading showed that: no outage looks like it.
+    seen = {*matches.where(lambda match: match.recreated is not None or match.transferred is not None)}
+    seen |= {at for intent in state.intents if intent.verb == "delete" for at in (intent.address, *intent.before.takes)}  # announced
+    gone = [address for address in missing(matches) if address not in seen and (address in desired.resources or not state.unfinished)]
+    limit = max(AT_LEAST, int(SHARE * len(state.bindings)))
+    left = any(address.container is not None and not matches[address].gone for address in state.bindings)
+    if len(gone) <= (accept if accept is not None else limit if left else 1):
+        return
+    names = ", ".join(str(address) for address in gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")
+    many = f"{len(gone)} of {len(state.bindings)} tracked objects no longer exist"
+    over = (
+        f"{accept} were accepted" if accept is not None else f"at most {limit} are accepted" if left else "no other tracked object answers"
+    )
+    wrong = f"{many}, and {over}; this looks like an outage or a change of the token's permissions: {names}"
+    raise Refused(wrong, id="RC-many-missing", hint=f"if they were deleted: --accept-gone {len(gone)}")

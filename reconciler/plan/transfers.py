@@ -1,26 +1,173 @@
-"""Why something cannot be transferred now, and what must be done before it is. Pure.
+"""Transfers: what a plan gives from one organization to another. Pure.
 
-In: what is decided on all addresses, and what is transferred by what. Out: by address why not, with what else waits for it; and what is
-deleted, moved out or transferred first. An object is transferred only if everything that is transferred with it, and everything that shows
-it, is known.
+In: the world, what was matched, and which objects are in a container that the YAML has them leave. Out: the decisions on a service in which
+everything has been transferred that can be; what cannot be keeps its container and its address, and whatever needs it waits.
+
+- together: what one request brings, and the same reading as if all had been transferred: the rest of a plan is based on it
+- obstacles: why something cannot be transferred now, and what is deleted, moved out or transferred before it is. An object is transferred
+  only if everything that is transferred with it, and everything that shows it, is known
+- decisions: what happens to each address, once nothing prevents what is left to transfer
+
+The state changes all addresses of one *batch* with the outcome of its last transfer. A batch is mostly what one request brings. Where one
+address is freed by a transfer and taken by another, both belong to it, so that at no moment two objects have one address:
+
+    moved: acme/space/guide -> beta/space/guide      one batch: each address is free only once the other
+           beta/space/guide -> acme/space/guide      object has left it, and the state changes both at the end
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Blocked, Observed, waiting
+from reconciler.model import Actual, Blocked, Observed, Position, waiting
 from reconciler.model.codec import ids_in, title
-from reconciler.plan.containment import Key, parent
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.containment import Contents, Key, groups, parent
+from reconciler.plan.decisions import Batch, Draft, Removal, Transfer, TransferredTogether
 from reconciler.plan.matching.match import moved_line
-from reconciler.plan.transfers.together import each_once
+from reconciler.plan.matching.matches import Matches
+from reconciler.plan.names import Names
+from reconciler.plan.siblings.rows import Sibling, UnmanagedSibling, current_positions, unmanaged_siblings
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import UNSET
+from reconciler.resource import UNSET, Kinds
+
+# -- What is transferred together ----------------------------------------------------------------------------------------------------
+
+
+def transferred_together(actual: Actual, contents: Contents, matches: Matches) -> TransferredTogether:
+    """What is transferred by what. `contents`: of `actual`."""
+    is_any = any(match.transfers is not None for match in matches.values())
+    return _Transfers(actual, contents, matches).together() if is_any else TransferredTogether(actual)
+
+
+def in_container(kinds: Kinds, observed: Observed, container: str, *, top: bool) -> Observed:
+    """An object as its new container shows it; `top`: it is at the top of that."""
+    kind = kinds[observed.kind]
+    values = {**observed.values, kind.inside.name: None} if kind.inside is not None and top else observed.values
+    within = {**observed.within, str(kind.within): container}
+    return replace(observed, within=within, values=values, rank=None if top else observed.rank)
+
+
+class _Transfers:
+    """`target`: the new container of each object that the YAML has leave its own; `address`: its address. `remaining`: other matches."""
+
+    def __init__(self, actual: Actual, contents: Contents, matches: Matches) -> None:
+        self.kinds = kinds = contents.kinds
+        self.actual, self.contents, self.matches = actual, contents, matches
+        self.transferable = [kind.name for kind in kinds.values() if kind.transferable is not None]
+        self.target: dict[Key, str] = {}
+        self.address: dict[Key, Address] = {}
+        for address in matches.where(lambda match: match.transfers is not None):
+            key = (kinds.of(address).name, matches.ids[address])
+            self.address[key] = address
+            self.target[key] = matches.ids[address.root]
+        self.remaining = {(kinds.of(address).name, match.id) for address, match in matches.items() if match.id is not None} - {*self.target}
+        self._destinations: dict[Key, str | None] = {}
+
+    def together(self) -> TransferredTogether:
+        roots: dict[Address, tuple[Key, ...]] = {}
+        root_of: dict[Address, Address] = {}
+        objects = {name: dict(some) for name, some in self.actual.objects.items()}
+        for key, address in self.address.items():
+            if self._is_included(key):
+                continue
+            inside = tuple(self._inside(key))
+            roots[address] = inside
+            for inner in (key, *inside):
+                observed = self.actual.find(*inner)
+                if observed is None or self._destination(inner) != self.target[key]:
+                    continue
+                objects[inner[0]][inner[1]] = in_container(self.kinds, observed, self.target[key], top=inner == key)
+                if inner != key and inner in self.address and self._is_included(inner):
+                    root_of[self.address[inner]] = address
+        return TransferredTogether(replace(self.actual, objects=objects), roots, root_of)
+
+    def _inside(self, key: Key) -> Iterator[Key]:
+        """Everything in an object, at any depth, in the order in which it was read."""
+        seen, ahead = {key}, [key]
+        while ahead:
+            outer = ahead.pop()
+            for name in self.transferable:
+                for observed in self.contents.inside(name, *outer):
+                    inner = (name, observed.id)
+                    if inner not in seen:
+                        seen.add(inner)
+                        ahead.append(inner)
+                        yield inner
+
+    def _is_included(self, key: Key) -> bool:
+        """Whether the transfer of what contains an object includes it, and leads to where it belongs."""
+        observed = self.actual.find(*key)
+        outer = parent(self.kinds[key[0]], observed) if observed is not None else None
+        return outer is not None and self._destination(outer) == self.target[key]
+
+    def _destination(self, key: Key) -> str | None:
+        """The container that an object is in after the transfers; None where it stays in its own."""
+        if key not in self._destinations:
+            self._destinations[key] = None  # an object inside itself stays
+            observed = self.actual.find(*key)
+            outer = parent(self.kinds[key[0]], observed) if observed is not None and key not in self.remaining else None
+            self._destinations[key] = self.target.get(key) or (self._destination(outer) if outer is not None else None)
+        return self._destinations[key]
+
+
+# -- which addresses the state changes together ------------------------------------------------------------------------------------
+
+
+def batches(
+    moves: Mapping[Address, Address],
+    roots: Collection[Address],
+    root_of: Mapping[Address, Address],
+    inner: Mapping[Address, Collection[Address]],
+) -> tuple[Batch, ...]:
+    """One for each group of transfers whose addresses depend on each other.
+
+    `moves`: tracked address to today's. `roots`: in the order of the YAML. `root_of`: see `TransferredTogether`. `inner`:
+    roots by a root that they must leave before it is transferred itself.
+    """
+    if not roots:
+        return ()
+    former = {new: old for old, new in moves.items()}
+    pairs = [(old, new) for old, new in moves.items()]
+    pairs += [(old, old.container) for old, new in moves.items() if old.container is not None and moves.get(old.container) == new.container]
+    pairs += [(old, former[root_of[new]]) for old, new in moves.items() if root_of.get(new) in former]
+    leader = groups(moves, pairs)
+    result: dict[Address, list[Address]] = {}
+    for root in roots:
+        if root in former:
+            result.setdefault(leader[former[root]], []).append(root)
+    members: dict[Address, dict[Address, Address]] = {at: {} for at in result}
+    for old, new in moves.items():
+        if leader[old] in members:
+            members[leader[old]][old] = new
+    return tuple(Batch(tuple(_inner_first(some, inner)), members[at]) for at, some in result.items())
+
+
+def each_once(by_address: Mapping[Address, Batch]) -> Iterable[Batch]:
+    """The batches of a table that has each of them at all its addresses."""
+    return {id(batch): batch for batch in by_address.values()}.values()
+
+
+def _inner_first(roots: Sequence[Address], inner: Mapping[Address, Collection[Address]]) -> list[Address]:
+    """The roots, each after those that must leave it."""
+    place = {root: index for index, root in enumerate(roots)}
+    ordered: dict[Address, None] = {}
+
+    def add(root: Address) -> None:
+        if root not in ordered:
+            for other in sorted((other for other in inner.get(root, ()) if other in place and other != root), key=place.__getitem__):
+                add(other)
+            ordered[root] = None
+
+    for root in roots:
+        add(root)
+    return list(ordered)
+
+
+# -- What prevents a transfer --------------------------------------------------------------------------------------------------------
 
 AGAIN = "run again when the service answers"
 
@@ -270,3 +417,102 @@ def _value(observed: Observed | None, name: str) -> Any:
     """The value of a field; None where it is unknown."""
     value = observed.values.get(name, UNSET) if observed is not None else UNSET
     return None if value is UNSET else value
+
+
+# -- The decisions -------------------------------------------------------------------------------------------------------------------
+
+Decide = Callable[[World, Matches], Decisions]
+
+
+def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
+    """The world after the possible transfers, and the decisions in it."""
+    unsettled = _unsettled(world, matches)
+    if all(match.transfers is None for match in matches.values()):
+        return world, replace(decide(world, matches), unsettled=unsettled)
+    world, decisions, obstacles = _possible_transfers(world, matches, decide)
+    ordered = [_ready(decisions.drafts[root], required) for root, required in obstacles.required.items()]
+    return world, replace(decisions.changed(ordered), unsettled=unsettled)
+
+
+def _ready(draft: Draft, required: tuple[Address, ...]) -> Draft:
+    """The draft with what must happen before its transfer; unchanged where it is blocked and is not transferred."""
+    return replace(draft, purpose=replace(draft.purpose, waits_for=required)) if isinstance(draft.purpose, Transfer) else draft
+
+
+def _possible_transfers(before: World, matches: Matches, decide: Decide) -> tuple[World, Decisions, TransferObstacles]:
+    """Decide as if everything were transferred, then without what cannot be, until nothing prevents the rest.
+
+    What one round leaves out can block an object that another transfer needs out of its way, so the next round may leave out more; each
+    round leaves out at least one more address and none is added again, so the rounds end.
+    """
+    prevented: dict[Address, Blocked] = {}
+    while True:
+        possible = _without(matches, prevented)
+        world = _after_transfers(before, possible)
+        decisions = decide(world, possible)
+        obstacles = transfer_obstacles(world, decisions, before.actual)
+        new = {address: blocked for address, blocked in obstacles.prevented.items() if address not in prevented}
+        if not new:
+            return world, decisions, obstacles
+        prevented |= new
+
+
+def _after_transfers(before: World, matches: Matches) -> World:
+    """The world in which everything has been transferred that these matches transfer."""
+    together = transferred_together(before.actual, before.contents, matches)
+    return replace(before, actual=together.actual, transferred=together, batches=_batches(before.kinds, matches, together))
+
+
+def _without(matches: Matches, prevented: Mapping[Address, Blocked]) -> Matches:
+    """The matches without what is not transferred now, as if its object were unknown."""
+    if not prevented:
+        return matches
+    unknown = {
+        address: matches[address]._replace(id=None, transfers=None, blocked=replace(reason, address=address))
+        for address, reason in prevented.items()
+    }
+    return matches.with_(unknown)
+
+
+def _unsettled(world: World, matches: Matches) -> frozenset[Address]:
+    """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
+    former = matches.former
+    undecided = {*matches.where(lambda match: match.blocked is not None or match.unknown is not None)}
+    stuck = [new for new in former.today.values() if new in undecided and former.origin(new) is not None]
+    stuck_batches = [*each_once(_after_transfers(world, matches).batches), *batches(former.today, stuck, {}, {})]
+    return frozenset(old for batch in stuck_batches for old in batch.moves)
+
+
+def _batches(kinds: Kinds, matches: Matches, together: TransferredTogether) -> dict[Address, Batch]:
+    """By today's address: the addresses that the state changes together with it."""
+    roots = {(kinds.of(root).name, matches.ids[root]): root for root in together.roots}
+    inner = {root: {roots[key] for key in inside if key in roots} for root, inside in together.roots.items()}
+    result = batches(matches.former.today, list(together.roots), together.root_of, inner)
+    return {address: batch for batch in result for address in batch.moves.values()}
+
+
+def shown_where(world: World, drafts: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
+    """The objects for which a reading must find out what shows them, because they are to be transferred away from it."""
+    sought = {reading.by for kind in world.kinds.values() for reading in kind.lookups}
+    roots = {root: inside for root, inside in world.transferred.roots.items() if root in drafts}
+    transferred = {key for inside in roots.values() for key in inside} | {(drafts[root].kind.name, str(drafts[root].id)) for root in roots}
+    return frozenset(key for key in transferred if key[0] in sought and before.find(*key) is not None)
+
+
+def positions_before_transfer(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, Position]:
+    """Where the objects are that this run transfers, by their new addresses: among their siblings in the container that they leave."""
+    drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.purpose, Transfer)]
+    if not drafts:
+        return {}
+    former: dict[Address, UnmanagedSibling] = {}
+    for draft in drafts:
+        assert isinstance(draft.purpose, Transfer)
+        observed, old = before.find(draft.kind.name, str(draft.id)), world.state.renamed[draft.address]
+        if observed is not None:
+            # The address that it has in the container that it leaves, as that is called today.
+            address = old.renamed(old.root, draft.purpose.source)
+            former[draft.address] = UnmanagedSibling(address, draft.kind, observed, draft.binding)
+    others = [draft for draft in decisions.drafts.values() if not isinstance(draft.purpose, Transfer)]
+    everyone: list[Sibling] = [*others, *decisions.removals.values(), *former.values()]
+    places = current_positions(everyone, unmanaged_siblings(world.kinds, before, names), names)
+    return {address: places[sibling.address] for address, sibling in former.items() if sibling.address in places}

@@ -1,1 +1,0 @@
-"""Findings for the programs that show them beside the lines of a pull request: GitHub, JUnit, SARIF and GitLab's Code Quality."""
