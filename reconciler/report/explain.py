@@ -102,15 +102,9 @@ def _fields(kind: Kind) -> dict[str, Field]:
 
 
 @lru_cache(maxsize=2)
-def _definitions(kinds: Kinds) -> dict[str, Any]:
-    """The definitions in the schema of files."""
-    definitions: dict[str, Any] = schema(kinds)["$defs"]
-    return definitions
-
-
 def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
     """Every key that the YAML of a kind may contain, with its description in the schema."""
-    definitions = _definitions(kinds)
+    definitions: dict[str, Any] = schema(kinds)["$defs"]
     definition = definitions[kind.name]
     if kind.place.value_is is not None:
         return {kind.place.value_is: str(definition["description"])}

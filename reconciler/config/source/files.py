@@ -21,7 +21,7 @@ from reconciler.config.source.problems import Enough, Problems
 from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
 from reconciler.errors import Problem, os_reason
 from reconciler.links import LinkRefused, check_read, leads_out
-from reconciler.regular_file import open_regular
+from reconciler.writing import open_regular
 
 VALUES_MAX: Final = 5_000_000  # of a project, in all its files
 UNGUARDED: Final = 1_000_000  # number of values up to which memory is not checked
