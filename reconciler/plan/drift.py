@@ -27,10 +27,10 @@ from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference,
 from reconciler.plan.access.tests import Unmet, unmet
 from reconciler.plan.audience.agreed import RecordedObject, agreed_world, deciding
 from reconciler.plan.audience.disclosure import opened_outside
+from reconciler.plan.changes import Names
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import deleted_before, last_moment, window
-from reconciler.plan.names import Names
 from reconciler.plan.passes import prerequisites
 from reconciler.plan.warnings.outside import drifted_exposures
 from reconciler.plan.world import Selection

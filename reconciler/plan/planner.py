@@ -15,6 +15,7 @@ from reconciler.plan.access.tests import run_access_tests
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
 from reconciler.plan.changes import (
+    Names,
     blockages,
     changes,
     differing,
@@ -33,7 +34,6 @@ from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.renames import current_addresses
-from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.prerequisites import expectations, last_admin, required_kinds
 from reconciler.plan.passes.renames import probable_renames, repeated_renames

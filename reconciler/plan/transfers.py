@@ -25,11 +25,11 @@ from typing import Any
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Observed, Position, waiting
 from reconciler.model.codec import ids_in, title
+from reconciler.plan.changes import Names
 from reconciler.plan.containment import Contents, Key, groups, parent
 from reconciler.plan.decisions import Batch, Draft, Removal, Transfer, TransferredTogether
 from reconciler.plan.matching.match import moved_line
 from reconciler.plan.matching.matches import Matches
-from reconciler.plan.names import Names
 from reconciler.plan.siblings.rows import Sibling, UnmanagedSibling, current_positions, unmanaged_siblings
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Kinds

@@ -17,7 +17,7 @@ from reconciler.address import Address
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.policies.keys import KEEP
 from reconciler.model import Action, Actual, Change, Desired, Observed, Plan
-from reconciler.plan.names import Names
+from reconciler.plan.changes import Names
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.policies.scene import Scene, Subject, Values, observed_values, written
 from reconciler.resource import Kind, Kinds

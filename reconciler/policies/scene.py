@@ -13,7 +13,7 @@ from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.policies.keys import KEEP
 from reconciler.model import Declared, Desired, Observed, Source
 from reconciler.model.codec import request
-from reconciler.plan.names import Names, named
+from reconciler.plan.changes import Names, named
 from reconciler.resource import UNSET, Field, Kind, Kinds
 
 Values = Mapping[str, Any]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reconciler.address import bare
 from reconciler.model import JournalEntry, RecordedRun, StateChange
-from reconciler.plan.names import Names, named
+from reconciler.plan.changes import Names, named
 from reconciler.report.documents import record, state_change_document
 from reconciler.report.layout import ReportPage, Span, Style, table
 from reconciler.report.schemas import runs as run_types

@@ -28,7 +28,7 @@ from typing import Any
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, Position, Removed, State, StateChange
 from reconciler.model.codec import choices, ids_in
-from reconciler.plan.names import Names
+from reconciler.plan.changes import Names
 from reconciler.resource import HOSTED, UNSET, Field, FieldRole, Kinds
 from reconciler.text.names import a
 from reconciler.undo.current import arranged

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.model import Outcome
-from reconciler.plan.names import Names
+from reconciler.plan.changes import Names
 from reconciler.report.history import run_document, run_text
 from tests.harness import ORGANIZATION, kinds
 from tests.odd import OddOrg, texts, trimmed

@@ -16,7 +16,7 @@ from reconciler.cli.wiring.loading import load, load_settings
 from reconciler.cli.wiring.unseen import known_state
 from reconciler.kinds import load as load_kinds
 from reconciler.model import RecordedRun
-from reconciler.plan.names import Names
+from reconciler.plan.changes import Names
 from reconciler.report.history import history_document, history_text, run_document, run_text
 from reconciler.report.layout import environment_header
 from reconciler.resource import Kinds

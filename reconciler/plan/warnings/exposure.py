@@ -23,11 +23,10 @@ from reconciler.model import Consent, Desired, Exposure, Rules, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.plan.audience.disclosure import Opening, ReaderWindow
 from reconciler.plan.audience.readers import Access, Objects
-from reconciler.plan.changes import is_protected
+from reconciler.plan.changes import Names, is_protected, named
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.differences import FieldDifference
-from reconciler.plan.names import Names, named
 from reconciler.resource import UNSET, Field, FieldRole, Kinds
 from reconciler.resource.risks import LEVELS
 

@@ -14,9 +14,9 @@ from reconciler.model import Exposure
 from reconciler.plan.audience.agreed import AgreedWorld
 from reconciler.plan.audience.disclosure import Disclosure, Opening, gained
 from reconciler.plan.audience.readers import Access, Audiences, Objects, order
+from reconciler.plan.changes import Names, named
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal, Transfer
-from reconciler.plan.names import Names, named
 from reconciler.plan.warnings.exposure import audience_lines, canonical, consent_to, consent_to_readers, shown_value
 from reconciler.plan.world import World
 from reconciler.resource import UNSET, Kinds
