@@ -1,40 +1,90 @@
-"""Every rule, and the findings that the project does not accept. Pure.
+"""Every rule: from a project as loaded to the findings that it does not accept. Pure.
 
-Rules about conditions on visitors: whom they keep out is unknown, nobody, or everybody; claims that a schema does not have. Pure.
-
-Texts that look like expressions without being one: `${vars.brand}`, `{{ vars.brand }}`. Pure.
-
-Only names that exist are reported, so that a page about templates has no finding: a declared variable, `each` in resources of `forEach`,
-`env.name` in projects with environments, `secrets` in a sensitive field. A text of several lines is prose or a program.
-
-Rules about lines that have no effect, or no longer: unused variables and defaults, completed renames. Pure.
-
-Rules about single values: certificates that expire, names that say nothing, values that should differ. Pure.
-
-Rules about how resources relate: siblings that are too similar, containers without a part that readers see first, and resources without
-references to them, such as a space that no site shows. Pure.
+`LintFacts` is what the rules see. They are in groups, in the order of this module: conditions on visitors, texts that look like expressions
+without being one, lines that have no effect (any more), single values, and how resources relate. A rule reports only what it is sure
+of: a finding that is wrong once is a rule that is switched off for ever.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import dataclass, field as dataclass_field, replace
+from datetime import date, timedelta
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from reconciler.address import Address, Glob, addresses_in
 from reconciler.config.access import conditions, schemas_of_claims
-from reconciler.lint.facts import LintFacts, finding, level
-from reconciler.model import RULES, Declared, Finding, Fix, Ignore, Severity, Source, cause_of_rule
+from reconciler.model import RULES, Declared, Desired, Finding, Fix, Ignore, Severity, Source, State, cause_of_rule
 from reconciler.model.codec import NAMES
 from reconciler.plan.matching.renames import follow
-from reconciler.resource import Field, FieldRole, Kind, Missed
+from reconciler.resource import Field, FieldRole, Kind, Kinds, Missed
 from reconciler.resource.conditions import UNSIGNED, claim_mistakes, claims_in, excludes_everybody, excludes_nobody, mistake
 from reconciler.text.certificate import expiry
 from reconciler.text.credentials import has_credentials
 from reconciler.text.names import canonical, did_you_mean, is_canonical, one_of
+
+
+@dataclass(frozen=True)
+class LintFacts:
+    """`unused`: declarations without effect, by name, and where. `state`: None if there is none, or none was requested.
+    `variables`: the names that the project declares. `secrets`: texts that it has from secrets and from the environment."""
+
+    kinds: Kinds
+    desired: Desired
+    today: date
+    unused: Mapping[str, Source]
+    ignores: tuple[Ignore, ...] = ()
+    state: State | None = None
+    variables: frozenset[str] = frozenset()
+    secrets: frozenset[str] = dataclass_field(default=frozenset(), repr=False)
+
+    @cached_property
+    def resources(self) -> tuple[Declared, ...]:
+        """All declared resources, containers before their contents."""
+        return tuple(declared for declared in self.desired.resources.values() if not declared.implied)
+
+    @cached_property
+    def parts(self) -> Counter[tuple[Address, str]]:
+        """The number of resources that each choice selects among: by the resource that chooses and its field."""
+        return Counter((chooser, field.name) for declared in self.resources for chooser, field in self._choices(declared))
+
+    def _choices(self, declared: Declared) -> Iterator[tuple[Address, Field]]:
+        for flag in self.kinds.flags(declared.kind):
+            chosen = self.kinds.chooser(declared.kind, flag, self._around(declared))
+            if chosen is not None:
+                yield chosen[0].address, chosen[1]
+
+    def _around(self, declared: Declared) -> Iterator[tuple[str, Declared]]:
+        """The containers of a declared resource, the nearest first, each with its kind."""
+        at = declared.parent
+        while at is not None and at in self.desired.resources:
+            outer = self.desired.resources[at]
+            yield outer.kind, outer
+            at = outer.parent
+
+    @cached_property
+    def copied(self) -> frozenset[Address]:
+        """The resources that others are copies of."""
+        seeds = {name: kind.seed.name for name, kind in self.kinds.items() if kind.seed is not None}
+        values = (declared.values.get(seeds[declared.kind]) for declared in self.resources if declared.kind in seeds)
+        return frozenset(value for value in values if isinstance(value, Address))
+
+
+def finding(rule: str, message: str, about: Declared, *, remedy: str, field: str = "", fix: Fix | None = None) -> Finding:
+    """A finding about a resource, or about one of its fields."""
+    source = about.positions.get(field, about.source)
+    return Finding(cause_of_rule(rule), RULES[rule].severity, message, str(about.address), source, remedy, fix)
+
+
+def level(kinds: Kinds, declared: Declared) -> tuple[str, Address | None, Any]:
+    """The scope in which siblings must differ: the kind, the fixed container, and the node that contains them if they cannot leave it."""
+    inside = kinds[declared.kind].inside
+    node = declared.values.get(inside.name) if inside is not None and inside.on_change == "replace" else None
+    return declared.kind, declared.address.container, node
+
 
 FORMS = 'write it with visitor.claims.NAME, ==, !=, in, !, && and ||, such as visitor.claims.plan == "pro"'
 

@@ -12,8 +12,8 @@
 - `audience/`: who can read what before, during and after the plan, and the order of steps that lets nobody else read it
 - `access/`: the access tests of the project
 - `warnings/`: what people must know before they approve a plan
-- `changes`: the changes that people read, with addresses in place of ids, the unmanaged objects that a delete deletes too, and what the state
-  records before the first request
+- `changes`: the changes that people read, with addresses in place of ids, the unmanaged objects that a delete deletes too, and what
+  the state records before the first request
 - `offline`: the service as it would be after an apply of one version of the files, for plans without a service
 - `simulation/`: the service as the declarations describe it; `prove` replays a plan on it
 - `health`: what is broken or expires, whether or not it is as declared
