@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from itertools import count
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from reconciler.client.answers import Answer
@@ -37,8 +37,8 @@ from reconciler.errors import Ambiguous, ServiceError
 from reconciler.model import Allowance, ServiceSpeed
 
 
-class Listener(Protocol):
-    """Receives the events of requests; `path` has no query, so it contains no secret of one."""
+class Listener:
+    """Receives the events of requests, and by itself ignores them; `path` has no query, so it contains no secret of one."""
 
     def queued(self) -> None:
         """A request is to be sent as soon as the limits allow it; each retry is announced too."""
@@ -54,25 +54,6 @@ class Listener(Protocol):
 
     def waiting(self, seconds: float, why: str) -> None:
         """Nothing is sent for `seconds`."""
-
-
-class Silent:
-    """A listener that ignores all events."""
-
-    def queued(self) -> None:
-        """Nothing."""
-
-    def request(self, method: str, path: str, attempt: int) -> None:
-        """Nothing."""
-
-    def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
-        """Nothing."""
-
-    def read(self, objects: int) -> None:
-        """Nothing."""
-
-    def waiting(self, seconds: float, why: str) -> None:
-        """Nothing."""
 
 
 _as_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode

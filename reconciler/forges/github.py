@@ -46,7 +46,7 @@ class GitHub:
         self._owner, _, self._name = repository.partition("/")
         self._number, self._nodes = number, dict[int, str]()
         self._at, self._runs, self._run = f"/repos/{repository}/issues", f"/repos/{repository}/actions/runs", run
-        self.hider = self.turns = self
+        self.turns = self
 
     @understood
     def comments(self) -> Sequence[OurComment]:
@@ -115,7 +115,7 @@ class GitHub:
         """Delete a comment; succeeds if it does not exist."""
         self._talk.write("DELETE", f"{self._at}/comments/{id}", accepted=OK | {404})
 
-    def hide(self, id: int, *, hidden: bool) -> None:
+    def hide(self, id: int, hidden: bool) -> None:
         """Minimise a comment as outdated, or show it again."""
         self._asked(HIDE if hidden else REVEAL, {"id": self._nodes[id]}, reading=False)
 

@@ -23,7 +23,7 @@ EMOJI: Final = "eyes"
 class GitLab:
     """The notes of a merge request."""
 
-    name, dialect, hider = "GitLab", DIALECT, None
+    name, dialect, hide = "GitLab", DIALECT, None
 
     def __init__(
         self, api: str, project: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)

@@ -195,5 +195,5 @@ class _Keeping:
             case "delete":
                 self.forge.delete(action.id)
             case "hide" | "reveal":
-                if self.forge.hider is not None:
-                    self.forge.hider.hide(action.id, hidden=action.verb == "hide")
+                if self.forge.hide is not None:
+                    self.forge.hide(action.id, action.verb == "hide")

@@ -22,7 +22,7 @@ from reconciler.forges.github import GitHub
 from reconciler.forges.gitlab import GitLab
 from reconciler.forges.job import TOKENS, Job, forge_of_job, job
 from reconciler.forges.keep import keep
-from reconciler.forges.port import Forge, ForgeError, MachineClock, NotAllowed
+from reconciler.forges.port import BlockingClock, Forge, ForgeError, NotAllowed
 from reconciler.report.comment.body import CommentText, TooLong, body
 from reconciler.report.comment.part import CommentPart, PartOrigin, is_link
 from reconciler.report.comment.upkeep import CommentMode
@@ -145,7 +145,7 @@ def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
         return 0
     forge = _opened(of, token)
     try:
-        ending = keep(forge, parts, CommentMode(forge.dialect, separate, forge.hider is not None), MachineClock())
+        ending = keep(forge, parts, CommentMode(forge.dialect, separate, forge.hide is not None), BlockingClock())
     except NotAllowed as error:
         if of.read_only is False:
             raise ForgeError(error.message, id="RC-forge-not-permitted", hint=PERMISSIONS[of.forge]) from None
@@ -166,7 +166,7 @@ def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
 
 def _opened(of: Job, token: str) -> Forge:
     """The comments of the pull request. Raises `UsageError` for unknown facts."""
-    variable, clock = TOKENS[of.forge], MachineClock()
+    variable, clock = TOKENS[of.forge], BlockingClock()
     if not of.repository:
         raise UsageError("the repository is unknown", id="RC-no-pull-request", hint="Add --repository OWNER/NAME.")
     if of.forge != "gitlab" and (not _REPOSITORY.fullmatch(of.repository) or {".", ".."} & set(of.repository.split("/"))):

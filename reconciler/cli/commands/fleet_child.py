@@ -153,7 +153,7 @@ def main() -> None:
     if RULES in os.environ:
         commit, _, folder = os.environ[RULES].partition(":")
         rules = commit, Path(folder)
-    child.main(obj=Screen(Supervision(turnstile, turnstile if sys.argv[1:2] == ["apply"] else None, rules)))
+    child.main(obj=Screen(Supervision(turnstile, turnstile.refusal if sys.argv[1:2] == ["apply"] else None, rules)))
 
 
 def _end_with_the_worker() -> None:
