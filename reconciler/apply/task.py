@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from reconciler.address import Address
 from reconciler.client.service import Writer
-from reconciler.model import Actual, Desired, Plan, Step, StepResult
+from reconciler.model import Actual, Desired, Listener, Plan, Step
 from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.state import CommitGroup, Journal
@@ -51,20 +51,6 @@ def _what(kinds: Kinds, step: Step, opening: set[Address]) -> str | None:
 FRESH: Final = 10.0  # seconds; older readings are repeated before a write
 
 
-class Progress:
-    """Receives the events of a run, and by itself ignores them; its methods must not raise."""
-
-    def planned(self, steps: int) -> None: ...
-
-    def began(self, step: Step) -> None: ...
-
-    def ended(self, result: StepResult) -> None: ...
-
-    def looking(self) -> None: ...
-
-    def comparing(self, objects: int) -> None: ...
-
-
 @dataclass
 class Halt:
     """Whether nothing new is started: `stop` is set from outside; after a failure, where `on_error` says so; after somebody refused a step,
@@ -92,7 +78,7 @@ class ApplyOptions:
 
     deadline: float
     selection: Selection | None = None
-    listener: Progress = field(default_factory=Progress)
+    listener: Listener = field(default_factory=Listener)
     on_error: Literal["continue", "stop"] = "continue"
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     fresh: float = FRESH

@@ -12,13 +12,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from reconciler.client.answers import PAGE_SIZE, Answer, KnownAnswers, WholeList, read_all
-from reconciler.client.conversation import Conversation, Listener
+from reconciler.client.conversation import Conversation
 from reconciler.client.pacing import Clock
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, OnlyGet, Transport, always
 from reconciler.client.wire import default_transport
-from reconciler.model import Allowance, ServiceSpeed
+from reconciler.model import Allowance, Listener, ServiceSpeed
 
 _SYSTEM = Clock()
 _CHANCE = random.SystemRandom().random

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from reconciler.client import ClientSettings, Listener
+from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
-from reconciler.model import Actual
+from reconciler.model import Actual, Listener
 from reconciler.observe.everything import read_all
 from tests.harness import BASE, ORGANIZATION, TOKEN, Org, kinds
 from tests.transports import Through
