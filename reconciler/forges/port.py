@@ -30,13 +30,6 @@ class TryAgain(ForgeError):
 
 
 @dataclass(frozen=True)
-class Taken:
-    """This job's turn. `id`: of its reaction or emoji."""
-
-    id: int
-
-
-@dataclass(frozen=True)
 class Busy:
     """Another job's turn. `seconds`: its age."""
 
@@ -47,8 +40,8 @@ class Busy:
 class Turns(Protocol):
     """A forge on which one job at a time can write: it has an object that only one can have."""
 
-    def take(self) -> Taken | Busy | None:
-        """Take a turn; None if the token may not."""
+    def take(self) -> int | Busy | None:
+        """Take a turn: the id of its reaction or emoji; None if the token may not."""
 
     def free(self, id: int) -> None:
         """End a turn."""

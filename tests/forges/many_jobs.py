@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from reconciler.forges.keep import UpkeepResult, keep
-from reconciler.forges.port import Busy, Taken, TryAgain
+from reconciler.forges.port import Busy, TryAgain
 from reconciler.report.comment.part import CommentPart, Dialect
 from reconciler.report.comment.upkeep import CommentMode, OurComment
 
@@ -139,13 +139,13 @@ class Memory:
     def hide(self, id: int, hidden: bool) -> None:
         self._asked(lambda: self.bodies.update({id: replace(self.bodies[id], hidden=hidden)} if id in self.bodies else {}))
 
-    def take(self) -> Taken | Busy | None:
-        def effect() -> Taken | Busy:
+    def take(self) -> int | Busy | None:
+        def effect() -> int | Busy:
             if self.holder is not None:
                 return Busy(self.holder[0], self.schedule.now - self.holder[1])
             self.ids += 1
             self.holder = (self.ids, self.schedule.now)
-            return Taken(self.ids)
+            return self.ids
 
         return self._asked(effect)
 
