@@ -28,5 +28,4 @@ from reconciler.client.transport import (
     Request as Request,
     Response as Response,
     Transport as Transport,
-    WriteRefused as WriteRefused,
 )

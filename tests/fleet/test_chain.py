@@ -44,7 +44,7 @@ def test_what_was_written_is_verified_in_any_time_zone_and_from_an_earlier_head(
         audit.write(connection, audit.AuditRecord("linus", "login"))
     second = verified(database, first[1])
     assert (second[0], second[1] != first[1]) == (5, True)
-    result = CliRunner().invoke(main, ["fleet", "audit", "--verify", "--head", first[1], "--database", database.address.url])
+    result = CliRunner().invoke(main, ["fleet", "audit", "--verify", "--head", first[1], "--database", database.url])
     assert (result.exit_code, second[1] in result.output) == (0, True)
 
 
@@ -77,7 +77,7 @@ def test_whatever_is_done_to_a_line_is_noticed(database: FleetDatabase, attack: 
     with pytest.raises(StateError, match=says) as raised:
         verified(database, head)
     assert raised.value.id == "RC-fleet-chain"
-    result = CliRunner().invoke(main, ["fleet", "audit", "--verify", "--head", head, "--database", database.address.url])
+    result = CliRunner().invoke(main, ["fleet", "audit", "--verify", "--head", head, "--database", database.url])
     assert (result.exit_code != 0, says in result.output.replace("\n", " ")) == (True, True)
 
 
