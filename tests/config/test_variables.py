@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from reconciler.config import Project, load
-from reconciler.config.language.variables import VariableFile
 from reconciler.config.project import FileAccess
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
@@ -28,7 +27,7 @@ def write(folder: Path, variables: str, body: str = BODY, **environments: str) -
 
 
 def loaded(folder: Path, *files: str, **options: Any) -> Project:
-    given = tuple(VariableFile(f"{number}.yaml", text.encode()) for number, text in enumerate(files, 1))
+    given = tuple((f"{number}.yaml", text.encode()) for number, text in enumerate(files, 1))
     return load(folder, kinds(), access=FileAccess(given), **options)
 
 

@@ -123,12 +123,12 @@ def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: Flee
         quarantines.quarantine(connection, id, undone)
     act(database, acts.pause, ADMIN, ["a"], until=datetime.now(UTC) + timedelta(hours=2), reason="the migration")
     assert row(database).is_paused
-    assert act(database, acts.resume, ADMIN, ["a"]) == [acts.Resumed("a", True, ("run-1",))]
+    assert act(database, acts.resume, ADMIN, ["a"]) == [("a", True, ("run-1",))]
     with database.transaction() as connection:
         quarantines.quarantine(connection, id, undone)  # the run of undo is still the last one: what was lifted stays lifted
         assert quarantines.opened(connection, [id]) == {}
         assert [line.details for line in audit.read(connection) if line.action == "resume"] == [{"paused": True, "quarantined": ["run-1"]}]
-    assert act(database, acts.resume, ADMIN, ["a"]) == [acts.Resumed("a", False, ())]
+    assert act(database, acts.resume, ADMIN, ["a"]) == [("a", False, ())]
 
 
 def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: FleetDatabase, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: FleetDa
     known(database, "ada@acme.example")
     keep(database, replace(PLAN, text="- space docs:old\n"))
     here: Any = SimpleNamespace(root=tmp_path)
-    words = ("fleet", "approve", "a", "--class", "create", "--database", database.address.url)
+    words = ("fleet", "approve", "a", "--class", "create", "--database", database.url)
     code, shown = at_a_terminal(here, b"n\n", *words)
     assert (code, "Nothing was approved." in shown) == (1, True)
     code, shown = at_a_terminal(here, b"y\n", *words)

@@ -63,7 +63,7 @@ def test_a_window_that_closes_in_the_middle_stops_before_the_next_delete(tmp_pat
     async def applied(number: int) -> tuple[Outcome, str | None]:
         async with RunGate(tmp_path / f"gate{number}", lambda method, ticket: 0.0, lambda told: None, held) as gate:
             turnstile = Turnstile(str(gate.path))
-            org.clearance = turnstile
+            org.clearance = turnstile.refusal
             outcome = await org._apply(("**",))
             if turnstile._listening is not None and turnstile._writer is not None:
                 turnstile._listening.cancel()  # or the end of the gate would end this process

@@ -32,7 +32,7 @@ COLUMNS = "(state, address, kind, id, origin, protected)"
 @pytest.fixture
 def urls(database: FleetDatabase) -> Iterator[dict[str, str]]:
     """The URLs of the roles, on a server that has the states of two tenants."""
-    connect(database.address.url, create=True).close()
+    connect(database.url, create=True).close()
     with database.transaction() as connection:
         for number, (name, environment) in enumerate([("blue-docs", ""), ("green", ""), ("blue-docs", "prod"), ("blu", "")], 1):
             connection.execute(
@@ -43,7 +43,7 @@ def urls(database: FleetDatabase) -> Iterator[dict[str, str]]:
                 text(f"INSERT INTO reconciler.bindings {COLUMNS} VALUES (:id, 'a', 'space', 'x', 'created', false)"),
                 {"id": number},
             )
-        made = roles.create(connection, database.address.url)
+        made = roles.create(connection, database.url)
     declare(database, project("a", project="blue-*", mode=Mode.APPLY, tenant="blue"), project("g", project="green", tenant="green"))
     yield made
     with database.transaction() as connection:
@@ -69,7 +69,7 @@ def asked(url: str, statement: str) -> list[Any]:
 
 
 def test_a_run_sees_and_writes_the_rows_of_its_own_state_only(database: FleetDatabase, urls: dict[str, str]) -> None:
-    (owner,) = asked(database.address.url, "SELECT current_user")[0]
+    (owner,) = asked(database.url, "SELECT current_user")[0]
     url = run_url(urls["worker"], "a")
     assert asked(url, "SELECT id FROM reconciler.states") == [(1,)]
     assert asked(url, "SELECT state FROM reconciler.bindings") == [(1,)]
@@ -126,7 +126,7 @@ def test_a_role_that_reads_states_reads_them_as_before(database: FleetDatabase, 
         roles.set_password(connection, name, "reader-of-states")
         for statement in ("USAGE ON SCHEMA reconciler", "SELECT ON ALL TABLES IN SCHEMA reconciler"):
             connection.execute(text(f'GRANT {statement} TO "{name}"'))
-        url = make_url(database.address.url).set(username=name, password="reader-of-states")
+        url = make_url(database.url).set(username=name, password="reader-of-states")
     plain = url.render_as_string(hide_password=False)
     assert asked(plain, "SELECT count(*) FROM reconciler.states") == [(4,)]
     assert asked(plain, "SELECT count(*) FROM reconciler.bindings") == [(4,)]

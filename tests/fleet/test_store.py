@@ -241,7 +241,7 @@ def test_the_queue_loses_nothing_of_a_worker_that_died_and_forgets_what_ended(da
             done.append(run)
             await asyncio.Event().wait()
 
-        async with opened(database.address.url, patience=1) as queue:
+        async with opened(database.url, patience=1) as queue:
             await queue.admit([7, 8])
             assert await queue.sweep() == [7, 8]
             await queue.finish([8])

@@ -78,7 +78,7 @@ class Service:
     ) -> UpkeepResult:
         clock = clock or Leap()
         comments = self.comments(token, clock, parts[0].run if parts else (0, 0))
-        return keep(comments, parts, CommentMode(comments.dialect, separate, comments.hider is not None), clock)
+        return keep(comments, parts, CommentMode(comments.dialect, separate, comments.hide is not None), clock)
 
     def bodies(self) -> list[str]:
         return list(self.fake.bodies(self.pull))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from reconciler.client import ClientSettings, Silent
+from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
-from reconciler.model import Actual
+from reconciler.model import Actual, Listener
 from reconciler.observe.everything import read_all
 from tests.harness import BASE, ORGANIZATION, TOKEN, Org, kinds
 from tests.transports import Through
 
 
-class Counting(Silent):
+class Counting(Listener):
     """Adds up the objects that it is told of."""
 
     def __init__(self) -> None:

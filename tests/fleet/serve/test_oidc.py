@@ -289,7 +289,7 @@ def test_one_person_approves_once_under_two_addresses_and_sessions_can_be_listed
         with log_in(site, provider, email, "blue-leads") as browser:
             answers.append(approved(browser, "blue-0").json()["missing"])
     assert answers == [{"delete": 1}, {"delete": 1}]
-    where = ("--database", database.address.url)
+    where = ("--database", database.url)
     listed = invoke("fleet", "sessions", *where).output
     assert (listed.count("ada@blue.example"), listed.count("ada.lovelace@blue.example")) == (2, 1)
     with log_in(site, provider, "grace@blue.example", "blue-leads") as browser:
