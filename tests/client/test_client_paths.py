@@ -40,9 +40,7 @@ def test_no_value_leaves_its_segment_and_every_value_can_be_read_back(value: str
     path = encode("/orgs/{org}/teams", {"org": value})
     assert checked(path) == path
     segments = httpx2.URL(f"https://host{path}").raw_path.decode().split("/")
-    assert segments[:2] == ["", "orgs"]
-    assert segments[3:] == ["teams"]
-    assert unquote(segments[2]) == value
+    assert (segments[:2], segments[3:], unquote(segments[2])) == (["", "orgs"], ["teams"], value)
 
 
 @pytest.mark.parametrize("values", [{}, {"org": ""}, {"org": "\ud800"}])

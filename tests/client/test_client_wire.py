@@ -121,8 +121,7 @@ async def test_a_proxy_that_refuses_has_sent_nothing_and_sees_no_token() -> None
         async with open_until_the_end(default_transport("https://api.example.test", 2, environ)) as transport:
             with pytest.raises(NeverSent, match="the proxy refused"):
                 await transport.send(request("POST", "https://api.example.test/v1/x"))
-        assert proxy.seen[0].method == "CONNECT"
-        assert proxy.seen[0].headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
+        assert (proxy.seen[0].method, proxy.seen[0].headers["proxy-authorization"]) == ("CONNECT", "Basic dXNlcjpwQHNz")
         assert TOKEN not in repr(proxy.seen)
 
 

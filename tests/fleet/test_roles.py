@@ -71,8 +71,7 @@ def asked(url: str, statement: str) -> list[Any]:
 def test_a_run_sees_and_writes_the_rows_of_its_own_state_only(database: FleetDatabase, urls: dict[str, str]) -> None:
     (owner,) = asked(database.address.url, "SELECT current_user")[0]
     url = run_url(urls["worker"], "a")
-    assert asked(url, "SELECT id FROM reconciler.states") == [(1,)]
-    assert asked(url, "SELECT state FROM reconciler.bindings") == [(1,)]
+    assert (asked(url, "SELECT id FROM reconciler.states"), asked(url, "SELECT state FROM reconciler.bindings")) == ([(1,)], [(1,)])
     assert asked(url, "UPDATE reconciler.bindings SET id = 'y'") == [1]
     assert asked(url, "DELETE FROM reconciler.bindings WHERE state = 2") == [0]
     denied = [

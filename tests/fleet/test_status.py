@@ -89,9 +89,7 @@ def test_a_wave_waits_for_every_project_before_it() -> None:
 
 def test_failures_back_off_and_end_with_the_first_success() -> None:
     delays = [schedule.delay(600, failures) for failures in range(12)]
-    assert delays[0] == 600
-    assert delays[1:4] == [30, 60, 120]
-    assert max(delays) == schedule.BACKOFF_MAX
+    assert (delays[0], delays[1:4], max(delays)) == (600, [30, 60, 120], schedule.BACKOFF_MAX)
     assert schedule.delay(86_400, 40) <= 86_400
 
 

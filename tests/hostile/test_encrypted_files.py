@@ -212,5 +212,4 @@ def test_what_sops_gets_decrypts_to_the_same_as_the_file(tmp_path: Path, suffix:
     words = [str(SOPS), "encrypt", "--age", recipient, *form, "--output", str(file), str(source)]
     subprocess.run(words, env=environ, check=True, capture_output=True)
     ended = subprocess.run([str(SOPS), "decrypt", "--output-type", "json", str(file)], env=environ, check=True, capture_output=True)
-    content = encrypted(file.read_bytes(), file.name)
-    assert decrypted(content.document, file.name, tmp_path, environ) == json.loads(ended.stdout)
+    assert decrypted(encrypted(file.read_bytes(), file.name).document, file.name, tmp_path, environ) == json.loads(ended.stdout)

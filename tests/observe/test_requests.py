@@ -42,8 +42,7 @@ def test_reading_costs_what_the_formula_says(org: Org, member: str | None) -> No
     org.write(small(), service={"member": member} if member else {})
     org.requests.clear()
     org.plan()
-    assert len(org.requests) == formula(org)
-    assert len(set(org.requests)) == len(org.requests)
+    assert (len(org.requests), len(set(org.requests))) == (formula(org), len(org.requests))
 
 
 class Waves(httpx2.AsyncBaseTransport):
@@ -131,8 +130,7 @@ def test_what_the_state_remembers_is_read_in_two_waves_the_organization_and_ever
             await observe(reader, kinds(), desired, state)
 
     asyncio.run(look())
-    assert len(waves.waves) == 2
-    assert waves.waves[0] == 1
+    assert (len(waves.waves), waves.waves[0]) == (2, 1)
 
 
 @pytest.mark.parametrize("order", [[4, 0, 1, 2, 3], [1, 2, 3, 4, 0], [4, 3, 2, 1, 0], [0, 2, 1, 4, 3], [2, 4, 1, 3, 0]])

@@ -93,8 +93,7 @@ def test_nothing_that_is_kept_inside_is_shown(box: Box) -> None:
 def test_a_saml_provider_shows_its_team_and_addresses(box: Box) -> None:
     team = box.put("/orgs/org_a/teams", {"title": "Team"}, status=201)
     made = box.post("/orgs/org_a/saml", {**SAML, "defaultTeam": team["id"]})
-    assert made["defaultTeam"] == team
-    assert set(made["service"]) == {"acsURL", "startURL", "entityID"}
+    assert (made["defaultTeam"], set(made["service"])) == (team, {"acsURL", "startURL", "entityID"})
     assert box.get("/orgs/org_a/sso")["items"] == [{"id": made["id"], "label": "Okta", "startURL": made["service"]["startURL"]}]
     assert "defaultTeam" not in box.patch(f"/orgs/org_a/saml/{made['id']}", {"defaultTeam": None})
     assert box.get(f"/orgs/org_a/saml/{made['id']}")["label"] == "Okta"

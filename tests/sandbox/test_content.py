@@ -39,14 +39,12 @@ def test_a_very_deep_collection_is_deleted_like_any_other(box: Box) -> None:
 
 
 def test_without_a_position_a_move_goes_to_the_end(box: Box) -> None:
-    assert box.move("/spaces/spc_one")["parent"] == "col_guides"
-    assert box.ids(GUIDES) == ["spc_two", "spc_one"]
+    assert (box.move("/spaces/spc_one")["parent"], box.ids(GUIDES)) == ("col_guides", ["spc_two", "spc_one"])
 
 
 def test_parent_null_is_the_root_and_no_parent_stays(box: Box) -> None:
     assert "parent" not in box.move("/spaces/spc_one", parent=None)
-    moved = box.move("/spaces/spc_deep", position={})
-    assert moved["parent"] == "col_inner"
+    assert box.move("/spaces/spc_deep", position={})["parent"] == "col_inner"
 
 
 def test_a_move_goes_before_or_after_the_named_space(box: Box) -> None:
@@ -97,8 +95,7 @@ def test_a_thousand_moves_to_the_front_keep_the_order(box: Box) -> None:
 
 
 def test_a_transfer_takes_a_collection_with_all_it_holds(box: Box) -> None:
-    moved = box.post("/collections/col_guides/transfer", {"organization": "org_b"}, status=200, token=ZOE)
-    assert moved["organization"] == "org_b"
+    assert box.post("/collections/col_guides/transfer", {"organization": "org_b"}, status=200, token=ZOE)["organization"] == "org_b"
     box.refused("GET", "/spaces/spc_deep", status=404)
     assert box.send("GET", "/spaces/spc_deep", token=ZOE).json()["organization"] == "org_b"
 

@@ -80,8 +80,7 @@ def test_only_operations_of_the_reference_are_excused() -> None:
 
 
 def test_what_is_served_is_the_reference_all_of_it_and_nothing_else() -> None:
-    assert set(REFERENCE) == SERVED
-    assert len(REFERENCE) == 152
+    assert (set(REFERENCE), len(REFERENCE)) == (SERVED, 152)
 
 
 CASES: Final = [

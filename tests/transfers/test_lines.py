@@ -50,8 +50,7 @@ def test_lines_that_lead_back_to_where_it_is_transfer_nothing(tmp_path: Path, li
 def test_a_chain_of_lines_is_one_transfer_to_its_end(tmp_path: Path) -> None:
     org = three(tmp_path)
     org.applied([space("guides")], [], gamma=[])
-    outcome = org.applied([], [], THERE, (THERE[1], GAMMA), gamma=[space("guides", of="plain")])
-    assert sent(outcome) == [f"transfer {GAMMA}"]
+    assert sent(org.applied([], [], THERE, (THERE[1], GAMMA), gamma=[space("guides", of="plain")])) == [f"transfer {GAMMA}"]
 
 
 def test_what_is_transferred_there_and_back_in_turns_keeps_its_id_and_is_sent_once_each_time(tmp_path: Path) -> None:
@@ -75,8 +74,7 @@ def test_where_one_of_the_organizations_has_another_id_nothing_is_sent(tmp_path:
     file = org.project / "reconciler.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace(f"id: org_{root}", "id: org_other"), encoding="utf-8")
     made = org.plan()
-    assert made.steps == ()
-    assert reasons(made)[root] == f"tracks org_{root}, but the YAML says id org_other"
+    assert (made.steps, reasons(made)[root]) == ((), f"tracks org_{root}, but the YAML says id org_other")
     assert reasons(made)["beta/space/guides"] == f"waits for {root}, which is blocked"
     assert org.apply().results == ()
     org.applied([], [space("guides", of="base")], THERE)
@@ -89,8 +87,7 @@ def test_where_one_of_the_organizations_cannot_be_read_the_state_keeps_the_addre
     org.applied([space("guides")], [])
     org.declare([], [space("guides", of="base")], THERE)
     made = org.plan(failing=(segment,))
-    assert made.steps == ()
-    assert made.state_update.rename == {}
+    assert (made.steps, made.state_update.rename) == ((), {})
     assert org.plan().steps != ()
 
 

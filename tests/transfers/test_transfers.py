@@ -21,8 +21,7 @@ def org(tmp_path: Path) -> Two:
 def test_a_space_is_transferred_by_one_request_and_keeps_its_id(org: Two) -> None:
     org.applied([space("guides")], [])
     id = org.id("acme/space/guides")
-    outcome = org.applied([], [space("guides", of="base")], GUIDES)
-    assert sent(outcome) == ["transfer beta/space/guides"]
+    assert sent(org.applied([], [space("guides", of="base")], GUIDES)) == ["transfer beta/space/guides"]
     assert org.where("beta/space/guides") == (BETA, None)
     assert org.id("beta/space/guides") == id
     assert "acme/space/guides" not in org.addresses()
@@ -74,8 +73,7 @@ def test_two_spaces_change_places_between_organizations(org: Two) -> None:
     back = ("beta/space/guides", "acme/space/guides")
     org.applied([space("guides", "From beta")], [space("guides", "From acme", of="base")], GUIDES, back)
     after = org.addresses()
-    assert after["acme/space/guides"] == before["beta/space/guides"]
-    assert after["beta/space/guides"] == before["acme/space/guides"]
+    assert (after["acme/space/guides"], after["beta/space/guides"]) == (before["beta/space/guides"], before["acme/space/guides"])
     assert org.where("acme/space/guides")[0] == ORGANIZATION
 
 
@@ -86,8 +84,7 @@ def test_a_transfer_with_another_key_parent_and_title(org: Two) -> None:
     assert sent(outcome)[0] == "transfer beta/space/handbook"
     assert set(sent(outcome)[1:]) == {"update beta/space/handbook", "move beta/space/handbook"}
     assert org.where("beta/space/handbook") == (BETA, org.id("beta/collection/help"))
-    titles = [shown["title"] for shown in org.items(f"/collections/{org.id('beta/collection/help')}/spaces")]
-    assert titles == ["Handbook", "First"]
+    assert [shown["title"] for shown in org.items(f"/collections/{org.id('beta/collection/help')}/spaces")] == ["Handbook", "First"]
 
 
 def test_what_stays_leaves_the_collection_first(org: Two) -> None:
@@ -119,8 +116,7 @@ def test_transfers_to_several_organizations_never_wait_for_each_other_in_a_circl
     outcome = org.applied(
         [], [collection("product"), space("two", of="base")], *lines, gamma=[collection("help"), space("one", of="plain")]
     )
-    transfers = [step for step in sent(outcome) if step.startswith("transfer ")]
-    assert sorted(transfers) == sorted(f"transfer {new}" for _, new in lines)
+    assert sorted([step for step in sent(outcome) if step.startswith("transfer ")]) == sorted(f"transfer {new}" for _, new in lines)
     assert len(sent(outcome)) == 5  # the space that is given first is put behind the collection that comes after it
 
 
@@ -128,6 +124,5 @@ def test_what_is_removed_from_a_collection_is_deleted_although_its_key_is_taken_
     org.applied([collection("product", space("one"), space("guides"))], [space("guides", of="base")], protect=[])
     there = org.id("beta/space/guides")
     after = [space("guides", of="base"), collection("product", space("one", of="base"))]
-    outcome = org.applied([], after, PRODUCT, protect=[])
-    assert sent(outcome) == ["delete acme/space/guides", "transfer beta/collection/product"]
+    assert sent(org.applied([], after, PRODUCT, protect=[])) == ["delete acme/space/guides", "transfer beta/collection/product"]
     assert org.id("beta/space/guides") == there

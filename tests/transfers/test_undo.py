@@ -64,8 +64,7 @@ def test_after_an_undo_the_lines_transfer_again(org: Two) -> None:
     org.applied(*after, *moved)
     there = org.addresses()
     undo(org, runs(org)[0].id)
-    outcome = org.applied(*after, *moved)
-    assert sorted(sent(outcome)) == ["transfer acme/space/guides", "transfer beta/space/guides"]
+    assert sorted(sent(org.applied(*after, *moved))) == ["transfer acme/space/guides", "transfer beta/space/guides"]
     assert org.addresses() == there
 
 

@@ -101,5 +101,4 @@ def test_an_event_says_that_a_project_changed_and_which(site: Served) -> None:
         assert next(line for line in lines if line.startswith("event")) == "event: ready"
         assert program.post("/api/v1/projects/beta/sync").status_code == 200
         assert program.post("/api/v1/projects/acme/sync").status_code == 200
-        text = next(line for line in lines if re.match("data: .", line))
-        assert text == 'data: ["acme"]'
+        assert next(line for line in lines if re.match("data: .", line)) == 'data: ["acme"]'

@@ -192,8 +192,7 @@ def test_the_oldest_waiting_connection_of_a_client_makes_room(database: FleetDat
     monkeypatch.setattr(connections, "WAITING_MAX", 5)
     declare(database, project("acme"))
     with served(database) as site, closing(site.logged_in()) as browser, ExitStack() as stack, browser.stream("GET", "/events") as page:
-        lines = page.iter_lines()
-        assert next(lines) == "event: ready"
+        assert next(page.iter_lines()) == "event: ready"
         opened = []
         for _ in range(8):
             opened.append(stack.enter_context(connect(site.url)))

@@ -168,5 +168,4 @@ def test_the_secret_of_a_tenant_makes_no_project_of_another_due(database: FleetD
             assert (answer.status_code, answer.json().get("due")) == (status, due)
         body = body_of(after="c0ffee9")
         assert forge.post("/webhooks/gitlab", content=body, headers={"X-Gitlab-Token": "green-secret"}).json() == {"due": 1}
-    tenants = [row["tenant"] for row in rows_of(database, tables.audit)]
-    assert tenants == ["blue", "green", "green"]
+    assert [row["tenant"] for row in rows_of(database, tables.audit)] == ["blue", "green", "green"]

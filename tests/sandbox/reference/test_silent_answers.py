@@ -42,8 +42,7 @@ def test_order_position_order_new_siblings_at_the_end(box: Box) -> None:
     groups = [box.post(f"{site}/section-groups", {"title": title})["id"] for title in ("Bb", "Aa")]
     variant = box.ids(f"{site}/site-spaces")[0]
     variants = [variant, *(box.post(f"{site}/site-spaces", {"spaceId": "spc_one"})["id"] for _ in range(2))]
-    assert box.ids(f"{site}/sections") == sections
-    assert box.ids(f"{site}/section-groups") == groups
+    assert (box.ids(f"{site}/sections"), box.ids(f"{site}/section-groups")) == (sections, groups)
     assert box.ids(f"{site}/site-spaces")[:3] == variants
     box.move(f"{site}/sections/{sections[2]}", position={"before": {"type": "site-section", "siteSection": sections[0]}})
     box.move(f"{site}/site-spaces/{variant}")
@@ -90,8 +89,7 @@ def test_site_creation_with_spaces_makes_one_site_space_each_at_the_root(box: Bo
     found = box.items(f"{site}/site-spaces")
     assert [(one["space"]["id"], one["default"]) for one in found] == [("spc_two", True), ("spc_one", False)]
     assert not any("section" in one for one in found)
-    assert box.get(site)["siteSpaces"] == 2
-    assert box.items(f"{box.site()}/site-spaces") == []
+    assert (box.get(site)["siteSpaces"], box.items(f"{box.site()}/site-spaces")) == (2, [])
 
 
 def test_site_creation_without_a_title_is_untitled_collections_likewise(box: Box) -> None:
