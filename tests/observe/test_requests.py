@@ -1,4 +1,7 @@
-"""What reading and writing cost: the formula, held against the requests seen."""
+"""What reading and writing cost: the formula, held against the requests seen.
+
+How many objects a reading says that it has read.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from reconciler.client import ClientSettings
+from reconciler.client import ClientSettings, Silent
 from reconciler.client.service import Reader
+from reconciler.model import Actual
 from reconciler.observe import observe
-from tests.harness import BASE, TOKEN, Org, kinds
+from reconciler.observe.everything import read_all
+from tests.harness import BASE, ORGANIZATION, TOKEN, Org, kinds
 from tests.small import node, small
 from tests.transports import Through
 
@@ -161,3 +166,27 @@ def longest(numbers: list[int]) -> int:
         if run == sorted(run):
             best = max(best, len(run))
     return best
+
+
+class Counting(Silent):
+    """Adds up the objects that it is told of."""
+
+    def __init__(self) -> None:
+        self.objects = 0
+
+    def read(self, objects: int) -> None:
+        self.objects += objects
+
+
+def test_each_object_is_counted_once_whichever_lists_show_it(tmp_path: Path) -> None:
+    org, counting = Org(tmp_path), Counting()
+    blank = {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True}
+    org.write({"content": [blank, {"collection": "c", "title": "C", "content": [{"space": f"s{n}", "title": f"S{n}"} for n in range(3)]}]})
+    org.apply()
+
+    async def read() -> Actual:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(org.transport()), listener=counting) as reader:
+            return await read_all(reader, kinds(), [ORGANIZATION])
+
+    actual = asyncio.run(read())
+    assert counting.objects == sum(map(len, actual.objects.values())) > 3
