@@ -200,8 +200,7 @@ async def test_a_redirect_is_not_followed_and_the_token_reaches_no_other_host(st
 def test_an_error_says_what_the_service_said_and_no_terminal_obeys_it(body: Any, says: str) -> None:
     with pytest.raises(Rejected) as caught:
         get(answer(400, body))
-    assert str(caught.value) == says
-    assert caught.value.status == 400
+    assert (str(caught.value), caught.value.status) == (says, 400)
 
 
 def test_no_message_of_the_service_is_longer_than_200_characters() -> None:
