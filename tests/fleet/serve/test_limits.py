@@ -201,7 +201,8 @@ def test_the_oldest_waiting_connection_of_a_client_makes_room(database: FleetDat
     monkeypatch.setattr(connections, "WAITING_MAX", 5)
     declare(database, project("acme"))
     with served(database) as site, closing(site.logged_in()) as browser, ExitStack() as stack, browser.stream("GET", "/events") as page:
-        assert next(page.iter_lines()) == "event: ready"
+        lines = page.iter_lines()  # an iterator that nobody keeps closes the page
+        assert next(lines) == "event: ready"
         opened = []
         for _ in range(8):
             opened.append(stack.enter_context(connect(site.url)))
