@@ -131,6 +131,9 @@ class SqliteConnection(Connection):
         return True if "reconciler_schema" in names else None if names else False
 
 
+ROWS_MAX: Final = 500  # of one INSERT; a statement of PostgreSQL has at most 65,535 parameters, and a row here at most 25
+
+
 class PostgresConnection(Connection):
     """A connection to a server."""
 
@@ -140,8 +143,20 @@ class PostgresConnection(Connection):
         text = _for_postgres(sql)
         if isinstance(values, Mapping):
             return self.raw.execute(text, values)
+        # Not `executemany`: psycopg sends it as a pipeline, and while the server waits for the end of one it calls the transaction active.
+        # A run that is stopped at that moment would hold its locks for as long as it is stopped, because only idle transactions are ended.
         cursor = self.raw.cursor()
-        cursor.executemany(text, values)
+        head, _, row = text.partition(" VALUES ")
+        if not row.endswith(")") or ") " in row:
+            for change in values:
+                cursor.execute(text, change)
+            return cursor
+        for first in range(0, len(values), ROWS_MAX):
+            batch = values[first : first + ROWS_MAX]
+            many = ", ".join(row.replace("%(", f"%({number}_") for number in range(len(batch)))
+            cursor.execute(
+                f"{head} VALUES {many}", {f"{number}_{name}": value for number, added in enumerate(batch) for name, value in added.items()}
+            )
         return cursor
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import threading
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -27,10 +27,8 @@ from tests.state.watched import watched
 
 def expire(url: str) -> None:
     """Let every lease on that server, or in that bucket, be over."""
-    database = connect(url, create=True)
-    with database.write() as connection:
+    with closing(connect(url, create=True)) as database, database.write() as connection:
         connection.run("UPDATE leases SET expires = 0 WHERE expires IS NOT NULL")
-    database.close()
 
 
 def test_a_second_process_is_locked_out_and_told_who_holds_it(store: Store, url: str, scope: StateScope) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -68,9 +69,24 @@ def start(script: str, url: str, scope: StateScope, *more: str) -> subprocess.Po
     return processes.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+def wait_until_stopped(pid: int) -> None:
+    """The signal is delivered a moment after it was sent, and until then the process may send another statement."""
+    stat = Path(f"/proc/{pid}/stat")
+    for _ in range(500):
+        if not stat.exists() or stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "T":
+            return
+        threading.Event().wait(0.01)
+
+
 def end_what_idles(url: str) -> None:
     """What the server does by itself after a minute: it ends transactions whose program says nothing more."""
-    with psycopg.connect(url) as connection:
+    busy = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    with psycopg.connect(url, autocommit=True) as connection:
+        # A statement that was sent before its program stopped is still carried out, and only then is its transaction idle.
+        for _ in range(500):
+            if connection.execute(busy).fetchone() == (0,):
+                break
+            threading.Event().wait(0.01)
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'")
 
 
@@ -149,6 +165,7 @@ def test_a_run_that_is_stopped_past_its_lease_writes_nothing_late(
             assert process.stdout.readline() == "held\n"
             threading.Event().wait(0.01 * moment)  # anywhere in its writing
             os.kill(process.pid, signal.SIGSTOP)
+            wait_until_stopped(process.pid)
             end_what_idles(postgres_url)
             expire(postgres_url)
             with store.lease(**WHO) as journal:
