@@ -21,7 +21,6 @@ from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.apply.task import Clearance
-from reconciler.cli.options import Options
 from reconciler.client import ClientSettings, SharedBudget
 from reconciler.client.pacing import Clock
 from reconciler.client.service import Reader, Writer
@@ -203,7 +202,7 @@ class Org:
                         actual,
                         lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
                     )
-                    made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired, Options())
+                    made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired)
                     self.made, self.planned = made, len(self.requests)
                     outcome = await apply(
                         writer,

@@ -12,7 +12,7 @@ import httpx2
 
 from reconciler.cli.codes import of_outcome
 from reconciler.cli.exits import PARTLY
-from reconciler.client.service import SystemClock
+from reconciler.client.pacing import Clock
 from reconciler.model import Outcome, StepStatus
 from tests.harness import Org
 from tests.small import described
@@ -20,7 +20,7 @@ from tests.small import described
 Act = Callable[["Meddled"], Awaitable[Any]]
 
 
-class Jumping(SystemClock):
+class Jumping(Clock):
     """A clock that stands still until it is put forward."""
 
     now = 1000.0

@@ -14,6 +14,6 @@ from __future__ import annotations
 
 from reconciler.apply.answer import bound_as
 from reconciler.apply.run import apply
-from reconciler.apply.task import FRESH, ApplyOptions, Progress, Quiet
+from reconciler.apply.task import FRESH, ApplyOptions
 
-__all__ = ["FRESH", "ApplyOptions", "Progress", "Quiet", "apply", "bound_as"]
+__all__ = ["FRESH", "ApplyOptions", "apply", "bound_as"]

@@ -38,21 +38,14 @@ class NameEvidence(IntEnum):
     SAME = auto()
 
 
-@dataclass(frozen=True)
-class CreatedObjects:
-    """What a create may have created. `certain`: whether the names agree so well that a single object is its own."""
-
-    objects: Sequence[Observed]
-    certain: bool = True
-
-
 def made_by(
     kind: Kind, intent: Intent, objects: Sequence[Observed], bound: frozenset[tuple[str, str]], others: Sequence[Intent] = ()
-) -> CreatedObjects:
+) -> tuple[Sequence[Observed], bool]:
     """The objects that a create may have created: new since it was about to be sent and untracked; of them those whose natural key agrees
     best with what was sent. What is new comes first, because services alter names: they trim, cut or number them.
 
     `others`: the other creates of the kind without an outcome; an object with exactly the name of one of them is not this one's.
+    The second result: whether the names agree so well that a single object is its own.
     """
     upsert = kind.api["create"].upsert
     ranked: dict[NameEvidence, list[Observed]] = defaultdict(list)
@@ -63,7 +56,7 @@ def made_by(
                 ranked[degree].append(observed)
     ranked.pop(NameEvidence.NONE, None)
     best = max(ranked, default=NameEvidence.SAME)
-    return CreatedObjects(ranked.get(best, []), best is not NameEvidence.UNCERTAIN)
+    return ranked.get(best, []), best is not NameEvidence.UNCERTAIN
 
 
 def _key_agreement(kind: Kind, intent: Intent, observed: Observed) -> NameEvidence:

@@ -183,16 +183,16 @@ class _Recovery:
         # Two creates in doubt with similar names: an object with exactly the name of the other one is not this one's.
         creates = [other for other in self.journal.open_intents() if other.kind == kind.name and other.verb == "create"]
         others = [other for other in creates if other.id != intent.id and other.address.container == intent.address.container]
-        created = made_by(kind, intent, await self._listed(kind, [intent]), self._tracked_objects(), others)
-        if created.objects and not created.certain and not final:
+        created, certain = made_by(kind, intent, await self._listed(kind, [intent]), self._tracked_objects(), others)
+        if created and not certain and not final:
             return False  # its own object may still appear
-        if len(created.objects) > 1 or not created.certain:
-            return self._doubt([intent], created.objects)
-        if created.objects:
-            self._bind(kind, intent, created.objects[0])
+        if len(created) > 1 or not certain:
+            return self._doubt([intent], created)
+        if created:
+            self._bind(kind, intent, created[0])
         elif final:
             self._close(intent)
-        return bool(created.objects) or final
+        return bool(created) or final
 
     def _bind(self, kind: Kind, intent: Intent, objects: Observed) -> None:
         writes = {name: value for name, value in intent.writes.items() if name in kind.fields and "create" in kind.fields[name].on}

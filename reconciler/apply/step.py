@@ -147,7 +147,7 @@ class Steps:
         what = self.serious.get(step.id)
         if self.clearance is None or what is None:
             return None
-        held = self.halt.refused or await self.clearance.refusal(what)
+        held = self.halt.refused or await self.clearance(what)
         self.halt.refused = self.halt.refused or held
         return held
 

@@ -9,27 +9,23 @@ it can refuse all further steps at any moment.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from reconciler.address import Address
 from reconciler.client.service import Writer
-from reconciler.model import Actual, Desired, Plan, Step, StepResult
+from reconciler.model import Actual, Desired, Listener, Plan, Step
 from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.state import CommitGroup, Journal
 
+# Asked before each step that opens something or cannot be undone, with what it does: `delete`, `replace`, `transfer`, `expose` or `change`.
+# The result is why no such step may be sent now, as the end of a sentence; None where it may. Must not raise.
+Clearance = Callable[[str], Awaitable[str | None]]
+
 REVERSIBLE: Final = frozenset({"create", "update", "move", "restore"})
 """The verbs that `undo` has a request for."""
-
-
-class Clearance(Protocol):
-    """Asked before each step that opens something or cannot be undone."""
-
-    async def refusal(self, what: str) -> str | None:
-        """Why no such step may be sent now, as the end of a sentence; None where it may. `what`: `delete`, `replace`, `transfer`, `expose`
-        or `change`. Must not raise."""
 
 
 def serious(kinds: Kinds, plan: Plan) -> Mapping[int, str]:
@@ -53,34 +49,6 @@ def _what(kinds: Kinds, step: Step, opening: set[Address]) -> str | None:
 
 
 FRESH: Final = 10.0  # seconds; older readings are repeated before a write
-
-
-class Progress(Protocol):
-    """Receives the events of a run; its methods must not raise."""
-
-    def planned(self, steps: int) -> None: ...
-
-    def began(self, step: Step) -> None: ...
-
-    def ended(self, result: StepResult) -> None: ...
-
-    def looking(self) -> None: ...
-
-    def comparing(self, objects: int) -> None: ...
-
-
-class Quiet:
-    """Reports nothing."""
-
-    def planned(self, steps: int) -> None: ...
-
-    def began(self, step: Step) -> None: ...
-
-    def ended(self, result: StepResult) -> None: ...
-
-    def looking(self) -> None: ...
-
-    def comparing(self, objects: int) -> None: ...
 
 
 @dataclass
@@ -110,7 +78,7 @@ class ApplyOptions:
 
     deadline: float
     selection: Selection | None = None
-    listener: Progress = field(default_factory=Quiet)
+    listener: Listener = field(default_factory=Listener)
     on_error: Literal["continue", "stop"] = "continue"
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     fresh: float = FRESH

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,14 +28,6 @@ PROJECT_MAX: Final = 2**20  # characters of a project file that are searched
 _PROJECT: Final = re.compile(r"""^project:[ ]+(["']?)([^"'#\n]*[^"'#\s])\1[ ]*(?:#.*)?$""", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class CommentParts:
-    """The parts, and errors about files that are not documents."""
-
-    parts: tuple[CommentPart, ...]
-    wrong: tuple[str, ...]
-
-
 def read_parts(
     documents: Sequence[Path],
     failed: Sequence[str],
@@ -46,8 +37,11 @@ def read_parts(
     spare: str | None,
     kind: str,
     mask: Callable[[Any], Any],
-) -> CommentParts:
-    """A part for each document and each failed job. `name`: of all of them; `spare`, `kind`: of those without a document."""
+) -> tuple[list[CommentPart], list[str]]:
+    """A part for each document and each failed job, and errors about files that are not documents.
+
+    `name`: of all of them; `spare`, `kind`: of those without a document.
+    """
     parts, wrong = [], []
     for path in documents:
         sheet, trouble = _sheet(path, named=(name or spare) is not None)
@@ -60,7 +54,7 @@ def read_parts(
         twice = next(key for key in keys if keys.count(key) > 1)
         says = f"two documents are the {twice[1]} of {twice[0]!r}, and a comment shows one"
         raise UsageError(says, id="RC-part-twice", hint="Pass one, or give each its own --name.")
-    return CommentParts(tuple(parts), tuple(wrong))
+    return parts, wrong
 
 
 def _name(path: Path, sheet: Sheet, spare: str | None) -> str:

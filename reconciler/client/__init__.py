@@ -18,7 +18,6 @@ Not exported here: `service`, which alone imports aiohttp (0.15 s). Many a comma
 from __future__ import annotations
 
 from reconciler.client.answers import PAGE_SIZE as PAGE_SIZE, Answer as Answer, WholeList as WholeList
-from reconciler.client.conversation import Listener as Listener, Silent as Silent
 from reconciler.client.pacing import Clock as Clock, SharedBudget as SharedBudget
 from reconciler.client.paths import encode as encode, joined as joined
 from reconciler.client.retry import RetryClass as RetryClass
@@ -29,5 +28,4 @@ from reconciler.client.transport import (
     Request as Request,
     Response as Response,
     Transport as Transport,
-    WriteRefused as WriteRefused,
 )

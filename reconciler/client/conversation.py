@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from itertools import count
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from reconciler.client.answers import Answer
@@ -34,46 +34,7 @@ from reconciler.client.retry import (
 from reconciler.client.settings import TOKEN_VARIABLE, ClientSettings
 from reconciler.client.transport import InTime, Transport, always
 from reconciler.errors import Ambiguous, ServiceError
-from reconciler.model import Allowance, ServiceSpeed
-
-
-class Listener(Protocol):
-    """Receives the events of requests; `path` has no query, so it contains no secret of one."""
-
-    def queued(self) -> None:
-        """A request is to be sent as soon as the limits allow it; each retry is announced too."""
-
-    def request(self, method: str, path: str, attempt: int) -> None:
-        """A request is being sent, for the first time (1) or again. Its later events are reported in the same task."""
-
-    def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
-        """The request was answered; `status` is None if it was not."""
-
-    def read(self, objects: int) -> None:
-        """So many objects were read that no earlier answer had shown."""
-
-    def waiting(self, seconds: float, why: str) -> None:
-        """Nothing is sent for `seconds`."""
-
-
-class Silent:
-    """A listener that ignores all events."""
-
-    def queued(self) -> None:
-        """Nothing."""
-
-    def request(self, method: str, path: str, attempt: int) -> None:
-        """Nothing."""
-
-    def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
-        """Nothing."""
-
-    def read(self, objects: int) -> None:
-        """Nothing."""
-
-    def waiting(self, seconds: float, why: str) -> None:
-        """Nothing."""
-
+from reconciler.model import Allowance, Listener, ServiceSpeed
 
 _as_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 NOT_SENT: Final = AttemptFault.NOT_SENT

@@ -12,6 +12,8 @@ Own code, because rate limiters (aiolimiter, pyrate-limiter) keep to a rate that
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,17 +35,15 @@ SPAN_FIRST: Final = 2.0  # seconds, while the rate is raised quickly
 PATIENCE: Final = 600.0  # seconds of refusals only, after which no more requests are sent
 
 
-class Clock(Protocol):
-    """The client's clock."""
+class Clock:
+    """The machine's time; tests pass a clock of their own."""
 
-    def monotonic(self) -> float:
-        """Seconds from an arbitrary start."""
-
-    def wall(self) -> float:
-        """UTC epoch seconds."""
+    monotonic = staticmethod(time.monotonic)
+    wall = staticmethod(time.time)
 
     async def sleep(self, seconds: float) -> None:
         """Return after `seconds`."""
+        await asyncio.sleep(seconds)
 
 
 class TooLate(Exception):

@@ -5,36 +5,22 @@ In: encoded paths without `/v1`. Out: answers and listings, or errors of the tre
 
 from __future__ import annotations
 
-import asyncio
 import random
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
 from reconciler.client.answers import PAGE_SIZE, Answer, KnownAnswers, WholeList, read_all
-from reconciler.client.conversation import Conversation, Listener, Silent
+from reconciler.client.conversation import Conversation
 from reconciler.client.pacing import Clock
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import ClientSettings
 from reconciler.client.transport import InTime, OnlyGet, Transport, always
 from reconciler.client.wire import default_transport
-from reconciler.model import Allowance, ServiceSpeed
+from reconciler.model import Allowance, Listener, ServiceSpeed
 
-
-class SystemClock:
-    """The machine's time."""
-
-    monotonic = staticmethod(time.monotonic)
-    wall = staticmethod(time.time)
-
-    async def sleep(self, seconds: float) -> None:
-        """Return after `seconds`."""
-        await asyncio.sleep(seconds)
-
-
-_SYSTEM = SystemClock()
+_SYSTEM = Clock()
 _CHANCE = random.SystemRandom().random
 
 
@@ -55,7 +41,7 @@ class Reader:
         settings: ClientSettings,
         *,
         transport: Transport | None = None,
-        listener: Listener = Silent(),  # noqa: B008  has no state
+        listener: Listener = Listener(),  # noqa: B008  has no state
         clock: Clock = _SYSTEM,
         jitter: Callable[[], float] = _CHANCE,
     ) -> None:

@@ -69,10 +69,6 @@ class Transport(Protocol):
         """Close all connections."""
 
 
-class WriteRefused(ReconcilerError):
-    """A read-only client was asked to write: a defect of this program, stopped before anything was sent."""
-
-
 class OnlyGet:
     """A transport that refuses anything but GET."""
 
@@ -83,7 +79,7 @@ class OnlyGet:
         self.close = inner.close
 
     async def send(self, request: Request) -> Response:
-        """Pass a GET on; raise WriteRefused for every other method."""
+        """Pass a GET on; raise ReconcilerError for every other method: a defect of this program, stopped before anything is sent."""
         if request.method != "GET":
-            raise WriteRefused(f"a read-only client refused to send {request.method}", id="RC-read-only-client")
+            raise ReconcilerError(f"a read-only client refused to send {request.method}", id="RC-read-only-client")
         return await self._inner.send(request)

@@ -19,7 +19,7 @@ from reconciler.config.environments.overlay import Overlay, lay_over, overlay
 from reconciler.config.keys import ENVIRONMENTS, EVERYWHERE, IGNORED, SECRETS, SERVICE, SETTINGS, STATE, TOP, by_name, project_file
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.files import ProjectFiles
-from reconciler.config.language.variables import VariableFile, Variables, read_files, read_variables, stand_in, take_unset
+from reconciler.config.language.variables import Variables, read_files, read_variables, stand_in, take_unset
 from reconciler.config.secrets.secrets import Secrets
 from reconciler.config.settings import KeyReader, Project, databases, read_settings
 from reconciler.config.source.files import Files, unreadable
@@ -34,11 +34,13 @@ from reconciler.text.names import closest, did_you_mean
 
 @dataclass(frozen=True)
 class FileAccess:
-    """`variables`: the files of `--var-file`. `allowed`: files and folders outside the project that `file()` and `secrets` may read.
+    """`variables`: the name and the bytes of each file of `--var-file`.
+
+    `allowed`: files and folders outside the project that `file()` and `secrets` may read.
     `decrypt`: False if only the names of secrets are checked; expressions that use one then have no value. `stand_ins`: unknown values
     of variables and secrets become placeholder texts instead of problems."""
 
-    variables: tuple[VariableFile, ...] = ()
+    variables: tuple[tuple[str, bytes], ...] = ()
     allowed: tuple[Path, ...] = ()
     decrypt: bool = True
     stand_ins: bool = False

@@ -29,15 +29,6 @@ APPROVED: Final = "the plan is approved, and the next run applies it"
 
 
 @dataclass(frozen=True)
-class Resumed:
-    """What stopped a project from running. `quarantined`: the runs of `undo` whose quarantines were lifted."""
-
-    name: str
-    paused: bool
-    quarantined: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Decided:
     """The result of a decision. `changes`: the classes that this person approved; `judged`: the plan, this decision included."""
 
@@ -70,15 +61,18 @@ def pause(connection: Connection, person: Person, names: Sequence[str], *, until
     _log(connection, person, "pause", rows, {"until": until.isoformat(), "reason": reason})
 
 
-def resume(connection: Connection, person: Person, names: Sequence[str]) -> list[Resumed]:
-    """End the pauses and the quarantines of projects; they are due at once."""
+def resume(connection: Connection, person: Person, names: Sequence[str]) -> list[tuple[str, bool, tuple[str, ...]]]:
+    """End the pauses and the quarantines of projects; they are due at once.
+
+    Returns each project, whether it was paused, and the runs of `undo` whose quarantines were lifted.
+    """
     rows = _rows(connection, person, names, Role.ADMIN)
     held = quarantines.opened(connection, [row.id for row in rows])
     quarantines.lift(connection, [quarantine.id for mine in held.values() for quarantine in mine], by=person.name)
     projects.resume(connection, [row.project.name for row in rows])
-    lifted = [Resumed(row.project.name, row.is_paused, tuple(quarantine.undone_by for quarantine in held.get(row.id, ()))) for row in rows]
-    for row, resumed in zip(rows, lifted, strict=True):
-        _log(connection, person, "resume", [row], {"paused": resumed.paused, "quarantined": list(resumed.quarantined)})
+    lifted = [(row.project.name, row.is_paused, tuple(quarantine.undone_by for quarantine in held.get(row.id, ()))) for row in rows]
+    for row, (_, paused, undone_by) in zip(rows, lifted, strict=True):
+        _log(connection, person, "resume", [row], {"paused": paused, "quarantined": list(undone_by)})
     return lifted
 
 

@@ -94,7 +94,7 @@ class _Worker:
         if not await asyncio.to_thread(self._has_roles):
             self.say("Runs use this worker's own access to the database. For roles of their own: reconciler fleet roles FOLDER.")
         try:
-            async with opened(self.database.address.url, patience=settings.patience) as engine:
+            async with opened(self.database.url, patience=settings.patience) as engine:
                 parts = [
                     self._live(),
                     self._admit(engine),

@@ -23,7 +23,7 @@ APP: Final = "app_user"
 class Bitbucket:
     """The comments of a pull request."""
 
-    name, dialect, hider, turns = "Bitbucket", DIALECT, None, None
+    name, dialect, hide, turns = "Bitbucket", DIALECT, None, None
 
     def __init__(self, api: str, repository: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)) -> None:
         basic = f"Basic {b64encode(token.encode()).decode()}" if ":" in token else f"Bearer {token}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, Taken, understood
+from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, understood
 from reconciler.forges.talk import OK, Talk, message
 from reconciler.report.comment.part import Dialect, Run
 from reconciler.report.comment.upkeep import OurComment
@@ -46,7 +46,7 @@ class GitHub:
         self._owner, _, self._name = repository.partition("/")
         self._number, self._nodes = number, dict[int, str]()
         self._at, self._runs, self._run = f"/repos/{repository}/issues", f"/repos/{repository}/actions/runs", run
-        self.hider = self.turns = self
+        self.turns = self
 
     @understood
     def comments(self) -> Sequence[OurComment]:
@@ -115,12 +115,12 @@ class GitHub:
         """Delete a comment; succeeds if it does not exist."""
         self._talk.write("DELETE", f"{self._at}/comments/{id}", accepted=OK | {404})
 
-    def hide(self, id: int, *, hidden: bool) -> None:
+    def hide(self, id: int, hidden: bool) -> None:
         """Minimise a comment as outdated, or show it again."""
         self._asked(HIDE if hidden else REVEAL, {"id": self._nodes[id]}, reading=False)
 
     @understood
-    def take(self) -> Taken | Busy | None:
+    def take(self) -> int | Busy | None:
         """React to the pull request."""
         reply = self._talk.write(
             "POST", f"{self._at}/{self._number}/reactions", data={"content": REACTION}, accepted=OK | {403, 404, 410, 422}
@@ -128,7 +128,7 @@ class GitHub:
         if reply.status not in OK or not isinstance(reply.data, dict):
             return None
         if reply.status == 201:
-            return Taken(reply.data["id"])
+            return int(reply.data["id"])
         return Busy(reply.data["id"], reply.age(reply.data.get("created_at")))
 
     def free(self, id: int) -> None:

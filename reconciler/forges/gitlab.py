@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote
 
-from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, Taken, understood
+from reconciler.forges.port import BlockingClock, Busy, ForgeError, NotAllowed, understood
 from reconciler.forges.talk import OK, Talk
 from reconciler.report.comment.part import Dialect, Run
 from reconciler.report.comment.upkeep import OurComment
@@ -23,7 +23,7 @@ EMOJI: Final = "eyes"
 class GitLab:
     """The notes of a merge request."""
 
-    name, dialect, hider = "GitLab", DIALECT, None
+    name, dialect, hide = "GitLab", DIALECT, None
 
     def __init__(
         self, api: str, project: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)
@@ -83,7 +83,7 @@ class GitLab:
         self._talk.write("DELETE", f"{self._at}/notes/{id}", accepted=OK | {404})
 
     @understood
-    def take(self) -> Taken | Busy | None:
+    def take(self) -> int | Busy | None:
         """Add an emoji to the merge request."""
         user = self._user
         reply = self._talk.write("POST", f"{self._at}/award_emoji", data={"name": EMOJI}, accepted=OK | {400, 403, 404, 409, 422})
@@ -95,7 +95,7 @@ class GitLab:
         if first is None:
             return Busy(0, 0.0) if reply.status in OK or reply.status == 404 else None
         if reply.status in OK and reply.data["id"] == first["id"]:
-            return Taken(first["id"])
+            return int(first["id"])
         if reply.status in OK:
             self.free(reply.data["id"])
         return Busy(first["id"], reply.age(first.get("created_at")))

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.forges.port import BlockingClock, Busy, Forge, ForgeError, Taken, TryAgain, Turns
+from reconciler.forges.port import BlockingClock, Busy, Forge, ForgeError, TryAgain, Turns
 from reconciler.report.comment.part import CommentPart, Run
 from reconciler.report.comment.upkeep import (
     Claim,
@@ -55,10 +55,10 @@ def turn(forge: Forge, clock: BlockingClock) -> Iterator[Turn]:
     finally:
         if turns is not None and taken is not None:
             with suppress(ForgeError):
-                turns.free(taken[0].id)
+                turns.free(taken[0])
 
 
-def _taken(turns: Turns, clock: BlockingClock) -> tuple[Taken, float] | None:
+def _taken(turns: Turns, clock: BlockingClock) -> tuple[int, float] | None:
     """The turn, and when it was requested; None if the token may not take one."""
     ends, pause = clock.monotonic() + PATIENCE, 0.3
     while clock.monotonic() < ends:
@@ -195,5 +195,5 @@ class _Keeping:
             case "delete":
                 self.forge.delete(action.id)
             case "hide" | "reveal":
-                if self.forge.hider is not None:
-                    self.forge.hider.hide(action.id, hidden=action.verb == "hide")
+                if self.forge.hide is not None:
+                    self.forge.hide(action.id, action.verb == "hide")

@@ -30,13 +30,6 @@ class TryAgain(ForgeError):
 
 
 @dataclass(frozen=True)
-class Taken:
-    """This job's turn. `id`: of its reaction or emoji."""
-
-    id: int
-
-
-@dataclass(frozen=True)
 class Busy:
     """Another job's turn. `seconds`: its age."""
 
@@ -44,18 +37,11 @@ class Busy:
     seconds: float
 
 
-class Hider(Protocol):
-    """A forge that can minimise comments."""
-
-    def hide(self, id: int, *, hidden: bool) -> None:
-        """Minimise a comment, or show it again."""
-
-
 class Turns(Protocol):
     """A forge on which one job at a time can write: it has an object that only one can have."""
 
-    def take(self) -> Taken | Busy | None:
-        """Take a turn; None if the token may not."""
+    def take(self) -> int | Busy | None:
+        """Take a turn: the id of its reaction or emoji; None if the token may not."""
 
     def free(self, id: int) -> None:
         """End a turn."""
@@ -68,8 +54,8 @@ class Forge(Protocol):
     dialect: Dialect
 
     @property
-    def hider(self) -> Hider | None:
-        """The interface to minimise comments; None if the forge has none."""
+    def hide(self) -> Callable[[int, bool], None] | None:
+        """Minimise the comment with this id, or show it again; None if the forge cannot."""
 
     @property
     def turns(self) -> Turns | None:
@@ -104,24 +90,8 @@ def understood(method: Callable[P, T]) -> Callable[P, T]:
     return reading
 
 
-class BlockingClock(Protocol):
-    """Time and random numbers."""
-
-    def monotonic(self) -> float:
-        """Seconds from an arbitrary start."""
-
-    def wall(self) -> float:
-        """UTC epoch seconds."""
-
-    def sleep(self, seconds: float) -> None:
-        """Return after `seconds`."""
-
-    def chance(self) -> float:
-        """A number in [0, 1)."""
-
-
-class MachineClock:
-    """The machine's clock."""
+class BlockingClock:
+    """Time and random numbers of the machine; tests pass a clock of their own."""
 
     monotonic = staticmethod(time.monotonic)
     wall = staticmethod(time.time)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field as dataclass_field, replace
 from datetime import date, timedelta
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from reconciler.address import Address, Glob, addresses_in
 from reconciler.config.access import conditions, schemas_of_claims
@@ -125,25 +125,15 @@ EACH: Final = frozenset({"key", "value", "index", "parent"})
 _LOOKALIKE: Final = re.compile(r"(?<![${])(?!\$\{\{)\$?\{\{?\s*((vars|each|env|secrets)\s*\.\s*(\w+)[^{}]*?)\s*\}\}?")
 
 
-class Lookalike(NamedTuple):
-    """A part of a text. `source`: the expression in it; `root`, `name`: `vars` and `brand` of `vars.brand`."""
-
-    text: str
-    source: str
-    root: str
-    name: str
-
-
-def lookalikes(facts: LintFacts) -> Iterator[tuple[Declared, str, Lookalike]]:
-    """Texts that look like expressions, with the resource and its field."""
+def lookalikes(facts: LintFacts) -> Iterator[tuple[Declared, str, re.Match[str]]]:
+    """Texts that look like expressions, with the resource and its field; their groups are the expression, and its `vars` and `brand`."""
     for declared in facts.resources:
         fields = facts.kinds[declared.kind].fields
         for name, value in declared.values.items():
             for text in _lines(value):
                 for match in _LOOKALIKE.finditer(text):
-                    part = Lookalike(match[0], match[1], match[2], match[3])
-                    if _would_be(facts, declared, fields[name], part):
-                        yield declared, name, part
+                    if _would_be(facts, declared, fields[name], match):
+                        yield declared, name, match
 
 
 def _lines(value: Any) -> Iterator[str]:
@@ -157,16 +147,16 @@ def _lines(value: Any) -> Iterator[str]:
             yield from _lines(part)
 
 
-def _would_be(facts: LintFacts, declared: Declared, field: Field, part: Lookalike) -> bool:
+def _would_be(facts: LintFacts, declared: Declared, field: Field, part: re.Match[str]) -> bool:
     """Whether an expression would be valid in this field."""
-    match part.root:
+    match part[2]:
         case "vars":
             # Only what would be valid: a page about GitHub Actions is full of ${{ github.ref }}, and means it.
-            return part.name in facts.variables
+            return part[3] in facts.variables
         case "each":
-            return part.name in EACH and declared.address in facts.desired.generated
+            return part[3] in EACH and declared.address in facts.desired.generated
         case "env":
-            return part.name == "name" and facts.desired.environment is not None
+            return part[3] == "name" and facts.desired.environment is not None
         case _:
             return field.sensitive
 
@@ -175,12 +165,12 @@ def not_evaluated(facts: LintFacts) -> Iterator[Finding]:
     """A text that looks like an expression; a text of a `forEach` is reported once."""
     reported: set[tuple[Source, str]] = set()
     for declared, name, part in lookalikes(facts):
-        place = (declared.positions.get(name, declared.source), part.text)
+        place = (declared.positions.get(name, declared.source), part[0])
         if place in reported:
             continue
         reported.add(place)
-        message = f"{name} contains {part.text}, which is not an expression: it is sent as it is"
-        remedy = f"write ${{{{ {part.source} }}}}, or ignore the finding if it is a text"
+        message = f"{name} contains {part[0]}, which is not an expression: it is sent as it is"
+        remedy = f"write ${{{{ {part[1]} }}}}, or ignore the finding if it is a text"
         yield finding("not-evaluated", message, declared, field=name, remedy=remedy)
 
 
@@ -189,7 +179,7 @@ REMOVE = "remove the line"
 
 def unused_variable(facts: LintFacts) -> Iterator[Finding]:
     """A variable that nothing uses; except one that a text seems to use, which is a separate finding."""
-    meant = {f"vars.{part.name}" for _, _, part in lookalikes(facts) if part.root == "vars"} if facts.unused else frozenset()
+    meant = {f"vars.{part[3]}" for _, _, part in lookalikes(facts) if part[2] == "vars"} if facts.unused else frozenset()
     for unused in _unused(facts, "unused-variable", "vars.", "no expression uses it"):
         if unused.address not in meant:
             yield unused

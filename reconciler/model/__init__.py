@@ -29,6 +29,7 @@ from reconciler.model.desired import (
     Removed as Removed,
     Rules as Rules,
 )
+from reconciler.model.listener import Listener as Listener
 from reconciler.model.plan import (
     Action as Action,
     Blocked as Blocked,

@@ -145,7 +145,7 @@ class Survey(Readings):
         # The lists of this wave show objects only when they have arrived, so what they will show is not asked for again by id.
         asked = frozenset((binding.kind, address.container) for address, binding in self.state.bindings.items())
         wave = [*self._lists_in_containers(known, asked), *self._lists_in_parents(known), *self._remembered_objects(known)]
-        # A container of the state may be gone: a 404 of its list is no evidence of anything, and is asked for again if it exists.
+        # A container of the state may be gone: a 404 of its list proves nothing, and is asked for again if it exists.
         self._unproven = self._asked - before
         return wave
 
@@ -286,7 +286,7 @@ class Survey(Readings):
         ids = {str(match.id) for address, match in matches.items() if match.transfers is not None and address.kind == name}
         if not ids:
             return {}
-        # A transfer takes along what is nested in it. Its former organization lists it until then, the new one afterwards.
+        # A transfer includes what is nested in it. Its former organization lists it until then, the new one afterwards.
         going = self._with_nested(name, ids)
         carried: dict[Address, str] = {}
         for address in self.desired.resources:

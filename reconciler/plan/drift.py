@@ -24,7 +24,7 @@ from reconciler.model import (
 )
 from reconciler.model.codec import title
 from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift, Share, Unread
-from reconciler.plan.access.tests import Unmet, unmet
+from reconciler.plan.access.tests import unmet
 from reconciler.plan.audience.agreed import RecordedObject, agreed_world, deciding
 from reconciler.plan.audience.disclosure import opened_outside
 from reconciler.plan.changes import Names
@@ -80,7 +80,7 @@ def drift(
             if deltas or place is not None:
                 status = DriftWord.CHANGED if any(not delta.container for delta in deltas) else DriftWord.MOVED
                 resources.append(replace(drifted, status=status, fields=deltas, place=place, title=title(now)))
-    readers = unmet(kinds, desired, actual, matches.ids, present)
+    unmet_tests, undecided = unmet(kinds, desired, actual, matches.ids, present)
     return Drift(
         project=desired.project,
         environment=desired.environment,
@@ -93,9 +93,9 @@ def drift(
         whole=whole,
         unjudged=tuple(unjudged),
         judged=judged,
-        violations=tuple(_violations(kinds, desired, present, readers)),
+        violations=(*_violations(kinds, desired, present), *unmet_tests),
         left_alone={address: deltas for address, deltas in plan.ignored.items() if chosen.takes(address)},
-        undecided=tuple(Unread(address, desired.resources[address].kind, reason) for address, reason in readers.unread.items()),
+        undecided=tuple(Unread(address, desired.resources[address].kind, reason) for address, reason in undecided.items()),
         exposures=tuple(_exposures(kinds, desired, actual, matches, resources)),
     )
 
@@ -118,13 +118,12 @@ def _exposures(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches,
         yield replace(exposure, source=source)
 
 
-def _violations(kinds: Kinds, desired: Desired, present: Mapping[Address, Observed], readers: Unmet) -> Iterator[Violation]:
+def _violations(kinds: Kinds, desired: Desired, present: Mapping[Address, Observed]) -> Iterator[Violation]:
     """The assertions of the project about these objects that are not met today."""
     for address, observed in present.items():
         declared = desired.resources[address]
         if declared.expected:
             yield from prerequisites.unmet(kinds[declared.kind], declared, observed)
-    yield from readers.violations
 
 
 def without_known(drift: Drift, baseline: Sequence[KnownDrift], today: date) -> Drift:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
@@ -18,36 +18,29 @@ def deletes(plan: Plan) -> tuple[Change, ...]:
     return tuple(change for change in plan.changes if change.destructive)
 
 
-class Allowances(Protocol):
-    """The limits that one run has instead of the project's, as the options of the command line have them; None: the project's."""
-
-    @property
-    def allow_delete(self) -> int | None: ...
-
-    @property
-    def max_exposed(self) -> int | None: ...
-
-
 def exposed(plan: Plan) -> tuple[Address, ...]:
     """The objects that gain a reader, by whatever cause and for however long. What is created exposes nothing that existed."""
     return tuple(sorted({at for exposure in plan.exposures if exposure.readers for at in (exposure.address, *exposure.reaches)}))
 
 
-def guard(plan: Plan, desired: Desired, allowances: Allowances) -> Plan:
-    """The plan, unchanged. Raises `Refused`, with how to proceed, if it violates a rule or exceeds a limit of the project."""
+def guard(plan: Plan, desired: Desired, *, allow_delete: int | None = None, max_exposed: int | None = None) -> Plan:
+    """The plan, unchanged. Raises `Refused`, with how to proceed, if it violates a rule or exceeds a limit.
+
+    `allow_delete`, `max_exposed`: the limits that this run has instead of the project's; None: the project's.
+    """
     refuse(plan.violations, "the plan")
     limits, changes, opened = desired.guards, deletes(plan), exposed(plan)
     managed = plan.managed + sum(1 for change in changes if Action.DELETE in change.actions and change.address not in desired.resources)
     most = max(limits.max_delete_at_least, int(managed * limits.max_delete_percent / 100))
     rule = f"maxDelete ({limits.max_delete_percent:g} % of {managed}, at least {limits.max_delete_at_least}) allows {most}"
-    if allowances.allow_delete is not None:
-        most, rule = allowances.allow_delete, f"this run may delete {allowances.allow_delete}"
+    if allow_delete is not None:
+        most, rule = allow_delete, f"this run may delete {allow_delete}"
     if len(changes) > most:
         wrong = f"the plan deletes {_counted([change.address for change in changes], rule)}"
         raise Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(changes)}")
     limit, rule = limits.max_exposed, f"guards.maxExposed allows {limits.max_exposed}"
-    if allowances.max_exposed is not None:
-        limit, rule = allowances.max_exposed, f"this run may expose {allowances.max_exposed}"
+    if max_exposed is not None:
+        limit, rule = max_exposed, f"this run may expose {max_exposed}"
     if limit is not None and len(opened) > limit:
         wrong = f"the plan exposes {_counted(opened, rule)}"
         raise Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}")

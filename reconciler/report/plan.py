@@ -334,7 +334,7 @@ def _hindered(plan: Plan, full: bool) -> Iterator[SheetEntry]:
 
 def _blocked(group: Sequence[Blocked], waiting: list[str], full: bool) -> SheetEntry:
     first = group[0]
-    lines = [SheetLine(Style.BLOCKED, "!", "blocked", f"{first.reason} [{first.id}]", id=first.id)]
+    lines = [SheetLine(Style.BLOCKED, "!", "blocked", f"{first.reason} [{first.id}]" if first.id else first.reason, id=first.id)]
     lines.append(SheetLine(Style.DIM, " ", "", first.remedy))
     if waiting:
         more = "; --full lists them" if len(waiting) > NAMED and not full else ""

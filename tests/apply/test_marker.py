@@ -12,7 +12,6 @@ import pytest
 
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
-from reconciler.cli.options import Options
 from reconciler.errors import DeclarationError
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Outcome, StepStatus
@@ -79,7 +78,7 @@ class Marking(Org):
                     await recover(writer, kinds(), desired, journal, settle=None)
                     state = journal.state()
                     actual = await observe(writer, kinds(), desired, state)
-                    made = guard(prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual)), desired, Options())
+                    made = guard(prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual)), desired)
                     nonce = lambda: f"{next(nonces):08x}"  # noqa: E731
                     return await apply(writer, kinds(), desired, made, actual, journal, ApplyOptions(deadline=30.0, nonce=nonce))
         finally:

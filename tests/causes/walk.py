@@ -19,9 +19,9 @@ MODULES: Final = sorted(
 ID: Final = re.compile(r"RC-[a-z0-9]+(-[a-z0-9]+)*")
 REPORTS: Final = frozenset({
     "DeclarationError", "ReconcilerError", "UsageError", "Refused", "Locked", "StalePlan", "StateError", "ServiceError", "NotFound",
-    "Rejected", "Ambiguous", "Unavailable", "Contended", "WriteRefused", "Problem", "Blocked", "Stuck",
+    "Rejected", "Ambiguous", "Unavailable", "Contended", "Problem", "Blocked", "Stuck",
     "Exposure", "Violation", "ExpressionError", "SecretsError", "ForgeError", "TryAgain", "NotAllowed", "_HeldBack", "warn",
-    "problems.add", "problems.absent", "SourceError", "LinkRefused", "LoginFailed", "MissingSecret", "Failed", "_stop", "_stop_at",
+    "problems.add", "problems.absent", "SourceError", "LinkRefused", "LoginFailed", "MissingSecret", "_stop", "_stop_at",
 })  # fmt: skip
 """What is called with the id of a cause: errors, problems, and whatever becomes one of them."""
 

@@ -25,9 +25,9 @@ from tests.cli.conftest import Cli, initialised, prepared
 PROGRAM = """
 import sys
 from reconciler.cli import main
-from reconciler.cli.terminal import progress, tally
+from reconciler.cli.terminal import progress
 progress.HEARTBEAT = 0.1
-tally.STEADY = 0.2
+progress.STEADY = 0.2
 main(sys.argv[1:])
 """
 SLOW = '{"fault": "latency", "seconds": 0.25}'

@@ -1,4 +1,7 @@
-"""The default transport: sends once, as it was told, and says truthfully what was sent."""
+"""The default transport: sends once, as it was told, and says truthfully what was sent.
+
+A process that stands still, for however long, at whatever moment: what it had not sent by then is not sent afterwards.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ import shutil
 import ssl
 import subprocess
 import sys
+import time
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +25,7 @@ from client_fakes import TOKEN, FakeService, Leap, Seen, answer, hang_up, raw
 from reconciler.client import Broken, ClientSettings, NeverSent, Request, RetryClass, encode
 from reconciler.client.service import Reader, Writer
 from reconciler.client.wire import Wire, default_transport
-from reconciler.errors import Ambiguous, Unavailable
+from reconciler.errors import Ambiguous, ServiceError, Unavailable
 
 
 @asynccontextmanager
@@ -121,8 +126,7 @@ async def test_a_proxy_that_refuses_has_sent_nothing_and_sees_no_token() -> None
         async with open_until_the_end(default_transport("https://api.example.test", 2, environ)) as transport:
             with pytest.raises(NeverSent, match="the proxy refused"):
                 await transport.send(request("POST", "https://api.example.test/v1/x"))
-        assert proxy.seen[0].method == "CONNECT"
-        assert proxy.seen[0].headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
+        assert (proxy.seen[0].method, proxy.seen[0].headers["proxy-authorization"]) == ("CONNECT", "Basic dXNlcjpwQHNz")
         assert TOKEN not in repr(proxy.seen)
 
 
@@ -245,3 +249,112 @@ def warnings_of(act: Callable[[], None]) -> list[str]:
         act()
         gc.collect()
     return [str(warning.message) for warning in caught]
+
+
+PAUSE = 7200.0  # seconds it stands still
+DEADLINE = 60.0
+REQUESTS = 3  # that are ready at the same moment, as those of a group of intents are
+SAMPLE = 23  # on a push, one in so many moments
+WRITING = 4  # calls of Python at most between the last look at the clock and the first byte
+
+
+@dataclass
+class Paused:
+    """The clocks of a process that stands still at its nth call of a Python function. `late`: requests written after that."""
+
+    nth: int
+    port: int
+    calls: int = 0
+    later: float = 0.0
+    written: int = 0
+    late: int = 0
+    ends: list[object] = field(default_factory=list)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.later
+
+    def wall(self) -> float:
+        return time.time() + self.later
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        sys.setprofile(self._see)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+
+    def _see(self, frame: Any, event: str, function: Any) -> None:
+        if event == "call":
+            self.calls += 1
+            self.later = PAUSE if self.calls >= self.nth else 0.0
+        elif event == "c_call" and getattr(function, "__name__", "") == "send" and self._to_service(function.__self__):
+            self.written += 1
+            self.late += bool(self.later)
+
+    def _to_service(self, socket: Any) -> bool:
+        return bool(socket.getpeername()[1] == self.port)
+
+
+async def paused_at(nth: int, body: Any, *, connected: bool) -> Paused:
+    """What becomes of requests that are ready together, if the process stands still at its nth call."""
+    async with FakeService([answer(201, {"id": "x"})]) as service:
+        clock = Paused(nth, int(service.base_url.rpartition(":")[2]))
+        async with Writer(service.settings(), clock=clock) as writer:
+            if connected:
+                await asyncio.gather(*(writer.get("/warm") for _ in range(REQUESTS)))
+            asyncio.get_running_loop().time = clock.monotonic  # type: ignore[method-assign]
+            until = clock.monotonic() + DEADLINE
+
+            async def send(number: int) -> None:
+                left = until - clock.monotonic()
+                if left <= 0:
+                    return
+                try:
+                    await writer.send(
+                        "POST", f"/{number}", body, retry=RetryClass.CREATE, deadline=left, in_time=lambda: clock.monotonic() < until
+                    )
+                except ServiceError as error:
+                    clock.ends.append(error)
+
+            with clock.watched():
+                await asyncio.gather(*(send(number) for number in range(REQUESTS)))
+            sent = len([seen for seen in service.seen if seen.method == "POST"])
+        for error in clock.ends:
+            assert "-" not in str(error), error  # no negative seconds
+        assert sent <= clock.written
+        assert len([error for error in clock.ends if isinstance(error, Unavailable)]) <= REQUESTS - sent, "called unsent, and was not"
+        return clock
+
+
+def moments(body: Any, *, connected: bool, step: int) -> list[Paused]:
+    """One run for every `step`th moment, until there is nothing left to interrupt."""
+    runs: list[Paused] = []
+    nth = 1
+    while not runs or runs[-1].later:
+        runs.append(asyncio.run(paused_at(nth, body, connected=connected)))
+        nth += step
+    return runs
+
+
+@pytest.mark.parametrize("body", [{"title": "T"}, None], ids=["with a body", "without a body"])
+@pytest.mark.parametrize("connected", [True, False], ids=["kept connections", "new connections"])
+@pytest.mark.parametrize("step", [SAMPLE, pytest.param(1, marks=pytest.mark.proof)])
+def test_a_process_paused_at_any_moment_sends_at_most_the_request_that_it_was_writing(body: Any, connected: bool, step: int) -> None:
+    runs = moments(body, connected=connected, step=step)
+    assert len(runs) * step > 500
+    assert max(run.late for run in runs) <= 1
+    assert sum(run.late for run in runs) <= REQUESTS * (WRITING / step + 2)
+
+
+async def test_a_request_that_waited_while_the_machine_was_suspended_is_not_sent() -> None:
+    clock = Leap()
+
+    refused = answer(429, {}, {"Retry-After": "1"})
+    async with FakeService([refused, answer(201, {})]) as service, Writer(service.settings(), clock=clock) as writer:
+        with pytest.raises(Unavailable, match="its deadline passed before it could be sent"):
+            await writer.send("POST", "/x", {}, retry=RetryClass.CREATE, deadline=DEADLINE, in_time=lambda: not clock.slept)
+        assert len(service.seen) == 1

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from reconciler.config import Project, load
-from reconciler.config.language.variables import VariableFile
 from reconciler.config.project import FileAccess
 from reconciler.config.source import json_text
 from reconciler.config.source.nodes import plain
@@ -33,7 +32,7 @@ def write(folder: Path, variables: str, body: str = BODY, **environments: str) -
 
 
 def loaded(folder: Path, *files: str, **options: Any) -> Project:
-    given = tuple(VariableFile(f"{number}.yaml", text.encode()) for number, text in enumerate(files, 1))
+    given = tuple((f"{number}.yaml", text.encode()) for number, text in enumerate(files, 1))
     return load(folder, kinds(), access=FileAccess(given), **options)
 
 

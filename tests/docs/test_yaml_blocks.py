@@ -45,7 +45,7 @@ OTHERS: Final = {
     # a block of another program: how it is recognized, and where it is tried
     "GitHub and GitLab: tests/pipelines": lambda name, _: name.startswith((".github/", ".gitlab-ci")),
     "hooks: tests/packaging/test_pre_commit.py": lambda name, _: name == ".pre-commit-config.yaml",
-    "rules of the sandbox: test_docs_of_faults.py": lambda name, _: name == "rules.yaml",
+    "rules of the sandbox: test_faults.py": lambda name, _: name == "rules.yaml",
     "examples of policy test: tests/policies/test_command.py": lambda name, _: name == "policies.test.yaml",
     "a fleet: tests/fleet/test_declared.py": lambda name, _: name == "fleet.yaml",
     "a baseline of drift: tests/cli": lambda _, block: isinstance(block, dict) and set(block) == {"known"},

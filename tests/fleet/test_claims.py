@@ -1,7 +1,11 @@
-"""A repository does not choose whose state it gets: the fleet file says which project names it may have, and tenants never share one."""
+"""A repository does not choose whose state it gets: the fleet file says which project names it may have, and tenants never share one.
+
+Secrets of a project in a fleet: the run gets them by reference, and what the fleet keeps contains none of them.
+"""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +24,7 @@ from reconciler.fleet.store import FleetDatabase, runs
 from reconciler.fleet.store.schema import projects as table
 from tests.fleet.running import Running, running
 from tests.fleet.test_store import declare, project as stored
+from tests.sops import real
 
 DEFAULTS = 'defaults: {baseUrl: "https://api.example.com", token: {env: TOKEN}, source: {git: "https://git.example.com/docs.git"}}'
 LISTED: Any = {1: [{"name": "payroll", "path": "orgs/payroll", "id": "payroll", "title": "payroll"}]}
@@ -44,8 +49,7 @@ def projects(text: str) -> dict[str, FleetProject]:
 )
 def test_only_what_the_operator_wrote_allows_a_project_name(text: str, allowed: str) -> None:
     (made,) = projects(text).values()
-    assert made.project == allowed
-    assert of_data(as_data(made)) == made
+    assert (made.project, of_data(as_data(made))) == (allowed, made)
     older = {key: value for key, value in as_data(made).items() if key != "project"}  # as it was stored before the key existed
     assert of_data(older).project == ("" if "directories" in text or "organizations" in text else made.name)
 
@@ -147,3 +151,53 @@ def test_a_repository_that_names_another_project_reads_and_claims_nothing(fleet:
     both = [project for project in fleet.status().values() if project["reading"] is None]
     assert len(both) == 1
     assert "has the same state: project payroll" in "; ".join(both[0]["causes"])
+
+
+BILLING, CHARTS = "canary-billing-7f3A9qZ", "canary-charts-0pX8aa"
+INTEGRATION = """\
+    integrations:
+      a-charts:
+        title: Charts
+        description: Charts of your own data
+        visibility: private
+        scopes: ["space:content:read"]
+        script: "export default {}"
+        secrets: {billing: "${{ secrets.billing }}", charts: "${{ vars.charts }}"}
+    content:
+"""
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(300)
+def test_a_project_with_encrypted_files_and_a_secret_variable_is_planned_and_nothing_of_them_is_kept(
+    tmp_path: Path, fleet_url: str
+) -> None:
+    pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
+    sops = real(tmp_path / "sops")
+    with running(tmp_path, fleet_url, ["a"]) as fleet:
+        fleet.environ |= {"PATH": sops.env["PATH"], "ACME_CHARTS": CHARTS}
+        fleet.write("a")
+        file = fleet.remote / "a/reconciler.yaml"
+        text = file.read_text().replace("    content:\n", INTEGRATION)
+        file.write_text(text.replace("vars: {", "secrets: secrets.enc.yaml\nvars: {charts: {env: RECONCILER_VAR_CHARTS}, "))
+        sops.encrypt(fleet.remote / "a/secrets.enc.yaml", {"billing": BILLING})
+        fleet.git("add", "-A")
+        fleet.git("commit", "-q", "-m", "secrets")
+        key = {"SOPS_AGE_KEY": {"file": sops.env["SOPS_AGE_KEY_FILE"]}}
+        secret = {"CHARTS": {"env": "ACME_CHARTS"}}
+        one = {"name": "a", "source": {"path": "a"}, "mode": "plan", "vars": {"who": "a"}}
+        fleet.declare({**one, "secretVars": secret})
+        fleet.worker()
+        fleet.until(lambda: "RC-" in fleet.status()["a"]["causes"][0])  # there is no key
+        fleet.declare({**one, "secretVars": secret, "sops": key})
+        fleet.environ |= {**sops.env, "RECONCILER_VAR_CHARTS": CHARTS}
+        fleet.applied("a")
+        fleet.until(lambda: fleet.status()["a"]["status"] == "Synced")
+        sops.encrypt(fleet.remote / "a/secrets.enc.yaml", {"billing": f"{BILLING}-next"})
+        fleet.git("commit", "-qam", "another secret")
+        fleet.call("fleet", "sync", "a", "--wait", code=2)
+        assert fleet.status()["a"]["reading"]["ahead"] == 1
+        dump = subprocess.run(["pg_dump", "--inserts", fleet.url], capture_output=True, text=True, check=True).stdout
+        logs = "".join(path.read_text() for path in tmp_path.glob("fleet-*.log"))
+    assert "a-charts" in dump
+    assert "canary" not in dump + logs

@@ -1,4 +1,7 @@
-"""A fetch that fails, or is killed, breaks nothing: neither the same project nor others of its repository."""
+"""A fetch that fails, or is killed, breaks nothing: neither the same project nor others of its repository.
+
+The private folders of runs: what a killed worker left is removed, and never what is somebody's.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.config.secrets import command
+from reconciler.fleet.runs import folders
 from reconciler.fleet.sources import copies, git, tree
 from reconciler.fleet.sources.copies import SourceError
 from tests.fleet.test_sources import Remote, checkout, remote
@@ -99,8 +103,7 @@ def test_a_worker_that_is_killed_during_a_fetch_blocks_nobody(remote: Remote, tm
         "def fetch(folder):\n    (folder / 'shallow.lock').write_text('')\n    os.kill(os.getpid(), 9)\n"
         "copies.renewed(Path(sys.argv[1]), sys.argv[2], fetch, lambda *_: False)\n"
     )
-    killed = subprocess.run([sys.executable, "-c", program, str(cache), remote.source().git], check=False)
-    assert killed.returncode == -9
+    assert subprocess.run([sys.executable, "-c", program, str(cache), remote.source().git], check=False).returncode == -9
     assert len(left(cache)) == 1
     write(remote, "a: 2\n")
     assert checkout(tmp_path, remote.source("docs")) == {"a.yaml": "a: 2\n"}
@@ -149,3 +152,39 @@ def test_a_program_that_complains_at_length_is_not_killed(tmp_path: Path) -> Non
     words = ["/bin/sh", "-c", "yes complaint | head -c 5000000 >&2; echo done"]
     ended = command.run(words, environ={"PATH": os.environ["PATH"]}, folder=tmp_path, seconds=60, most=100)
     assert (ended.code, ended.out, ended.large, len(ended.err)) == (0, b"done\n", False, 100)
+
+
+WORKER = """if True:
+    import subprocess, sys, time
+    from pathlib import Path
+    from reconciler.fleet.runs import folders
+    idle, busy = (folders.create(f"run-{number}-", Path(sys.argv[1])) for number in (1, 2))
+    (busy.path / "token").write_text("left")
+    run = subprocess.Popen(["sleep", "600"], pass_fds=(busy.lock,))
+    print(idle.path, busy.path, run.pid, flush=True)
+    time.sleep(600)"""
+
+
+def test_what_a_killed_worker_left_is_removed_as_soon_as_its_run_has_ended_and_nothing_else_is(tmp_path: Path) -> None:
+    data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    for folder in (data / "repositories", elsewhere / "kept"):
+        folder.mkdir(parents=True)
+    (data / "run-of-somebody").symlink_to(elsewhere)
+    with subprocess.Popen([sys.executable, "-c", WORKER, str(data)], stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        idle, busy, run = worker.stdout.readline().split()
+        mine = folders.create(folders.RUN, data)
+        folders.tidy(folders.RUN, data)
+        assert all(folder.exists() for folder in (Path(idle), Path(busy), mine.path)), "their workers live"
+        worker.kill()
+        worker.wait()
+        folders.tidy(folders.RUN, data)
+        assert not Path(idle).exists()
+        assert (Path(busy) / "token").exists(), "the process of its run has not ended"
+        subprocess.run(["kill", "-KILL", run], check=True)
+        while Path(busy).exists():  # the end of another's child cannot be waited for
+            folders.tidy(folders.RUN, data)
+        assert mine.path.exists()
+        mine.remove()
+    assert sorted(path.name for path in data.iterdir()) == ["repositories", "run-of-somebody"]
+    assert (elsewhere / "kept").exists()

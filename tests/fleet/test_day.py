@@ -66,8 +66,7 @@ def day(url: str, size: Size, *, seed: int) -> Fleet:
 
 
 def judged(fleet: Fleet) -> None:
-    assert fleet.twice == []
-    assert fleet.service.beyond == 0
+    assert (fleet.twice, fleet.service.beyond) == ([], 0)
     for token, ages in fleet.ages.items():
         allowed = HOUR if token == "env:NOISY" else EVERY
         assert percentile(ages, 0.99) <= 2 * allowed, token

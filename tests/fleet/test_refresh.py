@@ -138,8 +138,7 @@ def test_organizations_are_listed_within_the_budget_of_their_token(
     monkeypatch.setenv("TOKEN", "tok_ada_0123456789")
     with embedded(tmp_path / "sandbox.db", seed=seed) as service:
         generators = 'generators: [{organizations: {}, template: {name: "${{ each.id }}"}}]'
-        fleet = Generated(database, tmp_path, generators, service.base_url)
-        assert fleet.later() == "The generators changed the fleet: 2 appear."
+        assert Generated(database, tmp_path, generators, service.base_url).later() == "The generators changed the fleet: 2 appear."
         with database.transaction() as connection:
             (left,) = connection.execute(text(f'SELECT "left" FROM {SCHEMA}.budgets')).scalars()
         assert left["way"] == {}

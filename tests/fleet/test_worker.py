@@ -52,8 +52,7 @@ def test_a_run_that_begins_while_its_worker_looks_is_not_ended(
         return ended
 
     assert not asyncio.run(both())
-    assert looks[0] == set()
-    assert looks[-1] == {run}
+    assert (looks[0], looks[-1]) == (set(), {run})
 
 
 def test_a_run_that_its_worker_does_not_do_is_recovered_although_the_worker_lives(database: FleetDatabase, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from reconciler.forges.keep import UpkeepResult, keep
-from reconciler.forges.port import Busy, Taken, TryAgain
+from reconciler.forges.port import Busy, TryAgain
 from reconciler.report.comment.part import CommentPart, Dialect
 from reconciler.report.comment.upkeep import CommentMode, OurComment
 
@@ -97,10 +97,6 @@ class Memory:
     dialect: Dialect = SMALL
 
     @property
-    def hider(self) -> Memory:
-        return self
-
-    @property
     def turns(self) -> Memory | None:
         return self if self.has_turns else None
 
@@ -140,16 +136,16 @@ class Memory:
     def delete(self, id: int) -> None:
         self._asked(lambda: self.bodies.pop(id, None))
 
-    def hide(self, id: int, *, hidden: bool) -> None:
+    def hide(self, id: int, hidden: bool) -> None:
         self._asked(lambda: self.bodies.update({id: replace(self.bodies[id], hidden=hidden)} if id in self.bodies else {}))
 
-    def take(self) -> Taken | Busy | None:
-        def effect() -> Taken | Busy:
+    def take(self) -> int | Busy | None:
+        def effect() -> int | Busy:
             if self.holder is not None:
                 return Busy(self.holder[0], self.schedule.now - self.holder[1])
             self.ids += 1
             self.holder = (self.ids, self.schedule.now)
-            return Taken(self.ids)
+            return self.ids
 
         return self._asked(effect)
 
@@ -163,5 +159,5 @@ class Memory:
 
 def together(memory: Memory, jobs: Sequence[Sequence[CommentPart]], *, separate: bool = False) -> list[UpkeepResult | BaseException]:
     """Every job writes its parts, all of them at once."""
-    mode = CommentMode(memory.dialect, separate, memory.hider is not None)
+    mode = CommentMode(memory.dialect, separate, memory.hide is not None)
     return memory.schedule.run([lambda parts=parts: keep(memory, parts, mode, memory.schedule) for parts in jobs])  # type: ignore[misc]

@@ -70,5 +70,5 @@ class Undoing:
         desired_for_reading(kinds(), project, state, done, self.turns)
         found = inverse(kinds(), project, state, actual, done, self.turns, ever=())
         made = plan(kinds(), found.desired, state, actual, selection=Selection(only=found.only))
-        redeclaring_lines(kinds(), project, found.desired, made, found.turns, identify(kinds(), project, state, actual).ids)
+        redeclaring_lines(kinds(), project, found.desired, made, found.state_changes, identify(kinds(), project, state, actual).ids)
         return made

@@ -132,13 +132,13 @@ def test_nothing_comes_out_of_a_defect(world: World, monkeypatch: pytest.MonkeyP
         "http_proxy": f"http://{CANARIES['user']}@127.0.0.1:9",
     }
     for place in (
-        "reconciler.cli.wiring.run.observe",
-        "reconciler.config.load",
-        "reconciler.cli.wiring.connect.connect",
+        "reconciler.observe.choose.Survey.next_wave",
+        "reconciler.config.project.Loading.run",
+        "reconciler.cli.wiring.connect.normalise",
         "reconciler.state.Store.open",
     ):
         with monkeypatch.context() as patched:
-            decrypted = {} if place == "reconciler.config.load" else {"encrypted": CANARIES["encrypted"]}
+            decrypted = {} if place == "reconciler.config.project.Loading.run" else {"encrypted": CANARIES["encrypted"]}
             patched.setattr(place, crash(held | decrypted))
             for words in (("plan", "p", *GIVEN, "-v"), ("apply", "p", *GIVEN, "--yes", "-v"), ("drift", "p", *GIVEN)):
                 assert world(*words) == 1
@@ -210,7 +210,7 @@ def test_nothing_comes_out_of_the_sandbox(tmp_path: Path, monkeypatch: pytest.Mo
         assert world(*words, "--sandbox", "sandbox.db") == 0
     assert world("api", "GET", "/user", "--sandbox", "sandbox.db") in (0, 1)
     with monkeypatch.context() as patched:
-        patched.setattr("reconciler.cli.wiring.run.observe", crash({"sandbox": CANARIES["sandbox"], "pem": PEM}))
+        patched.setattr("reconciler.observe.choose.Survey.next_wave", crash({"sandbox": CANARIES["sandbox"], "pem": PEM}))
         assert world("plan", "p", *GIVEN, "--sandbox", "sandbox.db", "-v") == 1
     assert "\n".join(world.leaks()) == ""
 

@@ -420,8 +420,7 @@ def test_only_two_modules_start_programs() -> None:
 
 
 def test_only_one_module_starts_git() -> None:
-    callers = {name for name, tree in modules().items() if any(word == "git" for word in names_git(tree))}
-    assert callers == {"git.py"}
+    assert {name for name, tree in modules().items() if any(word == "git" for word in names_git(tree))} == {"git.py"}
     runners = {
         name for name, tree in modules().items()
         for node in ast.walk(tree)

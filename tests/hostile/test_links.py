@@ -383,8 +383,7 @@ def test_links_inside_a_project_are_read(checkout: Cli) -> None:
     (checkout.root / "p/reconciler.yaml").symlink_to("real.yaml")
     (checkout.root / "link").symlink_to("p")
     for project in ("p", "link"):
-        assert checkout("validate", project).exit_code == 0
-        assert checkout("plan", project).exit_code == 0
+        assert (checkout("validate", project).exit_code, checkout("plan", project).exit_code) == (0, 0)
 
 
 # -- commits -----------------------------------------------------------------------------------------------------------------------------

@@ -203,8 +203,7 @@ def test_titles_from_the_service_are_imported_and_the_plan_after_it_is_empty(cli
     site = service.items(f"{ORG}/sites")[0]["id"]
     for number, title in enumerate(TITLES.values()):
         service("POST", f"{ORG}/sites/{site}/share-links", {"name": title})
-        section = service("POST", f"{ORG}/sites/{site}/sections", {"title": title, "spaceId": f"spc_{number}"})
-        assert section["title"] == title
+        assert service("POST", f"{ORG}/sites/{site}/sections", {"title": title, "spaceId": f"spc_{number}"})["title"] == title
     cli.env |= {"RECONCILER_STATE": f"sqlite:///{cli.root}/state.db"}
     assert cli("import", "--sandbox", "s.db").exit_code == 0
     assert cli("import", "new", "--org", ORGANIZATION, "--sandbox", "s.db", "--dry-run").exit_code == 0

@@ -138,8 +138,7 @@ def report(rng: random.Random) -> None:
 def _pages(sheet: Sheet) -> None:
     page = html(sheet, created_at=NOW)
     tags = Tags(page)
-    assert tags.open == []
-    assert tags.links == []
+    assert (tags.open, tags.links) == ([], [])
     assert not tags.names & {"script", "link", "img", "iframe", "object", "form"}
     shown = markdown(sheet)
     outside = re.sub(r"(?ms)^(`{3,})[^\n]*\n.*?^\1$", "", shown)

@@ -170,8 +170,8 @@ BUGS: Final = (
     ),
     _bug(
         "apply.recover",
-        "if len(created.objects) > 1 or not created.certain:",
-        "if not created.certain:",
+        "if len(created) > 1 or not certain:",
+        "if not certain:",
         "several that could be it stop",
         f"{RECOVER}test_several_that_match_stop_and_are_listed",
     ),

@@ -59,8 +59,7 @@ def world(home: Home) -> Iterator[World]:
 def test_a_pull_request_is_planned_and_its_merge_applies_what_was_approved(world: World) -> None:
     planned = world.push(7, PROJECT.replace("Writers", "Authors"))
     assert planned.success, planned.log
-    assert planned.outputs["changes"] == "1"
-    assert planned.outputs["exit-code"] == "0"
+    assert (planned.outputs["changes"], planned.outputs["exit-code"]) == ("1", "0")
     assert planned.outputs["summary"] == "Plan: 1 to update. 1 request."
     assert Path(planned.outputs["plan-file"]).is_file()
     assert planned.environment == ""

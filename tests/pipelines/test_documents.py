@@ -1,21 +1,35 @@
-"""The action, the component and the files of docs/pipelines.md: valid for the published schemas, pinned, and without holes."""
+"""The action, the component and the files of docs/pipelines.md: valid for the published schemas, pinned, and without holes.
+
+The installation of the action for real: from the registry that pip uses, from a cache, and from a spoiled cache.
+
+The lock file of the action and the component: everything that is required is pinned, by version and by hash.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import yaml
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from reconciler import __version__
 from reconciler.text.install import DISTRIBUTION, PUBLISHED
+from tests.pipelines.conftest import TRAPS
 from tests.pipelines.gitlab import COMPONENT, documents, jobs_of
 from tests.pipelines.pages import BLOCKS, COMMIT, OURS, files, workflow
-from tests.pipelines.python import ROOT
+from tests.pipelines.python import LOCKED, ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 TEXT = (ROOT / "action.yml").read_text(encoding="utf-8")
@@ -126,3 +140,92 @@ def test_nothing_that_is_not_published_is_installed_by_its_name() -> None:
         if install.search(line)
     ]
     assert [line for line in wrong if "whoever registers it first" not in line] == []
+
+
+BASE = getattr(sys, "_base_executable", sys.executable)
+"""The Python that this environment was made with: it has pip, as that of actions/setup-python has."""
+
+
+def install(root: Path) -> str:
+    """Run the step on a new machine whose cache is in `root`; the version that it installed."""
+    (script,) = [
+        step["run"]
+        for step in yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
+        if step["name"] == "Install Reconciler"
+    ]
+    shutil.rmtree(root / "temp" / "reconciler", ignore_errors=True)
+    environ = {
+        **os.environ, "PYTHON": BASE, "RUNNER_TEMP": str(root / "temp"), "GITHUB_ACTION_PATH": str(ROOT),
+        "GITHUB_PATH": str(root / "path"), "PYTHONPATH": "",
+    }  # fmt: skip
+    command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
+    done = subprocess.run(command, cwd=root / "workspace", env=environ, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = (root / "path").read_text(encoding="utf-8").split()[-1]
+    shown = subprocess.run([f"{folder}/reconciler", "--version"], cwd=root / "workspace", capture_output=True, text=True, timeout=60)
+    return shown.stdout.strip()
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(900)
+def test_the_action_installs_what_is_locked_and_nothing_that_a_cache_or_a_repository_brings(tmp_path: Path) -> None:
+    (tmp_path / "temp").mkdir()
+    for name, text in TRAPS.items():
+        path = tmp_path / "workspace" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert install(tmp_path) == f"reconciler {__version__}"
+    packages = {file.name: file.read_bytes() for file in (tmp_path / "temp" / "reconciler-packages").iterdir()}
+    assert len(packages) > 30
+    assert install(tmp_path) == f"reconciler {__version__}"
+
+    (spoiled,) = (tmp_path / "temp" / "reconciler-packages").glob("click-*.whl")
+    with spoiled.open("ab") as file:
+        file.write(b"more")
+    assert install(tmp_path) == f"reconciler {__version__}"
+    assert {file.name: file.read_bytes() for file in (tmp_path / "temp" / "reconciler-packages").iterdir()} == packages
+
+
+EXTRAS: Final = ("bucket", "postgres")
+
+
+def pins() -> dict[str, tuple[Requirement, int]]:
+    """The requirements of the lock file by their names, with the number of their hashes."""
+    text = re.sub(r"^#.*\n", "", LOCKED.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = [(Requirement(entry.partition(" \\")[0]), entry.count("--hash=sha256:")) for entry in re.split(r"\n(?=\S)", text.strip())]
+    return {canonicalize_name(requirement.name): (requirement, hashes) for requirement, hashes in found}
+
+
+def test_every_package_is_pinned_by_one_version_and_by_hashes() -> None:
+    for requirement, hashes in pins().values():
+        assert re.fullmatch(r"==[\w.]+", str(requirement.specifier)), requirement
+        assert hashes > 0, requirement
+
+
+def test_the_lock_satisfies_what_is_required_and_what_that_requires() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    known = pins()
+    waiting = [*project["dependencies"], *(text for extra in EXTRAS for text in project["optional-dependencies"][extra])]
+    seen: set[str] = set()
+    while waiting:
+        requirement = Requirement(waiting.pop())
+        name, extras = canonicalize_name(requirement.name), sorted(requirement.extras)
+        pinned = str(known[name][0].specifier).removeprefix("==")
+        assert requirement.specifier.contains(pinned), f"{requirement} is not satisfied by {pinned}"
+        if name not in seen or extras:
+            seen.add(name)
+            waiting += [text for text in _required(name, pinned) if _applies(text, extras)]
+    assert len(seen) > 25
+
+
+def _required(name: str, pinned: str) -> list[str]:
+    """What a package requires, as far as that version of it is installed here."""
+    try:
+        return (requires(name) or []) if version(name) == pinned else []
+    except PackageNotFoundError:
+        return []
+
+
+def _applies(text: str, extras: list[str]) -> bool:
+    marker = Requirement(text).marker
+    return marker is None or any(marker.evaluate({**default_environment(), "extra": extra}) for extra in ("", *extras))

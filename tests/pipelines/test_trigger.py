@@ -73,16 +73,14 @@ def test_outside_of_a_ci_there_are_reports_and_no_approved_plan(tmp_path: Path) 
     cli = Cli(tmp_path, dict.fromkeys(("GITHUB_ACTIONS", "GITLAB_CI")))
     assert triggered({}).ci is Ci.NONE
     assert cli("init", "p", "--sandbox").exit_code == 0
-    found = cli("pipeline", "validate", "p", "--reports", "out")
-    assert found.exit_code == 0
+    assert cli("pipeline", "validate", "p", "--reports", "out").exit_code == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "report.json", "annotations.txt", "junit.xml", "reconciler.sarif", "code-quality.json",
     }  # fmt: skip
     refused = cli("pipeline", "apply", "p")
     assert refused.exit_code == 3
     assert "an approved plan is only found in GitHub Actions and GitLab CI" in refused.stderr
-    wrong = cli("pipeline", "plan", "p", "--", "--no-such-option")
-    assert wrong.exit_code == 3
+    assert cli("pipeline", "plan", "p", "--", "--no-such-option").exit_code == 3
 
 
 @pytest.mark.parametrize(
@@ -110,9 +108,7 @@ def test_target_is_the_branch_as_it_is_now_and_not_where_the_pull_request_began(
     begun = {"pull_request": {"head": {"sha": HEAD}, "base": {"sha": BASE, "ref": "main"}}}
     gitlab = {"GITLAB_CI": "true", "CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
     for trigger in (on_github(tmp_path, "pull_request", begun), triggered(gitlab)):
-        assert rules(trigger, "target") == "origin/main"
-        assert rules(trigger, "v1") == "v1"
-        assert rules(trigger, "") == ""
+        assert (rules(trigger, "target"), rules(trigger, "v1"), rules(trigger, "")) == ("origin/main", "v1", "")
     assert rules(on_github(tmp_path, "push", {}), "target") == ""
     with pytest.raises(UsageError, match="does not say what the target branch is"):
         rules(triggered({"GITLAB_CI": "true", "CI_PIPELINE_SOURCE": "merge_request_event"}), "target")

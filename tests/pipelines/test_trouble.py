@@ -118,8 +118,7 @@ def test_an_apply_whose_runner_is_lost_is_finished_elsewhere_and_nothing_is_done
     assert planned.success, planned.log
     applied = world.dispatch("apply")
     assert applied.success, applied.log
-    titles = world.service.titles("teams")
-    assert titles == sorted({"Writers", "Readers", *(f"Team {number}" for number in range(6))})
+    assert world.service.titles("teams") == sorted({"Writers", "Readers", *(f"Team {number}" for number in range(6))})
     assert set(between.created.values()) == {1}
     assert world.dispatch("plan").outputs["changes"] == "0"
 

@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from reconciler.address import Address
-from reconciler.cli.options import Options
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import (
@@ -58,22 +57,22 @@ DESIRED = Desired("p", None, {}, {}, frozenset(), guards=Guards(20, 3))
 
 @pytest.mark.parametrize(("deletes", "managed"), [(0, 0), (3, 1), (3, 10), (4, 20), (20, 100)])
 def test_as_many_deletes_as_the_limits_allow_go_on(deletes: int, managed: int) -> None:
-    assert guard(plan(deletes, managed), DESIRED, Options()) == plan(deletes, managed)
+    assert guard(plan(deletes, managed), DESIRED) == plan(deletes, managed)
 
 
 @pytest.mark.parametrize(("deletes", "managed"), [(4, 19), (21, 100)])
 @pytest.mark.parametrize("action", [Action.DELETE, Action.REPLACE])
 def test_more_are_refused_and_the_number_to_pass_is_said(deletes: int, managed: int, action: Action) -> None:
     with pytest.raises(Refused) as caught:
-        guard(plan(deletes, managed, action), DESIRED, Options())
+        guard(plan(deletes, managed, action), DESIRED)
     assert f"maxDelete (20 % of {managed}, at least 3) allows" in str(caught.value)
     assert caught.value.hint == f"if this is intended: --allow-delete {deletes}"
-    assert guard(plan(deletes, managed, action), DESIRED, Options(allow_delete=deletes))
+    assert guard(plan(deletes, managed, action), DESIRED, allow_delete=deletes)
 
 
 def test_a_run_may_be_told_to_delete_nothing() -> None:
     with pytest.raises(Refused, match="this run may delete 0"):
-        guard(plan(1, 100), DESIRED, Options(allow_delete=0))
+        guard(plan(1, 100), DESIRED, allow_delete=0)
 
 
 def exposure(at: str, *readers: str, reaches: tuple[str, ...] = ()) -> Exposure:
@@ -108,14 +107,14 @@ def test_a_plan_that_gives_more_objects_to_new_readers_than_it_may_is_refused(
     exposing = Plan("p", None, exposures=exposures)
     desired = dataclasses.replace(DESIRED, guards=Guards(max_exposed=limit))
     if not wrong:
-        assert guard(exposing, desired, Options(max_exposed=option)) == exposing
+        assert guard(exposing, desired, max_exposed=option) == exposing
         return
     with pytest.raises(Refused, match=re.escape(wrong)) as caught:
-        guard(exposing, desired, Options(max_exposed=option))
+        guard(exposing, desired, max_exposed=option)
     assert caught.value.id == "RC-exposure-limit"
     hint = str(caught.value.hint)
     assert hint.startswith("if this is intended: --max-exposed ")
-    assert guard(exposing, desired, Options(max_exposed=int(hint.rpartition(" ")[2]))) == exposing, "the way past it is exact"
+    assert guard(exposing, desired, max_exposed=int(hint.rpartition(" ")[2])) == exposing, "the way past it is exact"
 
 
 SITE = Address.parse("acme/site/docs")
@@ -135,7 +134,7 @@ READERS = Violation(
 
 def test_a_violated_rule_refuses_the_plan_and_says_which_where_and_the_way_past_it() -> None:
     with pytest.raises(Refused) as caught:
-        guard(Plan("p", None, violations=(UNLISTED, READERS)), DESIRED, Options(allow_delete=100))
+        guard(Plan("p", None, violations=(UNLISTED, READERS)), DESIRED, allow_delete=100)
     assert str(caught.value) == (
         "the plan violates 2 rules\n  policy unlisted (reconciler.yaml:12) at acme/site/docs: staging sites stay unlisted\n"
         "  access 1 at acme/site/docs: anyone can read it by acme/site/docs -> acme/site/docs (public)"
@@ -145,7 +144,7 @@ def test_a_violated_rule_refuses_the_plan_and_says_which_where_and_the_way_past_
 
 def test_a_warning_refuses_nothing() -> None:
     warned = Plan("p", None, violations=(dataclasses.replace(UNLISTED, level=Severity.WARNING),))
-    assert guard(warned, DESIRED, Options()) == warned
+    assert guard(warned, DESIRED) == warned
 
 
 TIGHT: dict[str, Any] = {

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.cli.options import Options
 from reconciler.client.service import Reader
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
@@ -99,7 +98,7 @@ def test_sections_that_all_leave_count_what_is_deleted_with_them_and_the_second_
     assert {address.key for address in plan.deferred} == set(LETTERS)
     desired = org.load().desired
     with pytest.raises(Refused, match="deletes 7 objects"):
-        guard(plan, desired.__class__(**{**vars(desired), "guards": Guards(0.0, 6)}), Options())
+        guard(plan, desired.__class__(**{**vars(desired), "guards": Guards(0.0, 6)}))
     sent = through(org, [*LETTERS])
     assert [key for key in sent if key.startswith("delete")] == [f"delete {SITE}/section/{member}" for member in "yzx"]
     assert [item for item in sent if item.startswith("create")] == [f"create {SITE}/site-space/{entry}" for entry in "cdef"]

@@ -45,7 +45,8 @@ def seen(connection: sqlite3.Connection, foreign: frozenset[str] = frozenset()) 
             continue
         row_of = f"{container} {kind}" if kind in APART else container
         ranks[row_of] += 1
-        kept = {key: value for key, value in json.loads(data).items() if key not in VOLATILE}
+        # A value of the sandbox's own that was cleared is like one that never was: no answer shows which.
+        kept = {key: value for key, value in json.loads(data).items() if key not in VOLATILE and not (key[0] == "_" and value is None)}
         rank = ranks[row_of] if kind in RANKED else "-"
         lines[f"{name(id)} #{rank} {replaced(json.dumps(kept, sort_keys=True, ensure_ascii=False))}"] += 1
     return lines

@@ -94,8 +94,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An organization that was applied and changed since; the plan of that is saved."""
     cli = Cli(tmp_path_factory.mktemp("killed") / "start")
     cli.root.mkdir()
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    assert cli("apply", "p", "--yes").exit_code == 0
+    assert (cli("init", "p", "--sandbox").exit_code, cli("apply", "p", "--yes").exit_code) == (0, 0)
     for old, new in CHANGES.items():
         cli.edit("p/reconciler.yaml", old, new)
     assert cli("plan", "p", "--out", "plan.json").exit_code == 0

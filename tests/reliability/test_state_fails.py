@@ -203,11 +203,9 @@ def test_what_could_not_be_stored_is_kept_and_taken_in_without_reading_it_again(
     assert str(file) in error.message
     assert "imports the file" in (error.hint or "")
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
-    sent = [request for request in org.requests if request[0] != "GET"]
-    assert len(sent) == len(json.loads(file.read_text())["endings"])
+    assert len([request for request in org.requests if request[0] != "GET"]) == len(json.loads(file.read_text())["endings"])
     org.apply()
-    assert kept(org) == []
-    assert titles(org) == ["Authors", "Blank", "First", "Readers"]
+    assert (kept(org), titles(org)) == ([], ["Authors", "Blank", "First", "Readers"])
     store = org.store()
     origins = {str(at): binding.origin.value for at, binding in store.read().bindings.items()}
     store.close()
@@ -247,8 +245,7 @@ def test_a_kept_file_of_a_request_that_was_recovered_meanwhile_changes_nothing(t
     org.apply()
     file.write_text(text)
     org.apply()
-    assert kept(org) == []
-    assert titles(org) == ["Authors", "Blank", "First", "Readers"]
+    assert (kept(org), titles(org)) == ([], ["Authors", "Blank", "First", "Readers"])
 
 
 def test_where_nothing_can_be_kept_either_it_says_so_and_recovery_reads(tmp_path: Path, start: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_plan_says_first_what_destroys_exposes_breaks_and_violates() -> None:
     assert "policy two-admins: one admin" in serious
     assert "! ~ title  Guide -> Guides  (drift)\n! > after  acme/space/new" in rest
     assert "+ title  Guides" in rest
-    assert "blocked  is protected [RC-blocked]\n    protect: false" in rest
+    assert "blocked  is protected\n    protect: false" in rest
     assert made.headline == (
         "1 to create, 1 to update, 1 to move, 1 to replace, 1 to delete; "
         "1 blocked, 1 exposure, 1 published URL broken, 1 violation, 1 warning."

@@ -1,4 +1,7 @@
-"""Success codes, full objects, pages of lists."""
+"""Success codes, full objects, pages of lists.
+
+Query parameters that come more than once.
+"""
 
 from __future__ import annotations
 
@@ -93,8 +96,7 @@ def test_nothing_that_is_kept_inside_is_shown(box: Box) -> None:
 def test_a_saml_provider_shows_its_team_and_addresses(box: Box) -> None:
     team = box.put("/orgs/org_a/teams", {"title": "Team"}, status=201)
     made = box.post("/orgs/org_a/saml", {**SAML, "defaultTeam": team["id"]})
-    assert made["defaultTeam"] == team
-    assert set(made["service"]) == {"acsURL", "startURL", "entityID"}
+    assert (made["defaultTeam"], set(made["service"])) == (team, {"acsURL", "startURL", "entityID"})
     assert box.get("/orgs/org_a/sso")["items"] == [{"id": made["id"], "label": "Okta", "startURL": made["service"]["startURL"]}]
     assert "defaultTeam" not in box.patch(f"/orgs/org_a/saml/{made['id']}", {"defaultTeam": None})
     assert box.get(f"/orgs/org_a/saml/{made['id']}")["label"] == "Okta"
@@ -181,3 +183,14 @@ def test_every_list_has_pages(box: Box) -> None:
 def test_a_logo_that_is_not_a_url_is_refused(box: Box) -> None:
     assert box.refused("PATCH", "/orgs/org_a", {"logo": "Ⱦ"}).startswith("logo: ")
     assert "logo" not in box.get("/orgs/org_a")["urls"]
+
+
+def test_a_parameter_of_one_value_that_is_given_twice_is_refused_by_name(box: Box) -> None:
+    assert box.refused("GET", "/orgs", params=[("limit", "1"), ("limit", "2")]) == "limit: given more than once"
+    assert box.refused("GET", "/integrations", params=[("scope", "a"), ("scope", "b")]) == "scope: given more than once"
+
+
+def test_a_list_and_what_the_service_does_not_know_may_come_twice(box: Box) -> None:
+    assert box.send("GET", "/integrations", params=[("blockDomain", "a.example"), ("blockDomain", "b.example")]).status_code == 200
+    assert box.send("GET", "/spaces/spc_one/comments", params=[("authors", "a"), ("authors", "b")]).status_code == 200
+    assert box.send("GET", "/orgs", params=[("mood", "good"), ("mood", "bad")]).status_code == 200

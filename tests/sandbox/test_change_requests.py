@@ -111,8 +111,7 @@ def test_lists_are_newest_first_and_the_organizations_covers_all_spaces(box: Box
     second = box.post("/spaces/spc_root/change-requests", {})["id"]
     box.clock(advance=1)
     third = made(box)["id"]
-    assert box.ids(REQUESTS, status="draft") == [third, first]
-    assert box.ids(EVERYWHERE, status="draft") == [third, second, first]
+    assert (box.ids(REQUESTS, status="draft"), box.ids(EVERYWHERE, status="draft")) == ([third, first], [third, second, first])
     page = box.get(EVERYWHERE, status="draft", limit=2)
     assert (len(page["items"]), page["count"]) == (2, 3)
     assert box.ids(EVERYWHERE, status="draft", limit=2, page=page["next"]["page"]) == [first]
@@ -160,21 +159,18 @@ def test_updating_what_is_up_to_date_changes_nothing(box: Box) -> None:
 def test_an_outdated_one_without_conflicts_can_be_merged(box: Box) -> None:
     made(box, template="Mine")
     template(box, "Theirs")
-    assert box.post(f"{REQUESTS}/1/merge", status=200)["result"] == "merge"
-    assert sorted(titles(box, SPACE)) == ["Mine", "Page", "Theirs"]
+    assert (box.post(f"{REQUESTS}/1/merge", status=200)["result"], sorted(titles(box, SPACE))) == ("merge", ["Mine", "Page", "Theirs"])
 
 
 def test_conflicts_stop_a_merge_and_an_update_settles_them_for_the_change_request(box: Box) -> None:
     one = made(box, template="Guide")
     template(box, "Guide")
     space = box.get(SPACE)
-    assert box.post(f"{REQUESTS}/1/merge", status=200) == {"revision": one["revision"], "result": "conflicts"}
-    assert box.get(SPACE) == space
+    assert (box.post(f"{REQUESTS}/1/merge", status=200), box.get(SPACE)) == ({"revision": one["revision"], "result": "conflicts"}, space)
     assert box.get(f"{REQUESTS}/1")["status"] == "draft"
     assert box.post(f"{REQUESTS}/1/update", status=200)["result"] == "conflicts"
     assert box.post(f"{REQUESTS}/1/merge", status=200)["result"] == "merge"
-    paths = [page["path"] for page in box.get(f"{SPACE}/content/pages")["pages"]]
-    assert sorted(paths) == ["guide", "guide-2", "page"]
+    assert sorted([page["path"] for page in box.get(f"{SPACE}/content/pages")["pages"]]) == ["guide", "guide-2", "page"]
 
 
 def test_what_is_merged_is_not_merged_again_unless_it_is_opened_again(box: Box) -> None:

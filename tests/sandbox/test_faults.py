@@ -1,20 +1,25 @@
-"""Misbehaviour on demand: every kind of fault alone can be provoked, shows in the log, and ends when it is cleared."""
+"""Misbehaviour on demand: every kind of fault alone can be provoked, shows in the log, and ends when it is cleared.
+
+What docs/sandbox.md says of faults is so: its rules can be read, and its table names every fault.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import http.client
 import json
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+import yaml
 
-from reconciler.sandbox.faults import limits
+from reconciler.sandbox.faults import limits, rules
 from reconciler.sandbox.faults.answers import ConnectionCut
 from reconciler.sandbox.faults.rules import WrongRule, parse
 from reconciler.sandbox.server import Embedded, embedded
@@ -89,22 +94,19 @@ def test_a_cut_connection_is_an_exception_inside_the_process(box: Box, when: str
     faults(box, {"fault": "cut", "when": when, "effect": effect, "operation": "PUT *"})
     with pytest.raises(ConnectionCut):
         team(box, "A")
-    assert titles(box) == made
-    assert kinds(box) == ["cut"]
+    assert (titles(box), kinds(box)) == (made, ["cut"])
 
 
 def test_a_cut_after_the_answer_leaves_the_answer_whole(box: Box) -> None:
     faults(box, {"fault": "cut", "when": "after"})
-    assert team(box, "A").json()["title"] == "A"
-    assert kinds(box) == ["cut"]
+    assert (team(box, "A").json()["title"], kinds(box)) == ("A", ["cut"])
 
 
 def test_a_truncated_body_is_half_of_it_and_no_json(box: Box) -> None:
     whole = box.send("GET", "/orgs").content
     faults(box, {"fault": "truncated"})
     answer = box.send("GET", "/orgs")
-    assert answer.status_code == 200
-    assert answer.content == whole[: len(whole) // 2]
+    assert (answer.status_code, answer.content) == (200, whole[: len(whole) // 2])
     assert box.send("DELETE", f"{TEAMS}/none").status_code == 204
     assert kinds(box) == ["truncated"]
 
@@ -116,8 +118,7 @@ def test_a_body_that_is_not_json_comes_with_the_status_or_another_one(box: Box, 
     assert (answer.status_code, answer.headers["Content-Type"]) == (seen, "text/html; charset=utf-8")
     with pytest.raises(ValueError):
         answer.json()
-    assert titles(box) == ["Writers"]
-    assert kinds(box) == ["not-json"]
+    assert (titles(box), kinds(box)) == (["Writers"], ["not-json"])
 
 
 def test_a_late_effect_comes_just_before_the_next_request(box: Box) -> None:
@@ -155,9 +156,7 @@ def test_a_list_lags_behind_by_writes(box: Box) -> None:
     faults(box, {"fault": "list-lag", "writes": 2, "operation": f"GET {TEAMS}"})
     for name in "ABC":
         team(box, name)
-    assert titles(box) == ["A"]
-    assert box.send("GET", f"{TEAMS}/none").status_code == 404
-    assert kinds(box) == ["list-lag"]
+    assert (titles(box), box.send("GET", f"{TEAMS}/none").status_code, kinds(box)) == (["A"], 404, ["list-lag"])
     faults(box)
     assert titles(box) == ["C", "B", "A"]
 
@@ -169,13 +168,11 @@ def test_a_list_lags_behind_by_seconds_of_the_clock(box: Box) -> None:
     made = team(box, "A").json()["id"]
     box.clock(advance=20)
     box.patch(f"{TEAMS}/{made}", {"title": "B"})
-    assert box.get(f"{TEAMS}/{made}")["title"] == "B"
-    assert titles(box) == []
+    assert (box.get(f"{TEAMS}/{made}")["title"], titles(box)) == ("B", [])
     box.clock(advance=10)
     assert titles(box) == ["A"]
     box.clock(advance=20)
-    assert titles(box) == ["B"]
-    assert kinds(box) == ["list-lag", "list-lag"]
+    assert (titles(box), kinds(box)) == (["B"], ["list-lag", "list-lag"])
 
 
 def test_a_write_that_changed_nothing_does_not_count_for_the_lag(box: Box) -> None:
@@ -221,16 +218,14 @@ def test_publishing_answers_a_checkout_and_publishes_nothing(box: Box) -> None:
     answer = box.post(f"{site}/publish", status=200)
     assert (answer["type"], bool(answer["sessionId"])) == ("checkout", True)
     assert box.get(site)["published"] is False
-    assert box.send("POST", "/orgs/org_a/sites/none/publish").status_code == 404
-    assert kinds(box) == ["checkout"]
+    assert (box.send("POST", "/orgs/org_a/sites/none/publish").status_code, kinds(box)) == (404, ["checkout"])
 
 
 def test_the_position_is_not_heeded(box: Box) -> None:
     faults(box, {"fault": "position-ignored"})
     box.move("/spaces/spc_two", parent="col_guides", position={"before": {"type": "space", "space": "spc_one"}})
     box.move("/spaces/spc_two", parent="col_guides")
-    assert box.ids("/collections/col_guides/spaces") == ["spc_one", "spc_two"]
-    assert kinds(box) == ["position-ignored"]
+    assert (box.ids("/collections/col_guides/spaces"), kinds(box)) == (["spc_one", "spc_two"], ["position-ignored"])
 
 
 @pytest.mark.parametrize("verb", ["merge", "update"])
@@ -260,8 +255,7 @@ def test_a_rate_limit_reports_what_is_left_and_ends_with_its_window(box: Box, re
     assert answers[2].headers.get("Retry-After") == ("40" if retry_after else None)
     assert "X-RateLimit-Limit" not in team(box).headers
     box.clock(advance=40)
-    assert box.send("GET", "/orgs").status_code == 200
-    assert kinds(box) == ["rate-limit"]
+    assert (box.send("GET", "/orgs").status_code, kinds(box)) == (200, ["rate-limit"])
 
 
 def test_a_bucket_fills_again_by_and_by(box: Box) -> None:
@@ -313,8 +307,7 @@ def test_a_client_that_waits_for_the_reset_gets_through(measure: Any) -> None:
 )
 def test_an_operation_is_named_by_method_and_path_or_by_its_id(box: Box, operation: str) -> None:
     faults(box, {"fault": "error", "operation": operation, "status": 503})
-    assert box.send("GET", TEAMS).status_code == 503
-    assert box.send("GET", f"{TEAMS}/none").status_code == 404
+    assert (box.send("GET", TEAMS).status_code, box.send("GET", f"{TEAMS}/none").status_code) == (503, 404)
 
 
 def statuses(box: Box, count: int) -> list[int]:
@@ -323,8 +316,7 @@ def statuses(box: Box, count: int) -> list[int]:
 
 def test_nth_and_times_say_which_of_the_matching_requests(box: Box) -> None:
     faults(box, {"fault": "error", "operation": "GET /orgs", "nth": [2, 4, 5], "times": 2})
-    assert box.send("GET", TEAMS).status_code == 200
-    assert statuses(box, 6) == [200, 500, 200, 500, 200, 200]
+    assert (box.send("GET", TEAMS).status_code, statuses(box, 6)) == (200, [200, 500, 200, 500, 200, 200])
     shown = box.send("GET", "/_sandbox/faults", token=CONTROL).json()["rules"]
     assert [(one["seen"], one["injected"]) for one in shown] == [(6, 2)]
 
@@ -360,8 +352,7 @@ def test_rules_and_what_they_saw_outlive_the_process(box: Box) -> None:
     assert statuses(box, 1) == [200]
     box.close()
     box.open()
-    assert statuses(box, 2) == [500, 200]
-    assert log(box) == [(1, "1:error", "error", "GET", "/v1/orgs")]
+    assert (statuses(box, 2), log(box)) == ([500, 200], [(1, "1:error", "error", "GET", "/v1/orgs")])
 
 
 # -- the header ---------------------------------------------------------------------------------------------------------------------------
@@ -369,8 +360,7 @@ def test_rules_and_what_they_saw_outlive_the_process(box: Box) -> None:
 
 def test_a_header_is_about_its_own_request_only(box: Box) -> None:
     header = {"X-Sandbox-Fault": '{"fault": "error", "status": 503}'}
-    assert box.send("GET", "/orgs", headers=header).status_code == 503
-    assert box.send("GET", "/orgs").status_code == 200
+    assert (box.send("GET", "/orgs", headers=header).status_code, box.send("GET", "/orgs").status_code) == (503, 200)
     assert log(box) == [(1, "header", "error", "GET", "/v1/orgs")]
 
 
@@ -424,15 +414,13 @@ def test_faults_are_controlled_with_the_control_token_only(box: Box, method: str
 def test_a_wrong_rule_answers_400_and_changes_nothing(box: Box, rule: Any, field: str) -> None:
     faults(box, {"fault": "latency", "seconds": 0, "name": "old"})
     assert field in box.refused("PUT", "/_sandbox/faults", {"rules": [rule]}, token=CONTROL)
-    shown = box.send("GET", "/_sandbox/faults", token=CONTROL).json()["rules"]
-    assert [one["name"] for one in shown] == ["old"]
+    assert [one["name"] for one in box.send("GET", "/_sandbox/faults", token=CONTROL).json()["rules"]] == ["old"]
 
 
 def test_clearing_the_rules_keeps_the_log_until_it_is_cleared(box: Box) -> None:
     faults(box, {"fault": "error"})
     statuses(box, 2)
-    assert box.send("DELETE", "/_sandbox/faults", token=CONTROL).status_code == 204
-    assert statuses(box, 1) == [200]
+    assert (box.send("DELETE", "/_sandbox/faults", token=CONTROL).status_code, statuses(box, 1)) == (204, [200])
     assert [one[0] for one in log(box)] == [1, 2]
     assert box.send("DELETE", "/_sandbox/faults/log", token=CONTROL).status_code == 204
     assert log(box) == []
@@ -543,3 +531,34 @@ def test_over_http_a_delete_answers_205(served: Embedded) -> None:
     headers = {"Authorization": f"Bearer {served.token}", "X-Sandbox-Fault": '{"fault": "delete-205"}'}
     with httpx2.Client(base_url=f"{served.base_url}/v1", headers=headers) as client:
         assert [client.delete(f"{TEAMS}/{made}").status_code for _ in range(2)] == [205, 204]
+
+
+TEXT = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text(encoding="utf-8")
+
+
+def test_the_rules_of_the_example_can_be_read() -> None:
+    example = re.search(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+    assert example is not None
+    found = [rules.parse(json.dumps(one)) for one in yaml.safe_load(example[1])]
+    assert [one.fault for one in found] == ["error", "rate-limit", "cut"]
+
+
+def table() -> dict[str, list[str]]:
+    """The rows of the table of faults: the words that each names, by its fault."""
+    rows = TEXT.split("| fault | what happens |")[1].split("\n\n")[0].splitlines()[2:]
+    cells = [row.split("|") for row in rows]
+    return {cell[1].strip(" `"): re.findall(r"`([A-Za-z0-9-]+)`", cell[3]) for cell in cells}
+
+
+def test_the_table_names_every_fault() -> None:
+    assert set(table()) == set(rules.One.json_schema()["discriminator"]["mapping"])
+
+
+@pytest.mark.parametrize("rule", get_args(get_args(rules.AnyRule)[0]), ids=lambda rule: rule.__name__)
+def test_the_table_names_every_field_of_a_fault_and_says_which_are_required(rule: type[rules.Rule]) -> None:
+    own = {name: field for name, field in rule.model_fields.items() if name not in rules.Rule.model_fields}
+    (fault,) = get_args(own.pop("fault").annotation)
+    assert set(own) <= set(table()[fault])
+    row = next(line for line in TEXT.splitlines() if line.startswith(f"| `{fault}` |"))
+    for name, field in own.items():
+        assert not field.is_required() or f"`{name}` (required)" in row

@@ -149,8 +149,7 @@ def test_serve_tells_its_address_and_makes_a_token_where_the_file_has_none(tmp_p
     try:
         assert process.stdout is not None
         words = process.stdout.readline().split()
-        assert words[:2] == ["listening", "on"]
-        assert words[3:5] == ["with", "token"]
+        assert (words[:2], words[3:5]) == (["listening", "on"], ["with", "token"])
         assert httpx2.get(f"{words[2]}/v1/orgs", headers={"Authorization": f"Bearer {words[5]}"}).status_code == 200
     finally:
         process.kill()

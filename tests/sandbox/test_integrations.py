@@ -81,8 +81,7 @@ def test_what_was_published_is_shown_field_by_field(box: Box) -> None:
     assert {name: made[name] for name in FIELDS} == FIELDS
     assert (made["object"], made["name"], made["version"], made["title"]) == ("integration", "words", 1, "Words")
     assert made["verified"] is False
-    assert made["permissions"] == {"admin": True}
-    assert made["owner"] == box.get("/orgs/org_a")
+    assert (made["permissions"], made["owner"]) == ({"admin": True}, box.get("/orgs/org_a"))
     assert set(made["urls"]) == {"location", "icon", "app", "assets", "publicEndpoint"}
     assert made["urls"]["location"] == f"{BASE}/v1/integrations/words"
     assert len(made["previewImages"]) == 2

@@ -150,5 +150,4 @@ def test_default_content_is_a_site_of_the_same_organization(box: Box) -> None:
 
 def test_unknown_merge_rules_survive_a_round(box: Box) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_two", "users": [], "count": 2}], "note": {"by": ["x"]}}
-    assert box.patch("/spaces/spc_one", {"mergeRules": rules})["mergeRules"] == rules
-    assert box.get("/spaces/spc_one")["mergeRules"] == rules
+    assert (box.patch("/spaces/spc_one", {"mergeRules": rules})["mergeRules"], box.get("/spaces/spc_one")["mergeRules"]) == (rules, rules)

@@ -153,8 +153,7 @@ def test_conditions_hide_nothing_while_adaptive_content_is_disabled(box: Box, si
 def test_the_conditions_of_a_section_and_of_a_site_space_must_both_be_true(box: Box, site: str) -> None:
     section = next(entry for entry in box.items(f"{site}/sections") if entry["title"] == "Secret")
     box.patch(f"{site}/site-spaces/{section['siteSpaces'][0]['id']}", {"condition": "visitor.claims.plan == 'pro'"})
-    assert gets(box, site, STAFF) == {"spc_one"}
-    assert gets(box, site, {"claims": {"staff": True, "plan": "pro"}}) == {"spc_one", "spc_two"}
+    assert (gets(box, site, STAFF), gets(box, site, {"claims": {"staff": True, "plan": "pro"}})) == ({"spc_one"}, {"spc_one", "spc_two"})
 
 
 def test_the_holder_of_a_key_has_no_claims(box: Box, site: str) -> None:
@@ -210,8 +209,7 @@ TRUE = {"staff": True, "plan": "pro", "groups": ["docs", "api"], "deep": {"er": 
 def test_conditions_are_expressions_over_claims(box: Box, site: str, condition: str, shown: bool) -> None:
     section = next(entry for entry in box.items(f"{site}/sections") if entry["title"] == "Secret")
     box.patch(f"{site}/sections/{section['id']}", {"condition": condition})
-    found = gets(box, site, {"claims": TRUE, "unsigned": {"beta": True}})
-    assert found == ({"spc_one", "spc_two"} if shown else {"spc_one"})
+    assert gets(box, site, {"claims": TRUE, "unsigned": {"beta": True}}) == ({"spc_one", "spc_two"} if shown else {"spc_one"})
 
 
 @pytest.mark.parametrize(
@@ -278,8 +276,7 @@ def test_members_see_the_whole_structure_and_the_header_makes_a_reader_of_them(b
 
 
 def test_a_reader_only_reads_and_is_described_in_json(box: Box, site: str) -> None:
-    said = box.refused("PATCH", site, {"title": "Mine"}, status=403, headers={HEADER: "{}"})
-    assert said == f"{HEADER}: a reader only reads"
+    assert box.refused("PATCH", site, {"title": "Mine"}, status=403, headers={HEADER: "{}"}) == f"{HEADER}: a reader only reads"
     for text in ("", "x", "[]", '{"claim": {}}', '{"address": 1}', '{"claims": []}', "[" * 5000):
         assert box.refused("GET", site, status=400, headers={HEADER: text}).startswith(f"{HEADER}: expected JSON")
     assert box.send("GET", site, token=None, headers={HEADER: "{}"}).status_code == 401
@@ -313,8 +310,7 @@ def test_admins_read_all_spaces_and_guests_none_by_levels(box: Box) -> None:
     box.patch("/orgs/org_a/members/usr_rita", {"role": None})
     assert reached(box, "usr_rita") == {}
     box.delete("/spaces/spc_one")
-    assert set(reached(box, "usr_ada")) == spaces - {"spc_one"}
-    assert set(reached(box, "usr_cara")) == {"spc_two", "spc_deep"}
+    assert (set(reached(box, "usr_ada")), set(reached(box, "usr_cara"))) == (spaces - {"spc_one"}, {"spc_two", "spc_deep"})
 
 
 def test_a_reader_sees_the_same_whoever_lends_the_token(box: Box, site: str) -> None:

@@ -23,8 +23,7 @@ def test_what_is_not_a_bearer_token_answers_401(box: Box, header: str) -> None:
 
 
 def test_an_unknown_token_answers_401_and_is_not_repeated(box: Box) -> None:
-    said = box.refused("GET", "/orgs", status=401, token="token-of-nobody")
-    assert said == "the access token is unknown"
+    assert box.refused("GET", "/orgs", status=401, token="token-of-nobody") == "the access token is unknown"
 
 
 def test_who_calls_is_asked_before_the_body_is_read(box: Box) -> None:
@@ -147,8 +146,7 @@ def test_a_missing_body_answers_400(box: Box) -> None:
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1:80", "localhost.evil.example:1", "[::2]"])
 def test_a_host_that_is_not_the_loopback_interface_answers_403(box: Box, host: str) -> None:
-    said = box.refused("GET", "/orgs", status=403, headers={"Host": host})
-    assert said == "this service only listens on the loopback interface"
+    assert box.refused("GET", "/orgs", status=403, headers={"Host": host}) == "this service only listens on the loopback interface"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "localhost", "LocalHost:80", "[::1]", "[::1]:80"])

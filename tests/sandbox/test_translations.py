@@ -75,16 +75,14 @@ def test_a_new_translation_waits_with_the_documented_fields(noon: Box) -> None:
     assert {name: one[name] for name in body} == body
     assert (one["object"], one["status"], one["createdAt"], one["updatedAt"]) == ("translation", "pending", NOON, NOON)
     figures = "runs totalWords totalPages totalDuration latestRunDuration latestPages latestWords"
-    assert one["stats"] == dict.fromkeys(figures.split(), 0)
-    assert one["permissions"] == {"view": True, "edit": True}
+    assert (one["stats"], one["permissions"]) == (dict.fromkeys(figures.split(), 0), {"view": True, "edit": True})
     assert one["urls"] == {"location": f"{BASE}/v1{TRANSLATIONS}/{one['id']}"}
     assert noon.get(f"{TRANSLATIONS}/{one['id']}") == one == noon.items(TRANSLATIONS)[0]
 
 
 def test_the_source_language_is_the_spaces_where_none_is_given(box: Box) -> None:
     box.patch("/spaces/spc_two", {"language": "it"})
-    assert box.get(made(box))["source"] == {"space": "spc_two", "language": "it"}
-    assert box.get(made(box))["instructions"]["nodes"] == []
+    assert (box.get(made(box))["source"], box.get(made(box))["instructions"]["nodes"]) == ({"space": "spc_two", "language": "it"}, [])
 
 
 @pytest.mark.parametrize(
@@ -249,8 +247,7 @@ def test_a_run_that_is_under_way_is_left_alone(noon: Box) -> None:
         assert run(noon, path, wait=0)["status"] == "pending"
     noon.clock(advance=1)
     there = spaces(noon)
-    assert run(noon, path, wait=1)["stats"]["runs"] == 1
-    assert spaces(noon) == there
+    assert (run(noon, path, wait=1)["stats"]["runs"], spaces(noon)) == (1, there)
 
 
 def test_a_result_that_was_deleted_is_made_again(noon: Box) -> None:
@@ -284,7 +281,6 @@ def test_a_run_without_its_source_finds_nothing_to_translate(noon: Box) -> None:
     path = made(noon)
     done = run(noon, path)
     noon.delete("/spaces/spc_two")
-    assert noon.refused("POST", f"{path}/run", status=404) == "space spc_two not found"
-    assert noon.get(path) == done
+    assert (noon.refused("POST", f"{path}/run", status=404), noon.get(path)) == ("space spc_two not found", done)
     noon.post("/spaces/spc_two/restore", status=200)
     assert run(noon, path)["stats"]["runs"] == 2

@@ -46,8 +46,7 @@ def test_nobody_else_joins_or_learns_that_the_organization_exists(box: Box, doma
 
 def test_joining_as_a_member_changes_nothing(box: Box) -> None:
     before = box.get("/orgs/org_a/members/usr_rita")
-    assert box.send("POST", "/orgs/org_a/join", token=RITA).status_code == 204
-    assert box.get("/orgs/org_a/members/usr_rita") == before
+    assert (box.send("POST", "/orgs/org_a/join", token=RITA).status_code, box.get("/orgs/org_a/members/usr_rita")) == (204, before)
     assert box.send("POST", "/orgs/org_a/join", token=CONTROL).status_code == 204
 
 
@@ -186,8 +185,7 @@ DOCUMENT = {
 
 def test_instructions_are_an_empty_document_until_they_are_put(box: Box) -> None:
     found = box.get(INSTRUCTIONS)
-    assert set(found) == {"object", "instructions", "updatedAt", "updatedBy", "urls"}
-    assert found["object"] == "agent-instructions"
+    assert (set(found), found["object"]) == ({"object", "instructions", "updatedAt", "updatedBy", "urls"}, "agent-instructions")
     assert found["instructions"] == {"object": "document", "data": {"schemaVersion": 1}, "nodes": []}
 
 
@@ -378,8 +376,7 @@ def test_a_site_is_read_as_published_only_once_it_is(box: Box) -> None:
     assert box.refused("GET", f"{site}/published", status=404).endswith("is not published")
     box.post(f"{site}/publish", status=200)
     found = box.get(f"{site}/published")
-    assert set(found) == {"object", "site", "structure", "customizations", "scripts"}
-    assert found["site"] == box.get(site)
+    assert (set(found), found["site"]) == ({"object", "site", "structure", "customizations", "scripts"}, box.get(site))
     assert found["structure"] == {"type": "siteSpaces", "structure": box.items(f"{site}/site-spaces")}
     assert set(found["customizations"]["siteSpaces"]) == set(box.ids(f"{site}/site-spaces"))
 
@@ -448,8 +445,7 @@ def test_a_key_opens_its_own_site_only_once_that_is_published(shared: tuple[Box,
     assert seen(box, f"{other}/published", key) == 404
     hidden = box.site("spc_one", title="Hidden")
     made = box.post(f"{hidden}/share-links", {"name": "x"})["urls"]["published"].partition("?key=")[2]
-    assert seen(box, f"{hidden}/published", made) == 404
-    assert seen(box, site, key) == 404
+    assert (seen(box, f"{hidden}/published", made), seen(box, site, key)) == (404, 404)
 
 
 def test_a_key_makes_a_guest_of_one_organization_who_only_reads(shared: tuple[Box, str, str, str]) -> None:

@@ -112,8 +112,7 @@ def test_what_is_unmanaged_in_it_is_transferred_too_and_named(org: Two) -> None:
 def test_what_is_tracked_in_it_and_not_declared_is_in_the_way(org: Two) -> None:
     org.applied([collection("product", space("guides"), space("old"))], [])
     org.declare([], [collection("product", space("guides", of="base"))], PRODUCT)
-    why = reasons(org.plan())
-    assert "acme/space/old, which is tracked and not declared, is in it" in why["beta/collection/product"]
+    assert "acme/space/old, which is tracked and not declared, is in it" in reasons(org.plan())["beta/collection/product"]
     removed = [{"address": "acme/space/old", "action": "delete"}]
     outcome = org.applied([], [collection("product", space("guides", of="base"))], PRODUCT, removed=removed)
     assert sent(outcome) == ["delete acme/space/old", "transfer beta/collection/product"]
@@ -124,8 +123,7 @@ def test_what_is_deleted_is_not_transferred(org: Two) -> None:
     org.call("DELETE", f"/spaces/{org.id('acme/space/guides')}")
     org.declare([], [space("guides", of="base")], GUIDES)
     plan = org.plan()
-    assert plan.steps == ()
-    assert reasons(plan)["beta/space/guides"] == "cannot be transferred: space 'Guides' is deleted"
+    assert (plan.steps, reasons(plan)["beta/space/guides"]) == ((), "cannot be transferred: space 'Guides' is deleted")
 
 
 # -- consent --------------------------------------------------------------------------------------------------------------------------

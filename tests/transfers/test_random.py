@@ -51,15 +51,13 @@ def test_lines_in_another_order_and_many_slow_requests_at_once_come_to_the_same(
             draw = drawn(seed)
             for text in (document(*draw.first, protect=[]), document(*draw.last, *draw.moved, protect=[])):
                 written(world, text, chance)
-                outcome = world.apply()
-                assert failed(outcome) == []
+                assert failed(world.apply()) == []
                 assert world.plan().empty
             agreed(world)
             transferred = Counter(path for method, path in world.requests if path.endswith("/transfer"))
             assert {*transferred.values()} <= {1}  # what is given and taken back needs none
             ends.append((world.seen(), sum(method != "GET" for method, _ in world.requests)))
-    assert difference(ends[0][0], ends[1][0]) == []
-    assert ends[0][1] == ends[1][1]
+    assert (difference(ends[0][0], ends[1][0]), ends[0][1]) == ([], ends[1][1])
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=() if seed == EXCHANGE else proof) for seed in range(1000, 1150)])

@@ -9,7 +9,6 @@ from typing import Any
 
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
-from reconciler.cli.options import Options
 from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
 from reconciler.plan.guard import guard
@@ -70,7 +69,7 @@ async def _undo(org: Org, run: str) -> Undone:
             only = Selection(only=found.only)
             actual = await observe(writer, kinds(), found.desired, state)
             made = plan(kinds(), found.desired, state, actual, selection=only)
-            made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, Options())
+            made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired)
             lines = redeclaring_lines(
                 kinds(), project, found.desired, made, found.state_changes, identify(kinds(), project, state, actual).ids
             )

@@ -9,7 +9,6 @@ from typing import Any
 
 from reconciler.config import load
 from reconciler.config.keys import is_encrypted
-from reconciler.config.language.variables import VariableFile
 from reconciler.config.project import FileAccess
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.reader import read
@@ -68,7 +67,7 @@ class Use:
     def said(self, folder: Path) -> list[str]:
         """What `load` says of it."""
         given = dict(self.options)
-        variables = tuple(VariableFile(name, text.encode()) for name, text in given.pop("var_file", {}).items())
+        variables = tuple((name, text.encode()) for name, text in given.pop("var_file", {}).items())
         try:
             load(folder, kinds(), access=FileAccess(variables, decrypt=False), **given)
         except ConfigError as error:

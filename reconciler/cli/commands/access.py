@@ -53,11 +53,11 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
     project = load(screen, options, kinds)
     named = [_reader(text, kinds, project.desired) for text in readers]
     with connect(screen, options, project, kinds) as service:
-        known = read_state(screen, options, project, service)
-        if known.new is not None:
-            screen.warn(str(known.new), id="RC-unseen-state")
-        kinds = kinds.with_digest_key(known.key, project.sensitive)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, known.state, options, everything=True)
+        state, key, new = read_state(screen, options, project, service)
+        if new is not None:
+            screen.warn(str(new), id="RC-unseen-state")
+        kinds = kinds.with_digest_key(key, project.sensitive)
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
     reviewed = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
     reviewed, made_at = screen.masked_data(reviewed), now()
     if options.format == "json":

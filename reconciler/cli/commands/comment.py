@@ -22,7 +22,7 @@ from reconciler.forges.github import GitHub
 from reconciler.forges.gitlab import GitLab
 from reconciler.forges.job import TOKENS, Job, forge_of_job, job
 from reconciler.forges.keep import keep
-from reconciler.forges.port import Forge, ForgeError, MachineClock, NotAllowed
+from reconciler.forges.port import BlockingClock, Forge, ForgeError, NotAllowed
 from reconciler.report.comment.body import CommentText, TooLong, body
 from reconciler.report.comment.part import CommentPart, PartOrigin, is_link
 from reconciler.report.comment.upkeep import CommentMode
@@ -94,12 +94,12 @@ def command(
     of = job(forge or forge_of_job(os.environ) or _unknown(dry_run), os.environ, read_event(os.environ))
     origin = PartOrigin(of.run, of.commit, _links(run_url or of.run_url, report_url))
     spare = name_of(project, env) if project is not None else None
-    given = read_parts(documents, failed, origin, name=name, spare=spare, kind=kind, mask=screen.masked_data)
-    for trouble in given.wrong:
+    own, unusable = read_parts(documents, failed, origin, name=name, spare=spare, kind=kind, mask=screen.masked_data)
+    for trouble in unusable:
         screen.warn(trouble, id="RC-part-unusable")
     of = replace(of, repository=repository or of.repository, pull=pull or of.pull)
     try:
-        short = _printed(screen, of, given.parts, separate) if dry_run else _written(screen, of, given.parts, separate)
+        short = _printed(screen, of, own, separate) if dry_run else _written(screen, of, own, separate)
     except TooLong:
         raise UsageError(
             "not even the headlines of all projects fit into one comment", id="RC-comment-too-long", hint="Use --separate."
@@ -107,7 +107,7 @@ def command(
     if short:
         wrong = f"{short:,} deletions, exposures or failures are only listed or counted: they do not fit into a comment"
         screen.warn(wrong, id="RC-comment-too-long")
-    return exits.strongest([exits.WRONG if given.wrong else exits.DONE, exits.PARTLY if short else exits.DONE])
+    return exits.strongest([exits.WRONG if unusable else exits.DONE, exits.PARTLY if short else exits.DONE])
 
 
 def _unknown(dry_run: bool) -> str:
@@ -145,7 +145,7 @@ def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
         return 0
     forge = _opened(of, token)
     try:
-        ending = keep(forge, parts, CommentMode(forge.dialect, separate, forge.hider is not None), MachineClock())
+        ending = keep(forge, parts, CommentMode(forge.dialect, separate, forge.hide is not None), BlockingClock())
     except NotAllowed as error:
         if of.read_only is False:
             raise ForgeError(error.message, id="RC-forge-not-permitted", hint=PERMISSIONS[of.forge]) from None
@@ -166,7 +166,7 @@ def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
 
 def _opened(of: Job, token: str) -> Forge:
     """The comments of the pull request. Raises `UsageError` for unknown facts."""
-    variable, clock = TOKENS[of.forge], MachineClock()
+    variable, clock = TOKENS[of.forge], BlockingClock()
     if not of.repository:
         raise UsageError("the repository is unknown", id="RC-no-pull-request", hint="Add --repository OWNER/NAME.")
     if of.forge != "gitlab" and (not _REPOSITORY.fullmatch(of.repository) or {".", ".."} & set(of.repository.split("/"))):

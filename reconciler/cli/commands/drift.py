@@ -80,8 +80,8 @@ def command(
     project = by.project
     known = baselines.read(baseline) if baseline is not None else ()
     with connect(screen, options, project, kinds) as service:
-        remembered = read_state(screen, options, project, service)
-        state, new, kinds = remembered.state, remembered.new, kinds.with_digest_key(remembered.key, project.sensitive)
+        state, key, new = read_state(screen, options, project, service)
+        kinds = kinds.with_digest_key(key, project.sensitive)
         desired = project.desired
         planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
     drifted = drift(

@@ -75,10 +75,10 @@ def audit_command(
 
 def _verify(screen: Screen, database: FleetDatabase, head: str | None) -> None:
     with database.transaction() as connection:
-        verified = chain.verified(connection, head=head)
-    screen.out(f"The audit log is unchanged: {verified.links} lines of it and of decisions.\n")
-    if verified.head:
-        screen.out(f"To check it from here the next time: reconciler fleet audit --verify --head {verified.head}\n")
+        lines, last = chain.verified(connection, head=head)
+    screen.out(f"The audit log is unchanged: {lines} lines of it and of decisions.\n")
+    if last:
+        screen.out(f"To check it from here the next time: reconciler fleet audit --verify --head {last}\n")
 
 
 @dataclass

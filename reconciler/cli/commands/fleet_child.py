@@ -84,7 +84,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
-        guard(planned.plan, project.desired, options)
+        guard(planned.plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
     except Refused as error:
         refused = error.message
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
@@ -153,7 +153,7 @@ def main() -> None:
     if RULES in os.environ:
         commit, _, folder = os.environ[RULES].partition(":")
         rules = commit, Path(folder)
-    child.main(obj=Screen(Supervision(turnstile, turnstile if sys.argv[1:2] == ["apply"] else None, rules)))
+    child.main(obj=Screen(Supervision(turnstile, turnstile.refusal if sys.argv[1:2] == ["apply"] else None, rules)))
 
 
 def _end_with_the_worker() -> None:

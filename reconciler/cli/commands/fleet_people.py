@@ -163,7 +163,7 @@ def resume_command(screen: Screen, /, names: tuple[str, ...], database: str | No
     Options.of(screen, parameters)
     with fleet_options.opened(screen, database) as opened, opened.transaction() as connection:
         lifted = acts.resume(connection, fleet_options.operator(), names)
-    for project in lifted:
-        ended = ["the pause"] if project.paused else []
-        ended += [f"the quarantine of what run {run[:8]} undid" for run in project.quarantined]
-        screen.say(f"Resumed {project.name}: {' and '.join(ended) or 'nothing held it'}.")
+    for project, paused, undone_by in lifted:
+        ended = ["the pause"] if paused else []
+        ended += [f"the quarantine of what run {run[:8]} undid" for run in undone_by]
+        screen.say(f"Resumed {project}: {' and '.join(ended) or 'nothing held it'}.")

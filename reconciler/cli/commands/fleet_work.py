@@ -131,7 +131,7 @@ def _parts(screen: Screen, stack: ExitStack, database: FleetDatabase, data: Path
             return database, database
         known = [file.read_text(encoding="utf-8").strip() for file in files if file.is_file()]
         if is_own or not roles.exist(connection):
-            known = list(roles.create(connection, database.address.url).values())
+            known = list(roles.create(connection, database.url).values())
         elif len(known) != len(files):
             hint = f"reconciler fleet roles {data}"
             screen.say(f"The worker and the dashboard use the role of --database. To give their roles new passwords: {hint}")
@@ -200,7 +200,7 @@ def roles_command(screen: Screen, /, folder: Path, database: str | None, **param
     """
     Options.of(screen, parameters)
     with fleet_options.opened(screen, database, prepare=True) as opened, opened.transaction() as connection:
-        urls = roles.create(connection, opened.address.url)
+        urls = roles.create(connection, opened.url)
         screen.hide(of_urls(urls.values()))
         for part, url in urls.items():
             write_secret(folder / f"{part}.url", url)

@@ -66,9 +66,9 @@ def command(
     project, narration = by.project, Narration(screen)
     with connect(screen, options, project, kinds) as service:
         with narration.lasting("Reading the state"):
-            known = read_state(screen, options, project, service)
-        kinds, new = kinds.with_digest_key(known.key, project.sensitive), known.new
-        planned = run.read_only(narration, service, kinds, project.desired, known.state, options)
+            state, key, new = read_state(screen, options, project, service)
+        kinds = kinds.with_digest_key(key, project.sensitive)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options)
 
     first = (*((str(new),) if new is not None else ()), *by.notes)
     planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))
@@ -82,13 +82,11 @@ def command(
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
-    guard(plan, project.desired, options)
+    guard(plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
     if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:
-        inputs = plan_file.plan_inputs(
-            options, project, known.state, service.identity, origin(project, current_user(), commit=commit), by.origin
-        )
-        digests = plan_file.digests_of(screen, known.state.lineage, known.key)
+        inputs = plan_file.plan_inputs(options, project, state, service.identity, origin(project, current_user(), commit=commit), by.origin)
+        digests = plan_file.digests_of(screen, state.lineage, key)
         plan_file.write(screen, out, planned, kinds, inputs=inputs, digests=digests, created_at=made_at)
     return codes.of_plan(plan, detailed=detailed_exitcode)

@@ -21,7 +21,7 @@ from reconciler.cli.pipeline.results import PLAN
 from reconciler.cli.pipeline.trigger import Ci, Trigger
 from reconciler.errors import Refused, UsageError
 from reconciler.forges.job import APIS, TOKENS, checked_api, facts
-from reconciler.forges.port import ForgeError, MachineClock, NotAllowed, understood
+from reconciler.forges.port import BlockingClock, ForgeError, NotAllowed, understood
 from reconciler.forges.talk import OK, Talk
 
 SECONDS: Final = 30.0  # for one step of a download
@@ -73,7 +73,7 @@ def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
     else:
         headers = {"PRIVATE-TOKEN": token}
-    api = ApprovalsApi(trigger.ci.value, base, headers, Talk(trigger.ci.value, base, headers, token=token, clock=MachineClock()))
+    api = ApprovalsApi(trigger.ci.value, base, headers, Talk(trigger.ci.value, base, headers, token=token, clock=BlockingClock()))
     known = facts(forge, environ, {})
     try:
         if trigger.ci is Ci.GITHUB:

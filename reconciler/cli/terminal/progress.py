@@ -18,7 +18,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.screen import Screen
-from reconciler.model import Step, StepResult
+from reconciler.model import Listener, Step, StepResult
 from reconciler.text.names import duration
 
 HEARTBEAT: Final = 10.0  # seconds between lines where there is no terminal
@@ -35,7 +35,7 @@ _REQUEST: Final[ContextVar[int]] = ContextVar("request", default=0)
 """The number of the request that a task waits for."""
 
 
-class Narration:
+class Narration(Listener):
     """Reports the progress of a run. `every`: seconds between lines if there is no terminal."""
 
     def __init__(self, screen: Screen, *, every: float | None = None) -> None:

@@ -90,7 +90,7 @@ class Use:
             assert self.approval is not None
             self._tell()
             self._show(planned, full=full)
-            guard(planned.plan, session.desired, self.options)
+            guard(planned.plan, session.desired, allow_delete=self.options.allow_delete, max_exposed=self.options.max_exposed)
             if not self.approval.refused:
                 break
             if not self._rest_will_do(planned):

@@ -14,7 +14,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import VARIABLES, Screen
 from reconciler.config import Project, load as read, load_settings as read_settings
-from reconciler.config.language.variables import STANDARD_INPUT, VariableFile, texts
+from reconciler.config.language.variables import STANDARD_INPUT, texts
 from reconciler.config.project import FileAccess, LoadOptions
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
@@ -65,14 +65,14 @@ def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = Fa
     }  # fmt: skip
 
 
-def variable_files(options: Options) -> tuple[VariableFile, ...]:
+def variable_files(options: Options) -> tuple[tuple[str, bytes], ...]:
     """The files of variables with their names in messages: relative to the project if they are in it."""
     folder = Path(os.path.normpath((options.project if options.project.is_dir() else options.project.parent).absolute()))
     named = []
     for name, text in options.var_file:
         path = Path(os.path.normpath(Path(name).absolute()))
         inside = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else name
-        named.append(VariableFile(STANDARD_INPUT if name == STDIN else inside, text))
+        named.append((STANDARD_INPUT if name == STDIN else inside, text))
     return tuple(named)
 
 

@@ -50,14 +50,6 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class EarlierReading:
-    """The answers to a reading of this run, and when it began (monotonic seconds)."""
-
-    answers: Mapping[str, Answer]
-    began: float
-
-
-@dataclass(frozen=True)
 class PlanScope:
     """The scope of a plan. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists."""
 
@@ -82,19 +74,20 @@ async def make_plan(
     extent: PlanScope,
     *,
     stage: Callable[[str], None] = lambda what: None,
-    earlier: EarlierReading | None = None,
+    earlier: tuple[Mapping[str, Answer], float] | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `stage`: called with the name of each stage after the reading. `earlier`: a reading whose answers are reused.
+    """Observe, plan, prove. `stage`: called with the name of each stage after the reading. `earlier`: the answers to a
+    reading of this run, which are reused, and when it began (monotonic seconds).
 
     Raises `ServiceError` if the service cannot be read at all.
     """
-    began, before = time.monotonic() if earlier is None else earlier.began, reader.requests
+    began, before = time.monotonic() if earlier is None else earlier[1], reader.requests
     selection = extent.selection
-    with reader.giving(earlier.answers) if earlier is not None else nullcontext():
+    with reader.giving(earlier[0]) if earlier is not None else nullcontext():
         actual = await observe(reader, kinds, desired, state, everything=extent.everything)
     read_at, objects = time.monotonic(), count(len(desired.resources), "object")
     if earlier is not None:
-        actual = replace(actual, read_at=earlier.began)
+        actual = replace(actual, read_at=earlier[1])
     stage(f"Planning {objects}")
     matches = identify(kinds, desired, state, actual)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,8 @@ from reconciler.apply.recover import recover
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
-from reconciler.cli.wiring.run import EarlierReading, Planned, PlanScope, make_plan, replaceable, selected, with_policies
+from reconciler.cli.wiring.run import Planned, PlanScope, make_plan, replaceable, selected, with_policies
+from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.model import Actual, Desired, Outcome, State
@@ -46,7 +48,7 @@ class ApplySession:
         # One loop for all phases: the connections of the client belong to it and are kept between recovery, plan and apply.
         self._runner = asyncio.Runner()
         self._writer: Writer | None = None
-        self._earlier: EarlierReading | None = None
+        self._earlier: tuple[Mapping[str, Answer], float] | None = None
 
     def __enter__(self) -> ApplySession:
         self._writer = self._runner.run(self._open())
@@ -87,13 +89,13 @@ class ApplySession:
         began = time.monotonic()
         with self.narration.phase(f"Reading {desired.project}", where=self.service.where), self.writer.keeping() as answers:
             actual = self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
-        self._earlier = EarlierReading(answers, began)
+        self._earlier = (answers, began)
         return actual
 
-    def _fresh_reading(self) -> EarlierReading | None:
+    def _fresh_reading(self) -> tuple[Mapping[str, Answer], float] | None:
         """What `look` was answered, once, and only while nothing of it would have to be read again before it is written."""
         earlier, self._earlier = self._earlier, None
-        return earlier if earlier is not None and time.monotonic() - earlier.began <= FRESH else None
+        return earlier if earlier is not None and time.monotonic() - earlier[1] <= FRESH else None
 
     def _state(self) -> State:
         state = self.journal.state()

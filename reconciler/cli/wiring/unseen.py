@@ -133,19 +133,10 @@ def _former(tracking: Sequence[StateScope], own: StateScope, root: Path) -> str:
     return f"{FROM_ENV} {quote(environments[0])}{f' --env {own.environment}' if own.environment else ''}" if len(environments) == 1 else ""
 
 
-@dataclass(frozen=True)
-class KnownState:
-    """The state, and `new`: the message if it has never seen the project, None if it has."""
-
-    state: State
-    key: bytes
-    new: Unseen | None = None
-
-
-def read_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KnownState:
-    """The state of this project on a service; nothing is written."""
+def read_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> tuple[State, bytes, Unseen | None]:
+    """The state of this project on a service, its key for digests, and the message if it has never seen the project; nothing is written."""
     with open_store(screen, options, project, service, create=False) as store:
-        return KnownState(store.read(), store.digest_key(), unseen(options, project, service, store))
+        return store.read(), store.digest_key(), unseen(options, project, service, store)
 
 
 def named(tracking: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:

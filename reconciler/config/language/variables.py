@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
@@ -479,18 +479,11 @@ def texts(value: Any) -> list[str]:
 STANDARD_INPUT: Final = "standard input"
 
 
-class VariableFile(NamedTuple):
-    """A file of variables. `name`: as problems name it; `text`: its bytes."""
-
-    name: str
-    text: bytes
-
-
-def read_files(files: Sequence[VariableFile], problems: Problems) -> dict[str, MapEntry]:
-    """The values in the files, by the name of the variable; reports entries that are not a map of names and values."""
+def read_files(files: Sequence[tuple[str, bytes]], problems: Problems) -> dict[str, MapEntry]:
+    """The values in the files, each a name and its bytes, by variable; reports entries that are not a map of names and values."""
     given: dict[str, MapEntry] = {}
-    for file in files:
-        document = json_text.document(file.text, file.name) or read(file.text, file.name)
+    for name, text in files:
+        document = json_text.document(text, name) or read(text, name)
         for problem in document.problems:
             problems.settle(problem)
         node = document.data

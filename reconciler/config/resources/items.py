@@ -22,15 +22,6 @@ from reconciler.text.names import a, closest, did_you_mean
 LITERAL: Final = "keys must be literal text, except inside forEach: write it out"
 
 
-@dataclass(frozen=True)
-class Head:
-    """The first keys of a node: its `key`, and the `value` of its tag if that is a field. `keys`: those that were read."""
-
-    key: str
-    keys: tuple[str, ...]
-    value: Any = UNSET
-
-
 def kind_of(members: Mapping[str, Kind], section: str, node: Node, about: Address, problems: Problems) -> tuple[Kind, Map] | None:
     """The kind of a node, and the node as a map. `members`: the kinds of its list by tag."""
     present = [tag for tag in members if tag in node.entries] if isinstance(node, Map) else []
@@ -57,14 +48,15 @@ def kind_of(members: Mapping[str, Kind], section: str, node: Node, about: Addres
     return None
 
 
-def head_of(shape: KindShape, node: Map, about: Address, problems: Problems) -> Head | None:
-    """The key and tag of a node; None, with a problem, if it has no key."""
+def head_of(shape: KindShape, node: Map, about: Address, problems: Problems) -> tuple[str, tuple[str, ...], Any] | None:
+    """The key of a node, the keys that were read for it, and the value of its tag if that is a field; None, with a problem, without a
+    key."""
     kind, tag = shape.kind, str(shape.kind.place.tag)
     entry = node.entries[tag]
     if tag not in shape.readers:
         key = key_of(entry, about, problems)
         _without_key(node, key, about, problems)
-        return Head(key, (tag,)) if key is not None else None
+        return (key, (tag,), UNSET) if key is not None else None
     value = shape.readers[tag].read(entry.node, problems.about(about))
     if "key" in node.entries:
         key = key_of(node.entries["key"], about, problems)
@@ -80,7 +72,7 @@ def head_of(shape: KindShape, node: Map, about: Address, problems: Problems) -> 
             wrong = f"{a(kind.name)} of {a(tag)} outside the project needs a key of its own: key: …"
             problems.add(entry.at, wrong, about, id="RC-key-needed")
     _without_key(node, key, about, problems)
-    return Head(key, (tag, "key"), value) if value is not INVALID and key is not None else None
+    return (key, (tag, "key"), value) if value is not INVALID and key is not None else None
 
 
 def key_of(entry: MapEntry, about: Address, problems: Problems) -> str | None:

@@ -225,15 +225,16 @@ class ResourceTree:
         head = head_of(self.shapes[kind.name], written, parent.address, self.problems)
         if head is None:
             return None
+        key, keys, value = head
         tag = str(kind.place.tag)
         entry = written.entries[tag]
-        advice = "; give one of them a different key: …" if head.value is not UNSET else ""
-        item = self.items.keyed(kind, entry, head.key, parent, section, advice=advice)
+        advice = "; give one of them a different key: …" if value is not UNSET else ""
+        item = self.items.keyed(kind, entry, key, parent, section, advice=advice)
         if item is not None:
-            if head.value is not UNSET:
-                item.values[tag], item.nodes[tag] = head.value, entry.node
+            if value is not UNSET:
+                item.values[tag], item.nodes[tag] = value, entry.node
             item.body = node
-            self._read(self.shapes[kind.name], item, written, skip=head.keys)
+            self._read(self.shapes[kind.name], item, written, skip=keys)
         return item
 
     # -- one resource --------------------------------------------------------------------------------------------------------------

@@ -26,10 +26,6 @@ class TwiceError(ValueError):
     """A key is written twice in one object."""
 
 
-class _TooDeepError(Exception):
-    """The text has too many levels, or is not JSON after all."""
-
-
 class WrittenNumber(float):
     """A number whose digits are lost: `1.10` is 1.1. `written`: its text."""
 
@@ -57,7 +53,7 @@ def decoded(text: str, *, parse_constant: Callable[[str], Any] | None = None) ->
     except TwiceError as error:
         try:
             twice = next((problem.message for problem in nodes(text, "").problems if problem.id == "RC-key-twice"), str(error))
-        except _TooDeepError:
+        except ValueError:
             twice = str(error)
         raise TwiceError(twice) from None
 
@@ -77,7 +73,7 @@ def document(content: bytes, file: str) -> Document | None:
         text = content.decode("utf-8-sig")
         json.loads(text, parse_constant=_refuse)
         return nodes(text, file)
-    except (ValueError, RecursionError, _TooDeepError):
+    except (ValueError, RecursionError):
         return None
 
 
@@ -86,7 +82,7 @@ def _refuse(name: str) -> None:
 
 
 def nodes(text: str, file: str) -> Document:
-    """The nodes of a text that is JSON. Raises `_TooDeepError`."""
+    """The nodes of a text that is JSON. Raises `ValueError` where it has too many levels, or is not JSON after all."""
     reader = _Reader(text, file)
     data = reader.node(1)
     return Document(data, tuple(reader.problems), reader.count)
@@ -105,7 +101,7 @@ class _Reader:
         symbol, at = self._next()
         self.count += 1
         if depth > DEPTH_MAX:
-            raise _TooDeepError
+            raise ValueError
         if symbol == "{":
             return self._map(at, depth)
         if symbol == "[":
@@ -155,7 +151,7 @@ class _Reader:
     def _next(self) -> tuple[str, Source]:
         symbol = _TOKEN.match(self.text, self.at)
         if symbol is None:
-            raise _TooDeepError
+            raise ValueError
         self.at = symbol.end()
         line = bisect_right(self.lines, symbol.start(1))
         return symbol[1], Source(self.file, line, symbol.start(1) - self.lines[line - 1] + 1)

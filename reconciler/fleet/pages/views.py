@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Literal
 
-from reconciler.fleet.health import HealthWord
+from reconciler.fleet.health import HealthWord, ProjectHealth
 from reconciler.fleet.model import Approval, AuditRecord, ChangeClass, Mode, Quarantine
 from reconciler.fleet.pages.query import AuditQuery, Query
 from reconciler.fleet.status import Cell, Sample, StatusWord
@@ -46,14 +46,6 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class HealthView:
-    """`problems`: sentences without a full stop, the worst first."""
-
-    word: HealthWord = HealthWord.UNKNOWN
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class PauseView:
     """A pause in effect. `until`: None for one without an end."""
 
@@ -74,7 +66,7 @@ class RowView:
     causes: tuple[str, ...] = ()
     age: timedelta | None = None
     coverage: float | None = None
-    health: HealthView = field(default_factory=HealthView)
+    health: ProjectHealth = field(default_factory=lambda: ProjectHealth(HealthWord.UNKNOWN))
     waits: str | None = None
     wave: int = 0
     running: datetime | None = None

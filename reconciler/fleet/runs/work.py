@@ -35,10 +35,6 @@ APPLY_SECONDS: Final = 3_600.0
 DOCUMENT_MAX: Final = 64 * 2**20  # bytes
 
 
-class Failed(ReconcilerError):
-    """A run ended without a reading."""
-
-
 @dataclass(frozen=True)
 class Workplace:
     """The environment of runs: the fleet's database, a cache of repositories, a folder for private folders. `strict`: tokens are sent only
@@ -148,9 +144,9 @@ class _Run:
         ended = await execute(argv, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = ended.code, ended.late
         if ended.late:
-            raise Failed(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
+            raise ReconcilerError(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
         if ended.code != 0:
-            raise Failed(self._words_of(ended) or f"it ended with {ended.code}", id="RC-fleet-run-failed")
+            raise ReconcilerError(self._words_of(ended) or f"it ended with {ended.code}", id="RC-fleet-run-failed")
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
@@ -169,19 +165,19 @@ class _Run:
         if self.project.state is not None:
             return resolved(self.project.state, "the state"), False
         with self.place.database.transaction() as connection:
-            return opened(connection, self.place.database.address.url, self.begun.project_id, self.project)
+            return opened(connection, self.place.database.url, self.begun.project_id, self.project)
 
     def _claim(self, state: str) -> str:
         """A digest of the state: of its lineage, which is the same whatever its URL; without one, of where it would be created."""
         return digest("lineage", self.lineage) if self.lineage else digest(state, *self.scope)
 
     def _own(self, scope: str, budget: str) -> None:
-        """Claim the state for this project. Raises `Failed` if another project has it."""
+        """Claim the state for this project. Raises `ReconcilerError` if another project has it."""
         with self.place.database.transaction() as connection:
             other = runs.own(connection, self.begun.project_id, scope, budget)
         if other is not None:
             self.result.reading = None
-            raise Failed(
+            raise ReconcilerError(
                 f"the project {other} of this fleet has the same state: project {self.scope[1]} on {self.project.base_url}",
                 id="RC-fleet-same-state",
                 hint="Give one of them another `project:` in its files, an environment, or a state of its own.",
@@ -236,13 +232,13 @@ class _Run:
         ended = await execute(argv, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
         result.code, result.late = ended.code, ended.late
         if ended.late:
-            raise Failed(
+            raise ReconcilerError(
                 f"applying took longer than {APPLY_SECONDS:g} s and was interrupted; the next run continues it", id="RC-fleet-run-late"
             )
         if ended.code != 0 and gate.refused is not None:
             result.waits, result.stopped = f"applying was stopped: {gate.refused}", True
         elif ended.code != 0:
-            raise Failed(self._words_of(ended) or f"apply ended with {ended.code}", id="RC-fleet-run-failed")
+            raise ReconcilerError(self._words_of(ended) or f"apply ended with {ended.code}", id="RC-fleet-run-failed")
         else:
             result.applied = True
 
@@ -250,7 +246,7 @@ class _Run:
         """Store that applying begins: if this worker is killed, nothing else records it."""
         with self.place.database.transaction() as connection:
             if not holds.is_running(connection, self.begun.id, lock=True):  # else the line would have no end
-                raise Failed("another worker took over", id="RC-fleet-run-failed")
+                raise ReconcilerError("another worker took over", id="RC-fleet-run-failed")
             self.result.approvers = holds.approvers(connection, self.project.name, self._plan)
             audit.write(connection, end.line(self.begun, "begin-apply", self.result))
 
@@ -286,20 +282,20 @@ def _sentence(error: ReconcilerError) -> str:
 
 
 def _document(path: Path) -> Any:
-    """A document that a run wrote. Raises `Failed`."""
+    """A document that a run wrote. Raises `ReconcilerError`."""
     try:
         return json.loads(_text(path))
     except ValueError as error:
-        raise Failed(f"{path.name} was not written", id="RC-fleet-run-failed") from error
+        raise ReconcilerError(f"{path.name} was not written", id="RC-fleet-run-failed") from error
 
 
 def _text(path: Path) -> bytes:
-    """What a run wrote. Raises `Failed`."""
+    """What a run wrote. Raises `ReconcilerError`."""
     try:
         with path.open("rb") as file:
             text = file.read(DOCUMENT_MAX + 1)
     except OSError as error:
-        raise Failed(f"{path.name} was not written", id="RC-fleet-run-failed") from error
+        raise ReconcilerError(f"{path.name} was not written", id="RC-fleet-run-failed") from error
     if len(text) > DOCUMENT_MAX:
-        raise Failed(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB", id="RC-fleet-run-large")
+        raise ReconcilerError(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB", id="RC-fleet-run-large")
     return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -33,7 +34,7 @@ def row_view(row: ProjectRow) -> views.RowView:
         causes=status.causes,
         age=status.age,
         coverage=status.coverage,
-        health=views.HealthView(well.word, shortened(well.sentences)),
+        health=replace(well, sentences=shortened(well.sentences)),
         waits=row.waits,
         wave=project.wave,
         running=row.running,

@@ -90,8 +90,8 @@ def checked(database: FleetDatabase, listening: Listening) -> ServeSettings:
     if settings.oidc is not None and settings.oidc.secret is not None:
         resolved(settings.oidc.secret, "dashboard.oidc.clientSecret", where="this machine")
     for forge, known in settings.webhooks.items():
-        for webhook in known:
-            resolved(webhook.secret, f"webhooks.{forge}.secret", where="this machine")
+        for secret, _ in known:
+            resolved(secret, f"webhooks.{forge}.secret", where="this machine")
     return settings
 
 

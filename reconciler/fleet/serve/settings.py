@@ -22,22 +22,15 @@ class Oidc:
 
 
 @dataclass(frozen=True)
-class WebhookSecret:
-    """The secret of webhooks, which make projects of these tenants due."""
-
-    secret: SecretReference
-    tenants: tuple[str, ...] = (ALL,)
-
-
-@dataclass(frozen=True)
 class ServeSettings:
-    """`url`: the URL that people open, None for the loopback address. `webhooks`: secrets by forge. `metrics`: the token of /metrics."""
+    """`url`: the URL that people open, None for the loopback address. `webhooks`: secrets by forge, each
+    with the tenants whose projects it makes due. `metrics`: the token of /metrics."""
 
     url: str | None = None
     oidc: Oidc | None = None
     rules: tuple[RoleRule, ...] = ()
     metrics: SecretReference | None = None
-    webhooks: Mapping[str, tuple[WebhookSecret, ...]] = field(default_factory=dict)
+    webhooks: Mapping[str, tuple[tuple[SecretReference, tuple[str, ...]], ...]] = field(default_factory=dict)
 
     @property
     def way(self) -> tuple[bool, str | None]:
@@ -58,11 +51,11 @@ def of_data(data: Mapping[str, Any]) -> ServeSettings:
     )
 
 
-def _webhooks(data: str | Sequence[Mapping[str, Any]]) -> tuple[WebhookSecret, ...]:
+def _webhooks(data: str | Sequence[Mapping[str, Any]]) -> tuple[tuple[SecretReference, tuple[str, ...]], ...]:
     """The secrets of a forge; a text is the only one, as earlier versions stored it."""
     if isinstance(data, str):
-        return (WebhookSecret(SecretReference.of(data)),)
-    return tuple(WebhookSecret(SecretReference.of(secret["secret"]), tuple(secret["tenants"])) for secret in data)
+        return ((SecretReference.of(data), (ALL,)),)
+    return tuple((SecretReference.of(secret["secret"]), tuple(secret["tenants"])) for secret in data)
 
 
 def _oidc(data: Mapping[str, Any]) -> Oidc:

@@ -7,7 +7,6 @@ The verification computes the digests here, so that it does not rely on function
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import Connection, text
@@ -47,14 +46,6 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} EXECUT
 """
 
 
-@dataclass(frozen=True)
-class VerifiedChain:
-    """`links`: how many lines the chain has; `head`: the last digest, "" for none."""
-
-    links: int
-    head: str
-
-
 def install(connection: Connection) -> None:
     """Chain the tables, with the lines that they have already."""
     _execute(connection, _FUNCTION)
@@ -78,7 +69,7 @@ def install(connection: Connection) -> None:
             connection.execute(text(f"INSERT INTO {SCHEMA}.chain VALUES (:position, :source, :line, :digest)"), link)  # noqa: S608
 
 
-def verified(connection: Connection, *, head: str | None = None) -> VerifiedChain:
+def verified(connection: Connection, *, head: str | None = None) -> tuple[int, str]:
     """The chain, if no line was changed. `head`: a digest from before, which must be part of it: without one, a chain that was
     cut off at its end, or computed again as a whole, cannot be told from a right one. Raises `StateError` with the first wrong line."""
     last, position, seen = "", 0, head in (None, "")
@@ -105,7 +96,7 @@ def verified(connection: Connection, *, head: str | None = None) -> VerifiedChai
             raise _broken(f"line {first} of {source} was added without a link, or has two")
     if not seen:
         raise _broken(f"it does not contain {head}, its last digest once: lines at its end were deleted, or all was written again")
-    return VerifiedChain(position, last)
+    return position, last
 
 
 def _broken(how: str) -> StateError:

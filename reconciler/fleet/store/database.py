@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sqlalchemy import Connection, create_engine, event, insert, inspect, make_url, select, text, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, TimeoutError as PoolTimeout
@@ -71,15 +71,8 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators, _add_i
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 
 
-class DatabaseAddress(NamedTuple):
-    """`url`: for clients of PostgreSQL, with its password. `where`: for messages, without."""
-
-    url: str
-    where: str
-
-
-def address(url: str) -> DatabaseAddress:
-    """The address of a database. Raises `UsageError`."""
+def address(url: str) -> tuple[str, str]:
+    """The URL of a database for clients of PostgreSQL, with its password, and its name in messages, without. Raises `UsageError`."""
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -90,17 +83,16 @@ def address(url: str) -> DatabaseAddress:
     plain = parsed.set(drivername="postgresql")
     host = parsed.host or parsed.query.get("host") or "this machine"
     where = f"the fleet's database {parsed.database or ''} on {host}".replace("  ", " ")
-    return DatabaseAddress(plain.render_as_string(hide_password=False), where)
+    return plain.render_as_string(hide_password=False), where
 
 
 class FleetDatabase:
     """Transactions in the database of a fleet, for any number of threads."""
 
     def __init__(self, url: str, *, connections: int = 4) -> None:
-        self.address = address(url)
-        self.where = self.address.where
+        self.url, self.where = address(url)
         self._engine = create_engine(
-            make_url(self.address.url).set(drivername="postgresql+psycopg"),
+            make_url(self.url).set(drivername="postgresql+psycopg"),
             pool_size=connections,
             max_overflow=connections,
             pool_timeout=30,

@@ -11,7 +11,7 @@ violates it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -100,20 +100,18 @@ def _remarks(mended: Collection[Miss]) -> Iterator[str]:
 # -- without a plan ---------------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Unmet:
-    """`violations`: what is not as a test demands. `unread`: resources for which that is unknown, each with the reason."""
+def unmet(
+    kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], about: Collection[Address]
+) -> tuple[list[Violation], dict[Address, str]]:
+    """What is not as a test demands on the service as it is now; and the resources for which that is unknown, each with the reason.
 
-    violations: list[Violation] = field(default_factory=list)
-    unread: dict[Address, str] = field(default_factory=dict)
-
-
-def unmet(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], about: Collection[Address]) -> Unmet:
-    """The results of the tests for the service as it is now; nothing is computed where there are none. `about`: what to ask about."""
-    result = Unmet()
+    Nothing is computed where there are no tests. `about`: what to ask about.
+    """
+    violations: list[Violation] = []
+    unread: dict[Address, str] = {}
     asked = [(test, demand, address) for test in desired.access for demand, address in test.asks if address in about]
     if not asked:
-        return result
+        return violations, unread
     sides = _sides(kinds, actual, ids, Disclosure(()), {address for _, _, address in asked})
     for test, demand, address in asked:
         look = sides.before if demand.sees else sides.spread_before
@@ -122,11 +120,11 @@ def unmet(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, 
         if verdict.sees is (Sees.YES if demand.sees else Sees.NO):
             continue
         if verdict.sees is Sees.UNDECIDED and UNREAD in verdict.doubt:
-            result.unread[address] = f"whether {demand.reader.says} can read it is not known: {verdict.doubt}"
+            unread[address] = f"whether {demand.reader.says} can read it is not known: {verdict.doubt}"
         else:
             miss = Miss(test, demand, address, When.TODAY, verdict, look, key)
-            result.violations.append(violation(miss, desired, sides.called, Severity.ERROR))
-    return result
+            violations.append(violation(miss, desired, sides.called, Severity.ERROR))
+    return violations, unread
 
 
 # -- a demand that is not met ------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """What no longer exists, and what earlier runs left. Pure.
 
-In: State, Actual, and the matches of a reading that looked for every missing object twice. Out: what is missing, or a refusal where so much
-is that the reading itself is in doubt; objects of requests that were considered lost, which are ours by their mark; deleted objects that a
-resource which is declared again gets back instead of an empty one, with how long that is possible.
+In: State, Actual, and the matches of a reading that looked for every missing object twice. Out: what is missing, or a refusal where it is
+so large a part that the reading itself is in doubt; objects of requests that were considered lost, which are ours by their mark; deleted
+objects that a resource which is declared again gets back instead of an empty one, with how long that is possible.
 """
 
 from __future__ import annotations

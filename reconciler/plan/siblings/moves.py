@@ -21,8 +21,9 @@ item comes between them, and first or last only where none comes before or behin
     so                    s                     a section stays, and G, t and H are put around it, if not in order already
 
 `_staying` finds the most that can stay under that rule, `_placements` puts the rest in place; `tests/plan/test_order.py` compares both with
-a search over all sequences of moves. Own code, because libraries compute which items stay (difflib, increasing subsequences), but know
-neither anchors nor narrow items.
+a search over all sequences of moves.
+
+Own code, because libraries compute which items stay (difflib, increasing subsequences), but know neither anchors nor narrow items.
 """
 
 from __future__ import annotations

@@ -90,11 +90,11 @@ def ago(**words: float) -> datetime:
 def rows(number: int = PAGE_SIZE) -> list[v.RowView]:
     """Rows with every status, health and state among them."""
     made = [
-        v.RowView("acme-handbook", "acme", Mode.APPLY, StatusWord.UNKNOWN, ("the last reading is 3 h old", "the last run failed: the service answered 503 to GET /v1/orgs/org_acme/sites, six times in 40 s"), timedelta(hours=3), 0.91, v.HealthView(), recovering=True),
-        v.RowView("acme-api", "acme", Mode.APPLY, StatusWord.UNKNOWN, ("it was never read",), None, None, v.HealthView()),
-        v.RowView("globex-docs", "globex", Mode.APPLY, StatusWord.OUT_OF_SYNC, CAUSES, timedelta(seconds=41), 0.999, v.HealthView(v.Health.BROKEN, ("12 links are broken", "the certificate of acme/saml/okta expires in 3 d")), waits="approval is missing: exposure (2 people), delete (1 person)", running=ago(seconds=12)),
-        v.RowView("initech-de", "initech", Mode.PLAN, StatusWord.OUT_OF_SYNC, CAUSES[:1], timedelta(minutes=4), 0.5, v.HealthView(v.Health.WARNING, ("a share link of docs expires in 9 d",)), paused=v.PauseView("grace@initech.example", "the migration of Tuesday", NOW + timedelta(hours=2)), wave=1),
-        v.RowView("umbrella-old", "umbrella", Mode.WATCH, StatusWord.SYNCED, (), timedelta(days=12), 1.0, v.HealthView(v.Health.UNKNOWN), orphaned=True, origin="generator 1 (organizations)"),
+        v.RowView("acme-handbook", "acme", Mode.APPLY, StatusWord.UNKNOWN, ("the last reading is 3 h old", "the last run failed: the service answered 503 to GET /v1/orgs/org_acme/sites, six times in 40 s"), timedelta(hours=3), 0.91, v.ProjectHealth(v.HealthWord.UNKNOWN), recovering=True),
+        v.RowView("acme-api", "acme", Mode.APPLY, StatusWord.UNKNOWN, ("it was never read",), None, None, v.ProjectHealth(v.HealthWord.UNKNOWN)),
+        v.RowView("globex-docs", "globex", Mode.APPLY, StatusWord.OUT_OF_SYNC, CAUSES, timedelta(seconds=41), 0.999, v.ProjectHealth(v.HealthWord.BROKEN, sentences=("12 links are broken", "the certificate of acme/saml/okta expires in 3 d")), waits="approval is missing: exposure (2 people), delete (1 person)", running=ago(seconds=12)),
+        v.RowView("initech-de", "initech", Mode.PLAN, StatusWord.OUT_OF_SYNC, CAUSES[:1], timedelta(minutes=4), 0.5, v.ProjectHealth(v.HealthWord.WARNING, sentences=("a share link of docs expires in 9 d",)), paused=v.PauseView("grace@initech.example", "the migration of Tuesday", NOW + timedelta(hours=2)), wave=1),
+        v.RowView("umbrella-old", "umbrella", Mode.WATCH, StatusWord.SYNCED, (), timedelta(days=12), 1.0, v.ProjectHealth(v.HealthWord.UNKNOWN), orphaned=True, origin="generator 1 (organizations)"),
     ]  # fmt: skip
     while len(made) < number:
         index = len(made)
@@ -103,7 +103,7 @@ def rows(number: int = PAGE_SIZE) -> list[v.RowView]:
             v.RowView(
                 f"team-{index:04}", ("acme", "globex", "initech")[index % 3], Mode.APPLY, StatusWord.SYNCED if synced else StatusWord.OUT_OF_SYNC,
                 () if synced else CAUSES[1:2], timedelta(seconds=index * 17 % 600), 1.0 if index % 4 else 0.87,
-                v.HealthView(v.Health.HEALTHY),
+                v.ProjectHealth(v.HealthWord.HEALTHY),
             )
         )  # fmt: skip
     return made[:number]
@@ -124,7 +124,7 @@ def empty_list() -> v.ListView:
 
 def hostile_list() -> v.ListView:
     made = [
-        v.RowView(text, text, Mode.APPLY, StatusWord.OUT_OF_SYNC, (text, text), timedelta(1), 0.5, v.HealthView(v.Health.BROKEN, (text,)), waits=text, paused=v.PauseView(text, text, NOW))
+        v.RowView(text, text, Mode.APPLY, StatusWord.OUT_OF_SYNC, (text, text), timedelta(1), 0.5, v.ProjectHealth(v.HealthWord.BROKEN, sentences=(text,)), waits=text, paused=v.PauseView(text, text, NOW))
         for text in HOSTILE
     ]  # fmt: skip
     query = Query(text=MARKUP, tenant=MARKUP, status="OutOfSync")
@@ -191,7 +191,7 @@ def bare_project() -> v.ProjectView:
 def hostile_project() -> v.ProjectView:
     """Hostile texts wherever a text can be."""
     text = " ".join(HOSTILE)
-    row = v.RowView(text, text, Mode.APPLY, StatusWord.OUT_OF_SYNC, HOSTILE, timedelta(1), 0.5, v.HealthView(v.Health.BROKEN, HOSTILE), text, 0, NOW, True, False, v.PauseView(text, text), text)  # fmt: skip
+    row = v.RowView(text, text, Mode.APPLY, StatusWord.OUT_OF_SYNC, HOSTILE, timedelta(1), 0.5, v.ProjectHealth(v.HealthWord.BROKEN, sentences=HOSTILE), text, 0, NOW, True, False, v.PauseView(text, text), text)  # fmt: skip
     entry = v.ReadersView(text, text, HOSTILE, HOSTILE, HOSTILE, text)
     plan = v.PlanView(text, text, NOW, "\n".join(HOSTILE) + "\n  - " + MARKUP, HOSTILE, (entry,), (entry,))
     decision = v.DecisionView(text, True, (ChangeClass.DELETE,), text, NOW, text, False, text)

@@ -93,8 +93,7 @@ def test_the_filter_replaces_the_table_keeps_the_focus_and_the_url(chromium: Bro
     page.locator("#text").focus()
     page.keyboard.type("globex")
     page.locator("tbody tr").nth(1).wait_for(state="detached")
-    assert page.locator("tbody tr").count() == 1
-    assert page.evaluate("document.activeElement.id") == "text"
+    assert (page.locator("tbody tr").count(), page.evaluate("document.activeElement.id")) == (1, "text")
     assert "text=globex" in page.url
     assert "live=off" in page.url
     assert "1 project" in (page.locator("#announce").text_content() or "")

@@ -80,8 +80,7 @@ def text_of(page: str) -> str:
 @pytest.mark.parametrize("name", [*samples.PAGES, *samples.PARTS])
 def test_a_page_is_well_formed_and_asks_nobody_else(name: str) -> None:
     page = document(name)
-    assert page.wrong == []
-    assert page.open == []
+    assert (page.wrong, page.open) == ([], [])
     ids = page.all("id")
     assert len(ids) == len(set(ids)) or name == "list-hostile"
     assert set(page.all("for")) <= set(ids)
@@ -309,6 +308,5 @@ def test_times_are_said_from_now_on_and_back() -> None:
     from reconciler.fleet.pages import words
 
     now = datetime(2026, 11, 23, 14, 2, tzinfo=samples.NOW.tzinfo)
-    assert words.ago(now - timedelta(minutes=5), now) == "5 min ago"
-    assert words.ago(now + timedelta(hours=3), now) == "in 3 h"
+    assert (words.ago(now - timedelta(minutes=5), now), words.ago(now + timedelta(hours=3), now)) == ("5 min ago", "in 3 h")
     assert words.percent(0.9999) == "99 %"

@@ -50,8 +50,7 @@ class Provider:
 
     def authorize(self, query: dict[str, str]) -> str:
         """Where the browser is sent: whoever comes is logged in."""
-        assert query["response_type"] == "code"
-        assert query["code_challenge_method"] == "S256"
+        assert (query["response_type"], query["code_challenge_method"]) == ("code", "S256")
         code = f"code-{next(self.numbers)}"
         self.codes[code] = query
         return f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"

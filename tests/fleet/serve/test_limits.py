@@ -1,4 +1,9 @@
-"""Whoever sends nothing, sends slowly, sends much or reads nothing keeps nobody else out."""
+"""Whoever sends nothing, sends slowly, sends much or reads nothing keeps nobody else out.
+
+A dashboard that is served: it ends at once although pages follow it, and follows a fleet file that changes how people log in.
+
+`fleet up`: a worker and the dashboard in one process, until it is interrupted.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +14,26 @@ import json
 import os
 import re
 import resource
+import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx2
 import pytest
 
-from reconciler.fleet.serve import connections, feed, guard
+from reconciler.fleet.serve import connections, feed, guard, run
 from reconciler.fleet.store import FleetDatabase
-from tests.fleet.serve.served import declare, project, served
+from tests import processes
+from tests.fleet.serve.provider import CLIENT, provided
+from tests.fleet.serve.served import SECONDS, declare, project, served
 
 SECRET: Final = "hub-secret-0123456789"
 PLAUSIBLE: Final = "sha256=" + "0" * 64
@@ -192,7 +201,7 @@ def test_the_oldest_waiting_connection_of_a_client_makes_room(database: FleetDat
     monkeypatch.setattr(connections, "WAITING_MAX", 5)
     declare(database, project("acme"))
     with served(database) as site, closing(site.logged_in()) as browser, ExitStack() as stack, browser.stream("GET", "/events") as page:
-        lines = page.iter_lines()
+        lines = page.iter_lines()  # an iterator that nobody keeps closes the page
         assert next(lines) == "event: ready"
         opened = []
         for _ in range(8):
@@ -284,3 +293,89 @@ def test_the_limits_are_those_of_the_documentation() -> None:
     assert (guard.BODY_MAX, guard.PUSH_MAX, guard.BODIES_MAX) == (64 * 2**10, 4 * 2**20, 32 * 2**20)
     assert (guard.BODY_SECONDS, guard.REQUESTS_MAX) == (30, 40)
     assert (feed.SESSION_MAX, feed.PERSON_MAX, feed.CLIENTS_MAX) == (10, 30, 500)
+
+
+def test_a_dashboard_that_pages_follow_ends_at_once(database: FleetDatabase) -> None:
+    declare(database, project("acme"))
+    ends: list[list[str]] = []
+    ready = threading.Barrier(3)
+
+    with served(database) as site:
+        browser = site.logged_in()
+
+        def follow() -> None:
+            lines: list[str] = []
+            with browser.stream("GET", "/events", timeout=SECONDS) as answer:
+                for line in answer.iter_lines():
+                    if line == "event: ready":
+                        ready.wait(SECONDS)
+                    lines.append(line)
+            ends.append(lines)
+
+        pages = [threading.Thread(target=follow) for _ in range(2)]
+        for page in pages:
+            page.start()
+        ready.wait(SECONDS)
+        begun = time.monotonic()
+    assert time.monotonic() - begun < run.END_SECONDS  # 0.1 s; it was all of them, for it waited until pages let go
+    for page in pages:
+        page.join(SECONDS)
+    browser.close()
+    assert [lines[0] for lines in ends] == ["event: ready"] * 2
+
+
+def test_a_fleet_file_that_names_a_provider_is_followed_unless_it_cannot_be(
+    database: FleetDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(run, "LOOK_SECONDS", 0.02)
+    monkeypatch.delenv("OIDC_SECRET", raising=False)
+    with provided() as provider, served(database, token=None) as site:
+        assert "/login?token=" in site.link()
+        own = site.url
+
+        def say(**oidc: Any) -> None:
+            settings = {"dashboard": {"url": own, "oidc": oidc, "roles": [], "metrics": None}} if oidc else {}
+            declare(database, project("acme"), settings=settings)
+
+        known = {"issuer": provider.issuer, "clientId": CLIENT, "claim": "groups", "scopes": ["openid"]}
+        say(**known, clientSecret="env:OIDC_SECRET")
+        while not site.said:
+            time.sleep(0.01)
+        (said,) = site.said
+        assert said.startswith("The fleet file changed how people log in, and the dashboard cannot follow: dashboard.oidc.clientSecret: ")
+        with site.browser() as browser:
+            assert "provider" not in browser.get("/login").text, "nobody is locked out by a fleet file that cannot be followed"
+        say(**known, clientSecret=None)
+        assert site.shown.get(timeout=SECONDS) == f"The dashboard is ready: {own}"
+        with site.browser() as browser:
+            assert "127.0.0.1" in browser.get("/login").text
+            assert browser.get("/").url.path == "/login"
+        say()
+        assert "/login?token=" in site.link()
+        assert len(site.said) == 3, "it says so each time, and once"
+
+
+PROJECT = {"name": "acme", "source": {"git": "file:///nowhere"}, "baseUrl": "http://127.0.0.1:9", "token": {"env": "ACME_TOKEN"}}
+FLEET = {"version": 1, "projects": [PROJECT]}
+
+
+@pytest.mark.proof
+def test_fleet_up_prints_a_link_to_the_dashboard_and_never_logs_it(tmp_path: Path, fleet_url: str) -> None:
+    (tmp_path / "fleet.yaml").write_text(json.dumps(FLEET))
+    words = ["fleet", "up", "fleet.yaml", "--database", fleet_url, "--port", "0", "--log-file", "log.jsonl"]
+    environ = {**os.environ, "ACME_TOKEN": "x", "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "reconciler", *words]
+    streams = {"stdout": subprocess.PIPE, "stderr": (tmp_path / "said").open("w"), "text": True}
+    with streams["stderr"], processes.Popen(command, cwd=tmp_path, env=environ, **streams) as up:
+        try:
+            assert up.stdout is not None
+            line = next(line for line in up.stdout if "dashboard is ready" in line)
+            link = re.search(r"http\S+", line)
+            assert link is not None
+            with httpx2.Client(follow_redirects=True, timeout=30) as browser:
+                page = browser.get(link[0])
+            assert (page.status_code, "acme" in page.text) == (200, True)
+        finally:
+            up.send_signal(signal.SIGINT)
+        assert up.wait(30) == 0
+    assert link[0].rpartition("=")[2] not in (tmp_path / "log.jsonl").read_text() + (tmp_path / "said").read_text()

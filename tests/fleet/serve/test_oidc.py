@@ -184,8 +184,7 @@ def test_a_tenant_crawls_every_link_and_never_sees_another(site: Served, provide
         assert [one["name"] for one in listed.json()["projects"]] == ["blue-0", "blue-1"]
         assert listed.headers["x-total-count"] == "2"
     with log_in(site, provider, "eve@red.example", "red-admins") as browser:
-        lines = browser.get("/api/v1/audit").json()["lines"]
-        assert {line["tenant"] for line in lines} == {"red"}
+        assert {line["tenant"] for line in browser.get("/api/v1/audit").json()["lines"]} == {"red"}
         assert "blue" not in browser.get("/audit.jsonl").text
     with log_in(site, provider, "nobody@example.org", "strangers") as browser:
         assert browser.get("/api/v1/projects").json()["projects"] == []
@@ -289,7 +288,7 @@ def test_one_person_approves_once_under_two_addresses_and_sessions_can_be_listed
         with log_in(site, provider, email, "blue-leads") as browser:
             answers.append(approved(browser, "blue-0").json()["missing"])
     assert answers == [{"delete": 1}, {"delete": 1}]
-    where = ("--database", database.address.url)
+    where = ("--database", database.url)
     listed = invoke("fleet", "sessions", *where).output
     assert (listed.count("ada@blue.example"), listed.count("ada.lovelace@blue.example")) == (2, 1)
     with log_in(site, provider, "grace@blue.example", "blue-leads") as browser:
@@ -324,7 +323,6 @@ def test_a_session_ends_after_twelve_hours(site: Served, provider: Provider, dat
 
 def test_with_a_provider_no_program_has_a_token_and_the_metrics_require_one(site: Served, database: FleetDatabase) -> None:
     with site.program() as program:
-        assert program.get("/api/v1/projects").status_code == 401
-        assert program.get("/metrics").status_code == 403
+        assert (program.get("/api/v1/projects").status_code, program.get("/metrics").status_code) == (401, 403)
     with pytest.raises(UsageError, match="--api-token is the token of the single user"), served(database):
         pass

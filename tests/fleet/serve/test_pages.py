@@ -18,8 +18,7 @@ def test_the_link_logs_in_once_and_forms_work_with_the_token_of_their_session_on
     read(database, "acme", GOOD)
     with served(database) as site, site.browser() as stranger:
         link = site.link()
-        assert stranger.get("/").url.path == "/login"
-        assert stranger.get("/api/v1/projects").status_code == 401
+        assert (stranger.get("/").url.path, stranger.get("/api/v1/projects").status_code) == ("/login", 401)
         assert stranger.get("/login?token=guess").status_code == 401
         with site.browser() as browser:
             page = browser.get(link)

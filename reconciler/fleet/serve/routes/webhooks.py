@@ -80,14 +80,14 @@ async def _received(request: Request, forge: WebhookForge, *, is_push: bool) -> 
 def _secrets(site: Dashboard, forge: WebhookForge) -> Sequence[tuple[str, tuple[str, ...]]]:
     """The secrets of a forge that exist on this machine, each with the tenants whose projects it makes due."""
     known = []
-    for webhook in site.settings().webhooks.get(forge.name, ()):
+    for secret, tenants in site.settings().webhooks.get(forge.name, ()):
         try:
-            text = resolved(webhook.secret, f"webhooks.{forge.name}.secret", where="this machine")
+            text = resolved(secret, f"webhooks.{forge.name}.secret", where="this machine")
         except MissingSecret as error:
             if site.is_first("secret", error.message):  # whoever sends requests does not fill the log
                 site.say(error.message)
         else:
-            known.append((text, webhook.tenants))
+            known.append((text, tenants))
     return known
 
 
