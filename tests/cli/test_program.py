@@ -1,11 +1,20 @@
-"""The program as a whole: help, laziness, and that whatever happens becomes a calm line and an exit code."""
+"""The program as a whole: help, laziness, and that whatever happens becomes a calm line and an exit code.
+
+Which exit code a plan or an outcome has.
+What shells complete, tried in the shells themselves."""
 
 from __future__ import annotations
 
 import os
+import pty
+import select
+import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import permutations
 from pathlib import Path
 
 import click
@@ -13,11 +22,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler import errors
-from reconciler.cli import exits, main, program
+from reconciler.cli import codes, completion, exits, main, program, shells
 from reconciler.cli.help import repository
-from reconciler.cli.program import COMMANDS, Lazy, LazyGroup, Program
+from reconciler.cli.program import COMMANDS, COMPLETING, Lazy, LazyGroup, Program
 from reconciler.errors import ConfigError, Problem, ReconcilerError
-from tests.cli.conftest import Cli
+from reconciler.model import Action, Binding, Blocked, Edited, Origin, Outcome, Plan, StateUpdate, StepStatus, Unknown
+from tests.cli.conftest import Cli, applied_project
+from tests.report.made import at, change, outcome, plan, result
 
 ROOT = Path(__file__).parents[2]
 BARE = "import click\n@click.group()\ndef main(): 'x'\n@main.command()\ndef a(): 'y'\nmain(prog_name='x', args=['--help'])"
@@ -227,3 +238,240 @@ def test_a_result_that_cannot_be_written_is_a_failure(cli: Cli) -> None:
         done = reconciler("graph", "p", cwd=cli.root, stdout=full.fileno())
     assert done.returncode == exits.FAILED
     assert b"the result cannot be written" in done.stderr
+
+
+CHANGED = change("acme/team/x", Action.CREATE)
+BLOCKED = Blocked(at("acme/team/x"), "r", "m", id="RC-waits")
+UNKNOWN = Unknown("team", None, "503")
+BOUND = StateUpdate(bind={at("acme"): Binding(at("acme"), "organization", "org_acme", Origin.ADOPTED)})
+
+
+def test_of_several_codes_the_one_named_first_wins() -> None:
+    assert exits.PRECEDENCE == (130, 143, 3, 6, 1, 4, 5, 2, 0)
+    for first, second in permutations(exits.PRECEDENCE, 2):
+        stronger = min(first, second, key=exits.PRECEDENCE.index)
+        assert exits.strongest([first, second]) == stronger
+    assert exits.strongest([]) == exits.DONE
+
+
+@pytest.mark.parametrize(
+    ("made", "plain", "detailed", "why"),
+    [
+        (Plan("p", None, managed=3), 0, 0, "nothing to do"),
+        (plan(CHANGED), 0, 2, "changes are pending"),
+        (plan(CHANGED, blocked=(BLOCKED,)), 5, 5, "some of it is blocked"),
+        (plan(blocked=(BLOCKED,)), 4, 4, "everything asked for is blocked"),
+        (plan(deferred={at("acme"): "r"}), 0, 2, "it comes with the second run"),
+        (plan(blocked=(BLOCKED,), deferred={at("acme"): "r"}), 5, 5, "some of it comes later"),
+        (plan(unknown=(UNKNOWN,)), 5, 5, "something could not be read"),
+        (plan(unknown=(UNKNOWN,), blocked=(BLOCKED,)), 4, 4, "what was asked for waits for what could not be read"),
+        (plan(unknown=(UNKNOWN,), blocked=(BLOCKED,), managed=1), 1, 1, "nothing at all could be looked at"),
+        (plan(in_doubt=(at("acme"),)), 5, 5, "something is in doubt"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_code_of_a_plan(made: Plan, plain: int, detailed: int, why: str) -> None:
+    assert (codes.of_plan(made, detailed=False), codes.of_plan(made, detailed=True)) == (plain, detailed), why
+
+
+DONE, FAILED = result(1, "acme/team/a", StepStatus.DONE), result(2, "acme/team/b", StepStatus.FAILED, "400")
+SKIPPED, DOUBT = result(3, "acme/team/c", StepStatus.SKIPPED, "needs 2"), result(4, "acme/team/d", StepStatus.IN_DOUBT, "cut")
+
+STALE = result(5, "acme/team/e", StepStatus.STALE, "title was 'A' and is now 'B'")
+
+
+@pytest.mark.parametrize(
+    ("made", "signal", "code", "why"),
+    [
+        (outcome(), None, 0, "nothing to do"),
+        (outcome(DONE), None, 0, "all is done"),
+        (outcome(DONE, FAILED), None, 5, "a part is done"),
+        (outcome(FAILED, SKIPPED), None, 1, "nothing is done"),
+        (outcome(FAILED, plan=plan(state_update=BOUND)), None, 5, "something was bound"),
+        (outcome(DOUBT), None, 5, "it may have been done"),
+        (outcome(DONE, leftover=(at("acme"),)), None, 5, "something differs again"),
+        (outcome(STALE, SKIPPED), None, 5, "somebody else came first"),
+        (outcome(DONE, edited=(Edited(at("acme"), "title", "A", "B"),)), None, 5, "somebody else changed it during the run"),
+        (outcome(DONE, unverified=(at("acme"),)), None, 5, "what was written could not be read again"),
+        (outcome(DONE, plan=plan(deferred={at("acme"): "r"})), None, 5, "a second run continues"),
+        (outcome(DONE, plan=plan(CHANGED, blocked=(BLOCKED,))), None, 5, "a part was blocked"),
+        (outcome(plan=plan(blocked=(BLOCKED,))), None, 4, "everything was blocked"),
+        (outcome(DONE, SKIPPED), 2, 130, "interrupted"),
+        (outcome(DONE, SKIPPED), 15, 143, "terminated"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_code_of_an_outcome(made: Outcome, signal: int | None, code: int, why: str) -> None:
+    assert codes.of_outcome(made, signal=signal) == code, why
+
+
+SECONDS = 30  # until a shell must have answered, on a machine that pauses
+
+
+def shell(name: str) -> str:
+    """The path of a shell; the test is skipped where it is not installed, but for a machine that must have it."""
+    found = shutil.which(name)
+    if found is None:
+        if "shells" in os.environ.get("RECONCILER_TEST_REQUIRE", "").split(","):
+            pytest.fail(f"{name} is not installed")
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+@pytest.fixture
+def applied(cli: Cli) -> Cli:
+    """An applied project, and the program in a folder of the PATH."""
+    applied_project(cli)
+    cli.write("bin/reconciler", f'#!/bin/sh\nexec {sys.executable} -m reconciler "$@"\n').chmod(0o755)
+    return cli
+
+
+def environment(cli: Cli) -> dict[str, str]:
+    return {
+        "PATH": f"{cli.root / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(cli.root),
+        "TERM": "dumb",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+@contextmanager
+def terminal(command: list[str], cli: Cli) -> Iterator[int]:
+    """A shell on a terminal of its own, in the folder of the project."""
+    pid, handle = pty.fork()
+    if pid == 0:
+        os.chdir(cli.root / "p")
+        os.execve(command[0], command, environment(cli))
+    try:
+        yield handle
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        os.close(handle)
+
+
+def typed(handle: int, text: str, *, until: str) -> str:
+    """What the terminal shows after that was typed, as soon as it contains `until`."""
+    os.write(handle, text.encode())
+    shown, end = "", time.monotonic() + SECONDS
+    while until not in shown:
+        assert time.monotonic() < end, shown
+        if select.select([handle], [], [], 0.2)[0]:
+            shown += os.read(handle, 65536).decode("utf-8", "replace")
+    return shown
+
+
+LINES = (
+    ("reconciler state show acme/member/ada@ac\t", "me.example"),
+    ("reconciler plan --target=acme/te\t", "am/writers"),
+    ("reconciler expl\t", "ain"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "setup"),
+    [
+        ("bash", ["--norc", "--noprofile", "-i"], "source <(reconciler completion bash)"),
+        ("zsh", ["-f", "-i"], "autoload -U compinit && compinit -u -D && source <(reconciler completion zsh)"),
+    ],
+)
+def test_a_shell_completes_addresses_from_the_state_and_commands(applied: Cli, name: str, options: list[str], setup: str) -> None:
+    with terminal([shell(name), *options], applied) as handle:
+        typed(handle, f"{setup}; echo re''ady\n", until="ready")
+        for line, expected in LINES:
+            typed(handle, line, until=expected)
+            typed(handle, "\x15echo ne''xt\n", until="next")
+
+
+def test_fish_completes_them_too_with_a_word_on_each(applied: Cli) -> None:
+    lines = ["reconciler state show acme/member/ada@ac", "reconciler plan --target=acme/te", "reconciler expl", "reconciler undo l"]
+    script = "source (reconciler completion fish | psub); " + "; ".join(f'complete -C "{line}"' for line in lines)
+    command = [shell("fish"), "--no-config", "-c", script]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=applied.root / "p", env=environment(applied), check=True, timeout=SECONDS
+    )
+    assert done.stdout.splitlines() == [
+        "acme/member/ada@acme.example",
+        "--target=acme/team/writers",
+        "explain\tDescribe a kind; a field or the cause of an error.",
+        "last\tthe newest run that sent anything",
+    ]
+
+
+def complete(cli: Cli, line: str, **env: str) -> list[str]:
+    """The candidates for a line, as bash is told them."""
+    given = {
+        "_RECONCILER_COMPLETE": "bash_complete",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line.encode())),
+        "COMP_WORDBREAKS": " \t",
+        **env,
+    }
+    done = cli(env=given)
+    assert (done.exit_code, done.stderr) == (0, "")
+    return [candidate.partition(",")[2] for candidate in done.stdout.splitlines() if candidate.startswith("plain,")]
+
+
+def test_what_is_completed_follows_the_project_that_the_line_names(applied: Cli) -> None:
+    assert complete(applied, "reconciler plan p --target acme/team/") == ["acme/team/writers"]
+    assert complete(applied, "reconciler plan --target acme/team/") == [], "there is no project here"
+    assert complete(applied, "reconciler -C p state show acme/team/") == ["acme/team/writers"]
+    assert complete(applied, "reconciler plan --target acme/team/", RECONCILER_PROJECT="p") == ["acme/team/writers"]
+    applied.write("p/environments/staging.yaml", "vars: {}\n")
+    assert complete(applied, "reconciler plan p --env ") == ["staging"]
+    assert complete(applied, "reconciler plan p --env staging --target ") == [], "each environment has a state of its own"
+    assert complete(applied, "reconciler explain site.vis") == ["site.visibility"]
+    assert complete(applied, "reconciler explain tea") == ["team"]
+    assert complete(applied, "reconciler schema saved") == ["saved-plan"]
+    assert complete(applied, "reconciler plan --form") == ["--format"]
+    assert complete(applied, "reconciler plan --format js") == ["json"]
+    assert complete(applied, "reconciler state ") == ["list", "show", "mv", "forget", "pull", "push", "unlock"]
+    run = complete(applied, "reconciler -C p show ")
+    assert len(run) == 2
+    assert run[0] == "last"
+
+
+def test_what_is_wrong_completes_to_nothing_and_is_never_an_error(applied: Cli) -> None:
+    untouched = {path: path.read_bytes() for path in (applied.root / "p").rglob("*") if path.is_file()}
+    (applied.root / "broken").mkdir()
+    applied.write("broken/reconciler.yaml", "version: [\n")
+    applied.write("broken/.reconciler/state.db", "not a database")
+    for line in (
+        "reconciler state show broken/x",
+        "reconciler plan broken --target ",
+        "reconciler plan p --state postgresql://ada@127.0.0.1:9/x --target ",
+        "reconciler plan p --state s3://bucket/x --target ",
+        "reconciler nothing ",
+        "reconciler plan 'p",
+        "reconciler -C nowhere plan --target ",
+        "reconciler config diff ",
+    ):
+        assert complete(applied, line) == []
+    assert complete(applied, "reconciler plan p --target ", RECONCILER_STATE="sqlite:///nowhere.db") == []
+    assert complete(applied, "reconciler plan p --target a", COMP_POINT="x") == []
+    assert {path: path.read_bytes() for path in (applied.root / "p").rglob("*") if path.is_file()} == untouched
+
+
+def test_every_shell_has_a_script_and_no_other(cli: Cli) -> None:
+    for name in shells.SHELLS:
+        assert cli("completion", name).stdout == shells.script(name, main, COMPLETING)
+    assert cli("completion", "tcsh").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ("project: p\n", ".reconciler/state.db"),
+        ("project: p\nstate: sqlite:///other.db  # ours\n", "other.db"),
+        ('state: "sqlite:///a/b.db"\n', "a/b.db"),
+        ("state: postgresql+psycopg://db/x\n", None),
+        ("{project: p, state: sqlite:///other.db}\n", None),
+        ("state: ${{ vars.state }}\n", None),
+        ("x-a: {state: 1}\nstate: sqlite:///other.db\n", None),
+    ],
+)
+def test_the_state_is_found_without_reading_yaml_or_not_at_all(tmp_path: Path, text: str, file: str | None) -> None:
+    assert completion.state_path(tmp_path, text.encode(), None) == (tmp_path / file if file is not None else None)
+    assert completion.state_path(tmp_path, text.encode(), "sqlite:///given.db") == Path("given.db")
+    assert completion.state_path(tmp_path, text.encode(), "postgresql+psycopg://db/x") is None

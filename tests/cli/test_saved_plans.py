@@ -1,18 +1,32 @@
-"""`plan --out` and `apply --plan`: only what was approved runs, once, and what does not hold any more is refused by name."""
+"""`plan --out` and `apply --plan`: only what was approved runs, once, and what does not hold any more is refused by name.
+
+Files that are no saved plans: a clear error at once, whatever is in them.
+A saved plan names its commit and who created it; `--require-commit` refuses another commit, and nobody is refused.
+With a key, only what was signed with it is applied; without one, nothing is claimed about a signature."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.cli.saved.origin import origin, sentence
+from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.approval import sent_digest
+from reconciler.cli.wiring.plan_file import KEY, OLD, check, sign
+from reconciler.config import load
+from reconciler.errors import Refused
+from reconciler.kinds import load as load_kinds
 from tests.cli.conftest import Cli, applied_project, initialised, prepared
 from tests.cli.test_end_to_end import at_a_terminal
 from tests.documents import valid
+from tests.effort import within
+from tests.proofs import spread
 
 TITLES = {"title: Writers": "title: Authors", "title: Guides, duplicateOf": "title: Manuals, duplicateOf"}
 
@@ -336,3 +350,329 @@ def test_a_request_that_cannot_be_derived_again_is_refused_by_name(changed: Cli)
     assert "acme/space/blank: nothing is left to change there" in result.stderr
     assert changed("apply", "p", "--plan", "plan.json", "--partial").exit_code == 5
     assert title_of(changed, "/spaces/spc_blank") == "Blank"
+
+
+@pytest.fixture
+def docs_project(cli: Cli) -> Cli:
+    """A project on its own sandbox."""
+    return initialised(cli)
+
+
+def _one_twice() -> bytes:
+    return b"{" + b",".join(b'"%d":1' % (number % 399_999) for number in range(400_000)) + b"}"
+
+
+BROKEN: dict[str, bytes | Callable[[], bytes]] = {
+    "empty": b"",
+    "not JSON": b"hello",
+    "cut": b'{"format": "reconciler.plan/1", "steps": [',
+    "not UTF-8": b'{"format": "\xff"}',
+    "UTF-16": '{"format": "reconciler.plan/1"}'.encode("utf-16"),
+    "a list": b"[]",
+    "a number": b"7",
+    "no format": b"{}",
+    "a format of another type": b'{"format": ["reconciler.plan/1"]}',
+    "an unknown format": b'{"format": "reconciler.plan/2"}',
+    "an outcome": b'{"format": "reconciler.outcome/1"}',
+    "a plan not saved": b'{"format": "reconciler.plan/1"}',
+    "wrong types": b'{"format": "reconciler.plan/1", "requests": 1, "preconditions": {}}',
+    "deep lists": b"[" * 1_000_000,
+    "deep objects": b'{"a":' * 500_000,
+    "NaN": b'{"format": NaN}',
+    "Infinity": b'{"format": -Infinity}',
+    "a large number": b'{"format": 1e999}',
+    "a long number": b'{"format": ' + b"9" * 100_000 + b"}",
+    "duplicate keys": b'{"format": "reconciler.plan/1", "format": "reconciler.plan/1"}',
+    "many keys, one twice": _one_twice,
+    "many lists": lambda: b"[" + b",".join([b"[]"] * 3_000_000) + b"]",
+    "incomplete character": b'{"format": "\\ud800"}',
+    "escapes": b'{"format": "\\u001b[2J\\u202e"}',
+}
+
+
+@pytest.mark.parametrize("name", spread(list(BROKEN), 10))
+def test_a_broken_file_is_a_clear_error_at_once(docs_project: Cli, name: str) -> None:
+    broken = BROKEN[name]
+    (docs_project.root / "plan.json").write_bytes(broken if isinstance(broken, bytes) else broken())
+    result = within(2, lambda: docs_project("apply", "p", "--plan", "plan.json"))
+    assert result.exit_code == 3, result.stderr
+    assert result.stderr.startswith("error: plan.json ")
+    assert "\x1b" not in result.stderr
+    assert len(result.stderr) < 500
+
+
+def test_a_file_of_100_mb_is_not_read(docs_project: Cli) -> None:
+    with (docs_project.root / "plan.json").open("wb") as file:
+        file.truncate(100_000_000)
+    result = within(2, lambda: docs_project("apply", "p", "--plan", "plan.json"))
+    assert (result.exit_code, "100,000,000 bytes" in result.stderr) == (3, True)
+
+
+def test_a_path_that_is_not_a_file_is_a_clear_error(docs_project: Cli) -> None:
+    os.mkfifo(docs_project.root / "pipe")
+    for name in ("pipe", "p", "nowhere.json", "/dev/zero"):
+        result = docs_project("apply", "p", "--plan", name)
+        assert result.exit_code == 3, result.stderr
+        assert name in result.stderr
+
+
+HEAD, OTHER = "a" * 40, "b" * 40
+NO_CI = dict.fromkeys(("GITHUB_ACTIONS", "GITLAB_CI", "BITBUCKET_BUILD_NUMBER"))
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = {f"GIT_{role}_{part}": "ada@acme.example" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    environment = {**os.environ, **identity, "GIT_CONFIG_GLOBAL": os.devnull}
+    return subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True, env=environment).stdout.strip()
+
+
+@pytest.fixture
+def cloned(cli: Cli) -> Cli:
+    """An applied project in a git repository, on the branch `main`, as somebody's computer has it."""
+    cli.env |= NO_CI
+    return in_a_repository(cli)
+
+
+@prepared
+def in_a_repository(cli: Cli) -> Cli:
+    applied_project(cli)
+    cli.write(".gitignore", ".reconciler/\n*.json\nhome/\n")
+    git(cli.root, "init", "-q", "-b", "main")
+    commit(cli, "The project")
+    return cli
+
+
+def commit(cli: Cli, message: str) -> str:
+    git(cli.root, "add", "-A")
+    git(cli.root, "commit", "-q", "-m", message)
+    return git(cli.root, "rev-parse", "HEAD")
+
+
+def test_a_pull_request_that_was_planned_is_applied_after_a_squash_and_after_another_pull_request(cloned: Cli) -> None:
+    git(cloned.root, "checkout", "-q", "-b", "first")
+    cloned.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
+    head = commit(cloned, "Authors")
+    assert cloned("plan", "p", "--out", "first.json").exit_code == 0
+    git(cloned.root, "checkout", "-q", "-b", "second", "main")
+    cloned.edit("p/reconciler.yaml", "title: Guides, duplicateOf", "title: Manuals, duplicateOf")
+    second = commit(cloned, "Manuals")
+    assert cloned("plan", "p", "--out", "second.json").exit_code == 0
+
+    git(cloned.root, "checkout", "-q", "main")
+    git(cloned.root, "merge", "-q", "--squash", "first")
+    assert commit(cloned, "Authors (#1)") != head
+    result = cloned("apply", "p", "--plan", "first.json", "--require-commit", head)
+    assert result.exit_code == 0, result.stderr
+    assert "The evaluated configuration is the one that the plan was created from." in result.stderr
+    assert result.stdout.endswith("Applied 1 request. The plan file was applied.\n")
+
+    git(cloned.root, "merge", "-q", "--no-ff", "-m", "Merge the second", "second")
+    result = cloned("apply", "p", "--plan", "second.json", "--require-commit", second, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    assert "The evaluated configuration changed since the plan was created; only addresses whose plan is the same" in result.stderr
+    told = json.loads(result.stdout)["savedPlan"]
+    assert (told["sameConfiguration"], told["origin"]["commit"], told["refused"], told["new"]) == (False, second, [], [])
+    assert cloned("plan", "p", "--detailed-exitcode").exit_code == 0
+
+
+def test_a_plan_of_another_commit_or_of_no_commit_is_refused_where_a_commit_is_required(cloned: Cli) -> None:
+    head = git(cloned.root, "rev-parse", "HEAD")
+    cloned("plan", "p", "--out", "plan.json")
+    for required, says in ((OTHER[:7], f"was created from commit {head}, and --require-commit asks for {OTHER[:7]}"), (head[:12], "")):
+        result = cloned("apply", "p", "--plan", "plan.json", "--require-commit", required.upper())
+        assert (result.exit_code, says in result.stderr) == (6 if says else 0, True), result.stderr
+
+    old = saved(cloned)
+    del old["origin"]
+    cloned.write("old.json", json.dumps(old))
+    result = cloned("apply", "p", "--plan", "old.json", "--require-commit", head)
+    assert (result.exit_code, "does not say from which commit it was created" in result.stderr) == (6, True)
+    assert cloned("apply", "p", "--plan", "old.json").exit_code == 0
+
+
+def test_files_that_are_not_in_the_commit_are_shown_and_are_no_reason_to_refuse(cloned: Cli) -> None:
+    """A pipeline may generate files before it plans; whatever the plan says is compared with the files of the apply."""
+
+    def modified() -> bool:
+        result = cloned("plan", "p", "--out", "plan.json")
+        assert result.exit_code == 0, result.stderr
+        return bool(saved(cloned)["origin"]["modified"])
+
+    cloned.write("p/notes.txt", "nobody reads this\n")
+    assert not modified()
+    cloned.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
+    assert modified()
+    cloned.edit("p/reconciler.yaml", "project: p\n", "project: p\ninclude: [more.yaml]\n")
+    git(cloned.root, "commit", "-q", "-a", "-m", "Include a file that is generated")
+    cloned.write("p/more.yaml", "organizations: {}\n")
+    assert modified()
+    head = git(cloned.root, "rev-parse", "HEAD")
+    result = cloned("apply", "p", "--plan", "plan.json", "--require-commit", head)
+    assert (result.exit_code, f"from commit {head[:9]} with uncommitted changes." in result.stderr) == (0, True), result.stderr
+
+
+@pytest.mark.parametrize("words", [("--plan", "plan.json", "--require-commit", ""), ("--plan", "plan.json", "--require-commit", "abc12"),
+                                   ("--yes", "--require-commit", HEAD)])  # fmt: skip
+def test_a_required_commit_that_does_not_exist_is_a_usage_error(cli: Cli, words: tuple[str, ...]) -> None:
+    assert initialised(cli)("apply", "p", *words).exit_code == 3
+
+
+def test_outside_a_repository_the_commit_comes_from_the_command_line(cli: Cli) -> None:
+    initialised(cli).env |= {**NO_CI, "GIT_CEILING_DIRECTORIES": str(cli.root)}
+    assert cli("plan", "p", "--commit", HEAD).exit_code == 3  # only a saved plan records it
+    assert cli("plan", "p", "--out", "plan.json", "--commit", HEAD[:39]).exit_code == 3
+    assert cli("plan", "p", "--out", "plan.json").exit_code == 0
+    assert {**saved(cli)["origin"], "actor": ""} == {"commit": None, "modified": None, "actor": "", "run": None}
+    assert cli("plan", "p", "--out", "plan.json", "--commit", HEAD.upper()).exit_code == 0
+    assert saved(cli)["origin"]["commit"] == HEAD
+    assert cli("apply", "p", "--plan", "plan.json", "--require-commit", HEAD).exit_code == 0
+
+
+HOSTILE = "ada\x1b[2J\n::error::\u202ehello"
+
+
+def test_a_name_from_outside_is_shown_escaped_and_is_no_reason_to_refuse(cloned: Cli) -> None:
+    env = {"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": HOSTILE, "GITHUB_SHA": HEAD}
+    cloned("plan", "p", "--out", "plan.json", env=env)
+    text = (cloned.root / "plan.json").read_text()
+    assert saved(cloned)["origin"]["actor"] == HOSTILE
+    assert not {"\x1b", "\u202e"} & set(text)
+    result = cloned("apply", "p", "--plan", "plan.json")
+    assert result.exit_code == 0, result.stderr
+    assert "The plan was created by ada" in result.stderr
+    assert not {"\x1b", "\u202e"} & set(result.stderr)
+    assert not any(line.startswith("::") for line in result.stderr.splitlines())
+
+
+# -- what a CI system says ------------------------------------------------------------------------------------------------------------
+
+GITHUB = {
+    "GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "pull_request", "GITHUB_ACTOR": "ada", "GITHUB_SERVER_URL": "https://github.com",
+    "GITHUB_REPOSITORY": "acme/docs", "GITHUB_RUN_ID": "7", "GITHUB_EVENT_PATH": "event.json",
+}  # fmt: skip
+GITHUB_RUN = "https://github.com/acme/docs/actions/runs/7"
+GITLAB = {"GITLAB_CI": "true", "GITLAB_USER_LOGIN": "ada", "CI_JOB_URL": "https://gitlab.com/acme/docs/-/jobs/7"}
+BITBUCKET = {
+    "BITBUCKET_BUILD_NUMBER": "7", "BITBUCKET_REPO_FULL_NAME": "acme/docs", "BITBUCKET_STEP_TRIGGERER_UUID": "{ada}",
+}  # fmt: skip
+BITBUCKET_RUN = "https://bitbucket.org/acme/docs/pipelines/results/7"
+
+
+@pytest.mark.parametrize(
+    ("variables", "commit", "actor", "run"),
+    [
+        ({**GITHUB, "GITHUB_SHA": "HERE"}, HEAD, "ada", GITHUB_RUN),  # git has the merge, and the pull request is what was planned
+        ({**GITHUB, "GITHUB_SHA": OTHER}, "HERE", "ada", GITHUB_RUN),  # the job checked out something else
+        ({**GITHUB, "GITHUB_SHA": "HERE", "GITHUB_EVENT_NAME": "pull_request_target"}, "HERE", "ada", GITHUB_RUN),
+        ({**GITHUB, "GITHUB_SHA": "HERE", "GITHUB_EVENT_PATH": "nowhere"}, "HERE", "ada", GITHUB_RUN),
+        ({**GITHUB, "GITHUB_SHA": "HERE", "GITHUB_SERVER_URL": "javascript:x"}, HEAD, "ada", None),
+        ({**GITLAB, "CI_COMMIT_SHA": "HERE", "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA": HEAD}, HEAD, "ada", GITLAB["CI_JOB_URL"]),
+        ({**GITLAB, "CI_COMMIT_SHA": "HERE", "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA": ""}, "HERE", "ada", GITLAB["CI_JOB_URL"]),
+        ({**BITBUCKET, "BITBUCKET_COMMIT": "HERE"}, "HERE", "{ada}", BITBUCKET_RUN),
+        ({"BITBUCKET_BUILD_NUMBER": "7"}, "HERE", None, None),
+        ({}, "HERE", "ada@desk", None),
+    ],
+)
+def test_the_variables_of_a_ci_system_name_commit_actor_and_run(
+    cloned: Cli, variables: dict[str, str], commit: str, actor: str | None, run: str | None
+) -> None:
+    here = git(cloned.root, "rev-parse", "HEAD")
+    (cloned.root / "event.json").write_text(json.dumps({"pull_request": {"head": {"sha": HEAD}}}))
+    environ = {name: here if value == "HERE" else value for name, value in variables.items()}
+    if environ.get("GITHUB_EVENT_PATH"):
+        environ["GITHUB_EVENT_PATH"] = str(cloned.root / environ["GITHUB_EVENT_PATH"])
+    found = origin(load(cloned.root / "p", load_kinds()), "ada@desk", environ=environ)
+    assert found == {"commit": here if commit == "HERE" else commit, "modified": False, "actor": actor, "run": run}
+    assert (run or "") in sentence(found)
+
+
+NEW_KEY, OLD_KEY = "n" * 32, "o" * 64
+SIGNED = {KEY: NEW_KEY}
+
+
+@pytest.fixture
+def signed(cli: Cli) -> Cli:
+    """An applied project, of which a change was planned and signed."""
+    return with_a_signed_plan(cli)
+
+
+@prepared
+def with_a_signed_plan(cli: Cli) -> Cli:
+    applied_project(cli).edit("p/reconciler.yaml", "title: Writers", "title: Authors")
+    result = cli("plan", "p", "--out", "plan.json", env=SIGNED)
+    assert (result.exit_code, "Saved the signed plan to plan.json." in result.stderr) == (0, True)
+    assert NEW_KEY not in result.stdout + result.stderr + (cli.root / "plan.json").read_text()
+    return cli
+
+
+def applied(cli: Cli, code: int, says: str, **env: str) -> None:
+    result = cli("apply", "p", "--plan", "plan.json", env=env)
+    assert (result.exit_code, says in " ".join(result.stderr.split())) == (code, True), result.stderr
+    assert not any(key in result.stderr + result.stdout for key in env.values() if key.strip())
+
+
+def test_a_signed_plan_is_applied_with_its_key(signed: Cli) -> None:
+    applied(signed, 0, "", **{KEY: f"{NEW_KEY}\n"})  # as a file of a secret ends
+
+
+def test_after_a_rotation_the_old_key_is_accepted_where_it_is_named(signed: Cli) -> None:
+    wrong = "the signature of plan.json is wrong: it was signed with another key, or changed afterwards [RC-plan-signature]"
+    wrong += " If the key was replaced, set"
+    applied(signed, 4, f"{wrong} {OLD}", **{KEY: OLD_KEY, OLD: ""})
+    applied(signed, 3, f"{OLD} is set without {KEY}", **{OLD: NEW_KEY})
+    applied(signed, 0, "", **{KEY: OLD_KEY, OLD: NEW_KEY})
+
+
+def test_without_a_key_a_signature_is_not_checked_and_that_is_said(signed: Cli) -> None:
+    applied(signed, 0, f"The signature of plan.json was not checked, because {KEY} is not set.")
+
+
+def test_a_plan_that_nobody_signed_is_refused_where_a_key_is_set(signed: Cli) -> None:
+    assert signed("plan", "p", "--out", "plan.json").exit_code == 0
+    applied(signed, 4, f"plan.json is not signed, and {KEY} is set", **SIGNED)
+    applied(signed, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("key", "says"), [("", "is set and empty"), ("\n", "is set and empty"), ("n" * 31, "has 31 bytes, and at least 32")]
+)
+def test_a_key_that_is_missing_or_too_short_is_an_error_and_never_no_key(signed: Cli, key: str, says: str) -> None:
+    applied(signed, 3, f"{KEY} {says}", **{KEY: key})
+    assert signed("plan", "p", "--out", "other.json", env={KEY: key}).exit_code == 3
+    assert not (signed.root / "other.json").exists()
+    assert signed("plan", "p", env={KEY: key}).exit_code == 0  # which saves nothing
+
+
+def test_whatever_is_edited_in_a_signed_plan_is_refused_and_layout_is_not_edited(signed: Cli) -> None:
+    path, screen = signed.root / "plan.json", Screen()
+    document = json.loads(path.read_text())
+    again = dict(reversed(document.items()))
+    check(screen, path, json.loads(json.dumps(again, indent=7)), SIGNED)
+    number = 0
+    for edited in edits(document):
+        number += 1
+        with pytest.raises(Refused):
+            check(screen, path, edited, SIGNED)
+    assert number > 150
+    assert sign(document, NEW_KEY.encode()) == document["signature"] != sign(document, OLD_KEY.encode())
+
+
+def edits(value: Any) -> Iterator[Any]:
+    """The document with one edit: each value changed or removed, each key renamed, each list longer or in another order."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            rest = {key: part for key, part in value.items() if key != name}
+            yield rest
+            yield {**rest, f"{name}x": inner}
+            yield from ({**value, name: edited} for edited in edits(inner))
+        yield {**value, "more": None}
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield value[:index] + value[index + 1 :]
+            yield from ([*value[:index], edited, *value[index + 1 :]] for edited in edits(inner))
+        yield [*value, None]
+        if value != value[::-1]:
+            yield value[::-1]
+    else:
+        yield {"": value}
+        yield str(value) + " " if isinstance(value, str) else str(value)

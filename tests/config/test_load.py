@@ -1,22 +1,38 @@
-"""What a good project becomes: resources, their values in the written form, and what belongs to the run."""
+"""What a good project becomes: resources, their values in the written form, and what belongs to the run.
+
+Whatever stands in the files, `load` answers with a project or with `ConfigError`, and quickly.
+
+A broken project is answered with every problem at once, each at its place, and never with a traceback or a long wait.
+`file()` reads texts of the project and nothing else, under whatever name.
+
+The YAML names the server of a state so that everybody sees which it is, and nothing else that decides where a password goes."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from reconciler.address import Address
 from reconciler.config import Project, load
-from reconciler.errors import ConfigError
+from reconciler.config.language.expressions import ExpressionError
+from reconciler.config.language.files import ProjectFiles
+from reconciler.config.source.state_url import mistake
+from reconciler.errors import ConfigError, Problem
 from reconciler.kinds import load as kinds
 from reconciler.model import Declared, Guards, Moved, Removed, Source
 from reconciler.resource import UNSET, Foreign
-from tests.config.corpus import GOOD, loaded, problems_of
+from tests.cage import MEMORY, SECONDS, fresh
+from tests.config.corpus import BROKEN, GOOD, loaded, options, problems_of
 from tests.effort import timed, within
+from tests.proofs import sampled, spread, tries
 
 HEAD = """\
 version: 1
@@ -438,3 +454,272 @@ def test_ten_times_the_resources_take_about_ten_times_as_long(tmp_path: Path) ->
     make(10)
     thousand = min(timed(lambda: make(1_000))[0] for _ in range(3))
     within(30 * thousand, lambda: make(10_000))  # 10 where it grows as it should, 100 where it grows with the square
+
+
+TOUR = next(project for project in GOOD if project.name == "tour")
+FILES = sorted(file.relative_to(TOUR).as_posix() for file in TOUR.rglob("*.yaml"))
+SCRAPS = [
+    *("", " ", "\n", "\t", ":", ": ", "- ", "{", "}", "[", "]", "[]", "{}", "'", '"', "|", ">", "#", "---\n"),
+    *("&a ", "*a", "*shared", "!!int ", "<<: ", "null", "~", "true", "007", "1e999", ".nan", "9" * 50, "x" * 300),
+    *("${{", "}}", "${{ vars.brand }}", "${{ vars.nothing }}", "${{ 1 / 0 }}", "${{ vars }}"),
+    *("id: ", "key: ", "space: guides", "default: true", "forEach: ", "previously: [a]", "organization: acme\n", "../x"),
+    *("\u2028", "\ufeff", "\x00", "\u202e", "é"),
+]
+EDITS = st.lists(
+    st.tuples(st.sampled_from(FILES), st.integers(0, 2000), st.integers(0, 40), st.sampled_from(SCRAPS)), min_size=1, max_size=4
+)
+SECONDS_MAX = 2.0
+
+
+def found(folder: Path) -> tuple[Problem, ...]:
+    """The problems of a project; one without a place where an error tells of none."""
+    try:
+        load(folder, kinds(), **options(TOUR))
+    except ConfigError as error:
+        return error.problems or (Problem("", 0, 0, "an error without a problem", id="RC-no-project"),)
+    return ()
+
+
+@sampled
+@settings(max_examples=tries(250, 50), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(edits=EDITS)
+def test_an_edited_project_never_gives_a_traceback(edits: list[tuple[str, int, int, str]], tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(TOUR, folder)
+    for name, start, length, scrap in edits:
+        file = folder / name
+        text = file.read_text(encoding="utf-8", errors="surrogateescape")
+        start %= len(text) + 1
+        file.write_text(text[:start] + scrap + text[start + length :], encoding="utf-8", errors="surrogateescape", newline="")
+    problems = within(SECONDS_MAX, lambda: found(folder))
+    assert [problem for problem in problems if not problem.file or "\n" in str(problem)] == []
+    placeless = [problem for problem in problems if problem.file in FILES and not problem.line]
+    assert [problem for problem in placeless if problem.message != "this file is empty"] == []
+
+
+LIMITED = f"""
+import resource
+from pathlib import Path
+from tests.config.corpus import problems_of
+from tests.effort import within
+projects = [Path(name) for name in {[str(project) for project in BROKEN]!r}]
+problems_of(projects[0])  # what is imported once is not the project's cost
+resource.setrlimit(resource.RLIMIT_DATA, ({MEMORY}, {MEMORY}))
+for project in projects:
+    assert within({SECONDS}, lambda: problems_of(project)), project
+"""
+
+
+def test_the_corpus_is_large_enough_to_mean_something() -> None:
+    assert len(BROKEN) >= 60
+
+
+@pytest.mark.parametrize("project", spread(BROKEN, 60), ids=lambda path: path.name)
+def test_a_broken_project_prints_exactly_its_problems(project: Path) -> None:
+    assert problems_of(project) == (project / "expected.txt").read_text(encoding="utf-8")
+
+
+def test_no_broken_project_takes_more_than_two_seconds_or_a_quarter_of_a_gigabyte() -> None:
+    fresh(LIMITED)
+
+
+WHOLE_FILE = ("--", "environments/", "missing", "reconciler.yaml  this file is empty")  # what has no line to stand at
+
+
+def test_every_expected_problem_has_a_place() -> None:
+    lines = [line for project in BROKEN for line in (project / "expected.txt").read_text(encoding="utf-8").splitlines()]
+    assert [line for line in lines if not line.startswith(WHOLE_FILE) and line.split("  ")[0].count(":") != 2] == []
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    (project / "certs").mkdir(parents=True)
+    (project / "certs" / "okta.pem").write_text("PEM\n")
+    (project / ".reconciler").mkdir()
+    (project / ".reconciler" / "state.db").write_text("state")
+    (project / ".env").write_text("TOKEN=1")
+    (project / "state.db").write_text("state")
+    (project / "state.db-wal").write_text("state")
+    (tmp_path / "outside").write_text("outside")
+    return project
+
+
+def reading(root: Path, path: str) -> str:
+    with pytest.raises(ExpressionError) as raised:
+        ProjectFiles(root, [root / "state.db"])(path)
+    return raised.value.message
+
+
+def test_a_file_of_the_project_is_read_as_it_is(root: Path) -> None:
+    (root / "crlf").write_bytes("é\r\n".encode())
+    files = ProjectFiles(root)
+    assert (files("certs/okta.pem"), files("crlf")) == ("PEM\n", "é\r\n")
+    (root / "link").symlink_to("certs/okta.pem")
+    assert files("link") == "PEM\n"
+
+
+BELOW = "is not a path inside the project; write it relative to the project file, with /"
+DOTS = "has a part that is empty or begins with a dot, which is not allowed"
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("", BELOW),
+        ("~/x", BELOW),
+        ("C:/x", BELOW),
+        ("a\\b", BELOW),
+        ("a\0", BELOW),
+        ("./certs/okta.pem", DOTS),
+        (".env", DOTS),
+        (".reconciler/state.db", DOTS),
+        ("certs//okta.pem", DOTS),
+    ],
+)
+def test_a_path_that_could_lead_elsewhere_is_refused(root: Path, path: str, why: str) -> None:
+    assert reading(root, path) == f'file("{path}") {why}'
+
+
+def test_a_file_that_is_not_a_text_of_the_project_is_refused(root: Path) -> None:
+    (root / "out").symlink_to("../outside")
+    (root / "folder").symlink_to("..")
+    (root / "hidden").symlink_to(".env")
+    (root / "loop").symlink_to("loop")
+    os.mkfifo(root / "pipe")
+    (root / "bytes").write_bytes(b"\xff")
+    (root / "large").write_bytes(b"a" * (2**20 + 1))
+    os.link(root / "state.db", root / "hard")
+    (root / "soft").symlink_to("state.db")
+    assert reading(root, "nope") == 'file("nope"): no such file in the project'
+    assert reading(root, "hidden") == 'file("hidden") is a link to a hidden file, which is not allowed'
+    assert reading(root, "loop").startswith('file("loop") cannot be read: ')
+    assert reading(root, "pipe") == 'file("pipe") is not a text file'
+    assert reading(root, "certs") == 'file("certs") is not a text file'
+    assert reading(root, "bytes") == 'file("bytes") is not UTF-8'
+    assert reading(root, "large") == 'file("large") is larger than 1 MiB'
+    assert reading(root, "x" * 5000).startswith(f'file("{"x" * 59}…") cannot be read: ')
+    for name in ("state.db", "state.db-wal", "hard", "soft"):
+        assert reading(root, name) == f'file("{name}") is the database of a state or a sandbox, which is not allowed'
+
+
+# -- outside the project -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "how"),
+    [
+        ("/etc/passwd", "is outside the project"),
+        ("../outside", "is outside the project"),
+        ("../absent", "is outside the project"),
+        ("certs/../../outside", "is outside the project"),
+        ("out", "is a link to a file outside the project"),
+        ("folder/outside", "is a link to a file outside the project"),
+    ],
+)
+def test_a_file_outside_is_refused_with_the_option_that_allows_it(root: Path, path: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "out").symlink_to("../outside")
+    (root / "folder").symlink_to("..")
+    monkeypatch.chdir(root)
+    message = reading(root, path)
+    assert message.startswith(f'file("{path}") {how}; to allow it, pass --allow-file ')
+    option = Path(message.rpartition(" ")[2])
+    assert option.resolve() == (root / path).resolve()
+    if "absent" not in path:
+        assert ProjectFiles(root, allowed=[option])(path)
+
+
+def test_a_folder_allows_what_is_in_it_and_nothing_hidden_or_beside_it(root: Path) -> None:
+    shared = root.parent / "shared"
+    (shared / "deep").mkdir(parents=True)
+    (shared / "deep" / "okta.pem").write_text("PEM")
+    (shared / ".env").write_text("TOKEN=1")
+    (shared / "out").symlink_to("../outside")
+    (root.parent / "shared-too").write_text("beside")
+    (root / "link").symlink_to("../shared/deep")
+    files = ProjectFiles(root, [root / "state.db"], allowed=[shared])
+    assert (files("../shared/deep/okta.pem"), files(f"{shared}/deep/okta.pem"), files("link/okta.pem")) == ("PEM", "PEM", "PEM")
+    for path, message in {
+        "../shared/.env": "is hidden in a folder that is allowed; to allow it too, pass --allow-file ",
+        "../shared/out": "is outside the project; to allow it, pass --allow-file ",
+        "../shared-too": "is outside the project; to allow it, pass --allow-file ",
+        "../shared/nope": "no such file",
+        "../project/certs/okta.pem": "is inside the project; write it relative to the project file: certs/okta.pem",
+        "../project/.env": "is inside the project; write it relative to the project file: .env",
+    }.items():
+        with pytest.raises(ExpressionError, match=re.escape(message)):
+            files(path)
+    assert ProjectFiles(root, allowed=[shared / ".env"])("../shared/.env") == "TOKEN=1"
+
+
+def test_the_state_is_not_given_out_where_its_folder_is_allowed(root: Path) -> None:
+    os.link(root / "state.db", root.parent / "copy")
+    with pytest.raises(ExpressionError, match="the database of a state or a sandbox"):
+        ProjectFiles(root, [root / "state.db"], allowed=[root.parent])("../copy")
+
+
+ACCEPTED = [
+    "postgresql://db.example/reconciler",
+    "postgresql+psycopg://ada@db.example:5432/reconciler?sslmode=verify-full&sslrootcert=certs/root.crt",
+    "postgresql://[::1]:5432/x?application_name=docs&connect_timeout=5",
+    "postgresql:///reconciler",
+    "s3://acme-states/handbook?region=eu-central-1",
+]
+
+
+@pytest.mark.parametrize("url", ACCEPTED)
+def test_a_plain_url_is_accepted(url: str) -> None:
+    assert mistake(url) is None
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "hostaddr", "service", "passfile", "host", "port", "user", "dbname", "options", "sslcert", "sslkey", "sslpassword", "requirepeer",
+        "SSLMODE", "Hostaddr", "servicefile", "krbsrvname", "sslnegotiation", "target_session_attrs", "load_balance_hosts", "sslcrl",
+        "%68ostaddr", "gssencmode",
+    ],
+)  # fmt: skip
+def test_another_setting_is_refused_by_its_name(key: str) -> None:
+    for query in (f"{key}=evil.example", f"sslmode=verify-full&{key}=evil.example", f"{key}="):
+        problem = mistake(f"postgresql://db.example/x?{query}")
+        assert problem is not None
+        if key == "sslpassword":
+            assert problem.id == "RC-state-password"
+        else:
+            assert problem.id == "RC-state-url-key"
+            assert problem.message.startswith(f'state sets "{key.replace("%68", "h")}", which is not allowed in the YAML; one of sslmode, ')
+            assert problem.message.endswith("set the whole URL in RECONCILER_STATE, or pass it as --state")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://db.example,evil.example/x",
+        "postgresql://db.example:5432,evil.example:5432/x",
+        "postgresql://db.example@evil.example@x/y",
+        "postgresql://a%40db.example@evil.example/x",
+        "postgresql://%2Ftmp%2Fevil/x",
+        "postgresql://db.example\\@evil.example/x",
+        "postgresql://db.example/x/../y",
+        "postgresql://db.example/x?sslmode=verify-full#?hostaddr=1.2.3.4",
+        "postgresql://db.example/x%3Fhostaddr=1.2.3.4",
+        "postgresql://db.example/host=evil.example",
+        "postgresql://db.example/x?sslmode=verify-full;hostaddr=1.2.3.4",
+        "postgresql://db.ex\nample/x",
+        "postgresql://db.example/x?sslmode=verify%2Dfull",
+        "postgresql://dаtabase.example/x",
+        "postgresql+psycopg2://db.example/x",
+    ],
+)
+def test_what_programs_could_read_differently_is_refused(url: str) -> None:
+    problem = mistake(url)
+    assert problem is not None
+    assert problem.id == "RC-state-url"
+
+
+def test_a_setting_is_written_once() -> None:
+    problem = mistake("postgresql://db.example/x?sslmode=verify-full&sslmode=disable")
+    assert problem is not None
+    assert problem.message == "state sets sslmode twice; remove one of them"

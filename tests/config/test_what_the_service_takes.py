@@ -1,16 +1,29 @@
-"""What the service would refuse is refused before anything is sent, at file, line and column."""
+"""What the service would refuse is refused before anything is sent, at file, line and column.
+
+A condition on a claim that no visitor can have is an error with its place; one that may be right is a finding of lint.
+A file that is something else than it should be is refused, and nothing of it is printed; of a certificate only its content is sent."""
 
 from __future__ import annotations
 
+import base64
+import json
+import os
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
+from reconciler.address import Address
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
-from tests.certificates import IDP, pem
+from tests.certificates import IDP, OTHER, pem
+from tests.lint.test_rules import lint
 
 SAML = {"label": "Okta", "entityID": "x", "ssoURL": "https://okta.example/sso", "certificate": IDP}
 
@@ -96,3 +109,247 @@ def test_what_the_service_refuses_is_refused_with_its_place(tmp_path: Path, orga
 @pytest.mark.parametrize("organization", [pytest.param(tree, id=why) for why, tree in TAKEN])
 def test_what_the_service_takes_is_taken(tmp_path: Path, organization: dict[str, object]) -> None:
     load(project(tmp_path, organization), kinds())
+
+
+CLOSED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "partner": {"type": "boolean"},
+        "plan": {"type": "string", "enum": ["free", "pro"]},
+        "unsigned": {"type": "object", "properties": {"beta": {"type": "boolean"}}, "additionalProperties": False},
+    },
+    "additionalProperties": False,
+}
+OPEN = {key: value for key, value in CLOSED.items() if key != "additionalProperties"}
+
+
+def organization(condition: str, schema: Any = CLOSED, *, variant: bool = False) -> dict[str, object]:
+    """An organization with a condition on a section, or on a variant in one. `schema`: of its site, None if it is not managed."""
+    hidden: dict[str, Any] = {"section": "hidden", "title": "Hidden", "spaces": [{"space": {"id": "spc_2"}, "key": "b"}]}
+    (hidden["spaces"][0] if variant else hidden)["condition"] = condition
+    start = {"section": "start", "title": "Start", "default": True, "spaces": [{"space": {"id": "spc_1"}, "key": "a"}]}
+    site: dict[str, Any] = {"title": "Docs", "structure": [start, hidden]}
+    return {"sites": {"docs": site if schema is None else {**site, "adaptiveSchema": schema}}}
+
+
+UNKNOWN = [
+    "!visitor.claims.partnr",
+    "visitor.claims.partnr || true",
+    "!(visitor.claims.partner && !visitor.claims.partnr)",
+    'visitor.claims["partnr"] == true',
+    '"pro" in visitor.claims.plans',
+    "visitor.claims.unsigned.betta",
+    "visitor.claims.partner.name",
+    "visitor.claims.Partner",
+]
+
+
+@pytest.mark.parametrize("variant", [False, True], ids=["section", "variant"])
+@pytest.mark.parametrize("condition", UNKNOWN)
+def test_a_claim_that_a_closed_schema_lacks_is_an_error(tmp_path: Path, condition: str, variant: bool) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(project(tmp_path, organization(condition, variant=variant)), kinds())
+    (message,) = str(refused.value).splitlines()
+    assert message.startswith("reconciler.yaml:")
+    assert "condition depends on a claim that no visitor has: the schema of claims has no visitor.claims" in message
+    assert [problem.id for problem in refused.value.problems] == ["RC-unknown-claim"]
+
+
+def test_a_misspelled_claim_gets_a_suggestion(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match='did you mean "partner"'):
+        load(project(tmp_path, organization("!visitor.claims.partnr")), kinds())
+
+
+@pytest.mark.parametrize(
+    ("condition", "schema", "rules"),
+    [
+        ("visitor.claims.partner", CLOSED, []),
+        ("visitor.claims.unsigned.beta", CLOSED, []),
+        ("!visitor.claims.partnr", None, []),
+        ("!visitor.claims.partnr", OPEN, ["undeclared-claim"]),
+        ("visitor.claims.unsigned.betta", None, []),
+        ('visitor.claims.plan != "prro"', CLOSED, ["undeclared-claim"]),
+        ('visitor.claims.partner == "true"', CLOSED, ["undeclared-claim"]),
+        ("visitor.claims.partner ==", CLOSED, ["unclear-condition"]),
+        ("visitor.claims.partner = true", CLOSED, ["unclear-condition"]),
+        ("vistor.claims.partner", CLOSED, ["unclear-condition"]),
+        ("(visitor.claims.partner", None, ["unclear-condition"]),
+        ("visitor.claims.plan == pro", None, ["unclear-condition"]),
+        ("1 == 1", None, ["constant-condition"]),
+        ("!visitor.claims.partner || true", CLOSED, ["constant-condition"]),
+        ("visitor.claims.partner && !visitor.claims.partner", CLOSED, ["constant-condition"]),
+    ],
+)
+def test_what_may_hide_nothing_is_a_finding(tmp_path: Path, condition: str, schema: Any, rules: list[str]) -> None:
+    loaded = load(project(tmp_path, organization(condition, schema)), kinds())
+    problems = [finding for finding in lint(loaded) if "condition" in finding.message]
+    assert [finding.id for finding in problems] == [f"RC-{rule}" for rule in rules]
+    assert all(finding.source is not None and finding.source.line > 5 and finding.remedy for finding in problems)
+
+
+OKTA = Address.parse("acme/saml/okta")
+_FORMAT = serialization.PrivateFormat
+FORMS = {"traditional": _FORMAT.TraditionalOpenSSL, "PKCS#8": _FORMAT.PKCS8, "OpenSSH": _FORMAT.OpenSSH}
+_PEM = serialization.Encoding.PEM
+
+
+@cache
+def keys() -> Mapping[str, str]:
+    """Private keys of every form, by name."""
+    owners = {"rsa": rsa.generate_private_key(65537, 2048), "ec": ec.generate_private_key(ec.SECP256R1())}
+    plain, locked = serialization.NoEncryption(), serialization.BestAvailableEncryption(b"hunter2")
+    result = {
+        f"{name} {form} {'encrypted' if lock is locked else 'plain'}": owner.private_bytes(_PEM, FORMS[form], lock).decode()
+        for name, owner in owners.items()
+        for form in FORMS
+        for lock in (plain, locked)
+        if (form, lock) != ("OpenSSH", locked)
+    }
+    result["ed25519"] = ed25519.Ed25519PrivateKey.generate().private_bytes(_PEM, _FORMAT.PKCS8, plain).decode()
+    return result
+
+
+def body(key: str) -> str:
+    """The base64 of a key."""
+    return "".join(line for line in key.splitlines() if line and "-----" not in line and ":" not in line)
+
+
+SPELLINGS = {
+    "as it is": lambda key: key,
+    "with CRLF": lambda key: key.replace("\n", "\r\n"),
+    "with a byte order mark": lambda key: "\ufeff" + key,
+    "before a certificate": lambda key: key + pem(IDP),
+    "after a certificate": lambda key: pem(IDP) + key,
+    "with text around": lambda key: f"Bag Attributes\n{key}\nend\n",
+    "indented": lambda key: key.replace("\n", "\n    "),
+    "on one line": lambda key: key.replace("\n", " "),
+    "in JSON": lambda key: json.dumps({"private_key": key}),
+}
+
+FIELDS = {
+    "certificate": lambda text: {"saml": {"okta": {**SAML, "certificate": text}}},
+    "entityID": lambda text: {"saml": {"okta": {**SAML, "entityID": text}}},
+    "label": lambda text: {"saml": {"okta": {**SAML, "label": text}}},
+    "agentInstructions": lambda text: {"agentInstructions": text},
+    "source": lambda text: {"openapi": {"pets": {"source": {"text": text}}}},
+    "logo": lambda text: {"logo": text},
+    "title": lambda text: {"teams": {"t": {"title": text}}},
+    "jsonSchema": lambda text: {
+        "sites": {"d": {"title": "Docs", "adaptiveSchema": {"type": "object", "properties": {}, "title": text}}},
+    },
+}
+
+
+def refusal(folder: Path, organization: object) -> str:
+    with pytest.raises(ConfigError) as refused:
+        load(project(folder, organization), kinds())  # type: ignore[arg-type]
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_private_key_of_every_type_and_spelling_is_refused_and_not_quoted(tmp_path: Path, spelling: str) -> None:
+    for name, key in keys().items():
+        message = refusal(tmp_path, FIELDS["certificate"](SPELLINGS[spelling](key)))
+        assert "certificate contains a private key" in message, name
+        assert len(message.splitlines()) == 1
+        assert not {word for word in (body(key)[:12], "BEGIN") if word in message}, name
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_private_key_is_refused_in_every_field(tmp_path: Path, field: str) -> None:
+    key = keys()["ec PKCS#8 plain"]
+    message = refusal(tmp_path, FIELDS[field](key))
+    assert "contains a private key" in message
+    assert body(key)[:12] not in message
+
+
+def test_a_private_key_without_a_frame_is_refused(tmp_path: Path) -> None:
+    for name, key in keys().items():
+        if "traditional encrypted" not in name:  # encrypted by its frame: without it, it is noise
+            assert "contains a private key" in refusal(tmp_path, FIELDS["certificate"](body(key))), name
+
+
+def test_a_private_key_from_a_file_or_a_public_variable_is_refused_too(tmp_path: Path) -> None:
+    key = keys()["rsa PKCS#8 plain"]
+    (tmp_path / "idp.pem").write_text(key, encoding="utf-8")
+    assert "contains a private key" in refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.pem") }}'))
+    assert "contains a private key" in refusal(tmp_path, FIELDS["label"]('a ${{ file("idp.pem") | upper }} b'.replace(" | upper", "")))
+
+
+def test_a_sensitive_field_may_hold_a_private_key(tmp_path: Path) -> None:
+    program = {"title": "Bot", "description": "Answers", "scopes": [], "script": "x", "secrets": {"key": keys()["ed25519"]}}
+    loaded = load(project(tmp_path, {"integrations": {"bot": program}}), kinds())
+    assert loaded.desired.resources[Address.parse("acme/integration/bot")].values["secrets"]["key"] == keys()["ed25519"]
+
+
+def test_documentation_may_show_a_frame_without_a_key(tmp_path: Path) -> None:
+    frame = "-----BEGIN PRIVATE KEY-----{}-----END PRIVATE KEY-----"
+    shown = frame.format(" and "), frame.format("\n...\n")
+    load(project(tmp_path, {"agentInstructions": f"Paste it between {shown[0]}, or:\n{shown[1]}"}), kinds())
+
+
+# -- certificates ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hello", "it is none"),
+        ("hunter2-secret", "it is none"),
+        (pem(IDP).replace("CERTIFICATE", "CERTIFICATE REQUEST"), "it contains a CERTIFICATE REQUEST"),
+        (pem(IDP).replace("CERTIFICATE", "PUBLIC KEY"), "it contains a PUBLIC KEY"),
+        (pem(IDP) + pem(IDP).replace("CERTIFICATE", "X509 CRL"), "it contains a X509 CRL"),
+        (pem(IDP)[:200], "without its END line"),
+        (pem(IDP)[:200] + "\n-----END CERTIFICATE-----\n", "its certificate"),
+        (pem(IDP) + pem(IDP[:200]), "its certificate 2 of 2 cannot be read"),
+        (pem(IDP + IDP), "not base64"),
+        (IDP[:200], "its certificate"),
+        (pem(IDP).replace("-----BEGIN", "----BEGIN"), "without its END line"),
+        ("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----", "cannot be read"),
+        (base64.b64encode(os.urandom(300)).decode(), "is not a certificate"),
+    ],
+)
+def test_what_is_not_a_certificate_is_refused_with_the_reason_and_not_quoted(tmp_path: Path, text: str, reason: str) -> None:
+    message = refusal(tmp_path, FIELDS["certificate"](text))
+    assert "certificate is not a certificate: " in message
+    assert reason in message
+    assert "hello" not in message
+    assert "hunter2" not in message
+    assert IDP[:12] not in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pem(IDP),
+        pem(IDP).rstrip(),
+        pem(IDP).replace("\n", "\r\n"),
+        "\ufeff" + pem(IDP),
+        IDP,
+        f"subject=/CN=idp.example\n{pem(IDP)}and a note\n",
+        pem(IDP).replace("\n", "\n  "),
+        "-----BEGIN CERTIFICATE-----\n" + IDP + "\n-----END CERTIFICATE-----",
+    ],
+)
+def test_a_certificate_is_sent_without_what_is_around_it(tmp_path: Path, text: str) -> None:
+    loaded = load(project(tmp_path, FIELDS["certificate"](text)), kinds())
+    assert loaded.desired.resources[OKTA].values["certificate"] == pem(IDP)
+
+
+def test_a_chain_is_sent_whole_and_in_its_order(tmp_path: Path) -> None:
+    loaded = load(project(tmp_path, FIELDS["certificate"](f"1\n{pem(OTHER)}2\n{pem(IDP)}3")), kinds())
+    assert loaded.desired.resources[OKTA].values["certificate"] == pem(OTHER) + pem(IDP)
+
+
+def test_the_same_certificate_in_another_wrapping_at_the_service_makes_no_difference() -> None:
+    field = kinds()["saml"].fields["certificate"]
+    for shown in (pem(IDP), pem(IDP).strip(), pem(IDP).replace("\n", "\r\n"), IDP):
+        assert field.value_in({"certificate": shown}) == pem(IDP)
+    assert field.value_in({"certificate": "something else"}) == "something else"
+    assert field.body(field.body(IDP)) == field.body(IDP)
+
+
+def test_a_file_in_der_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
+    (tmp_path / "idp.der").write_bytes(base64.b64decode(IDP))
+    message = refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.der") }}'))
+    assert "openssl x509 -inform DER" in message

@@ -1,19 +1,27 @@
-"""Translations: what creates, changes and replaces one, and what becomes of the space that the service fills for it."""
+"""Translations: what creates, changes and replaces one, and what becomes of the space that the service fills for it.
+
+A service whose answers are other than what it was sent, and mean the same: grown, shuffled, in another case, signed."""
 
 from __future__ import annotations
 
+import itertools
+import json
 import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 import yaml
 
 from reconciler.errors import ConfigError
-from tests.harness import ORGANIZATION, Org
+from reconciler.model import Cause
+from reconciler.resource import HOSTED
+from tests.harness import ORGANIZATION, SEED, Org, kinds
 from tests.importer.imported import imported
-from tests.outside import drifted, said
-from tests.small import applied, described, settled
+from tests.outside import drifted, everything, said
+from tests.small import applied, described, node, settled
 from tests.undo.undoing import runs, undo
 
 ONE_FR = "acme/translation/one-fr"
@@ -259,3 +267,207 @@ def test_that_is_so_too_where_the_translation_is_not_declared(org: Org, managed:
     (line,) = org.plan().exposures
     assert str(line.address) == f"acme/space/{space}"
     assert [str(address) for address in line.reaches] == ["acme/space/one" if managed else f"acme/space/{source}"]
+
+
+MAPS_OF_USERS = ("properties", "account", "contentSecurityPolicy", "configurations", "urls", "permissions")
+SETS = ("emailDomains", "users", "rules", "required", "enum", "scopes", "categories", "blocks", "contentSources", "urlUnfurl")
+Change = Callable[[Any], None]
+
+
+class Odd(httpx2.AsyncBaseTransport):
+    """Changes every answer."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport, change: Change, bodies: list[Any]) -> None:
+        self.inner, self.change, self.bodies = inner, change, bodies
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method != "GET":
+            self.bodies.append(json.loads(request.content or b"null"))
+        answer = await self.inner.handle_async_request(request)
+        document = json.loads(await answer.aread() or b"null")
+        for item in document.get("items", [document]) if isinstance(document, dict) else ():
+            self.change(item)
+        headers = {"Date": answer.headers["Date"]} if "Date" in answer.headers else {}
+        return httpx2.Response(answer.status_code, json=document, headers=headers, request=request)
+
+
+class OddOrg(Org):
+    change: Change | None = None
+
+    def transport(self) -> httpx2.AsyncBaseTransport:
+        inner = super().transport()
+        self.bodies: list[Any] = []
+        return Odd(inner, self.change, self.bodies) if self.change is not None else inner
+
+
+def inside(value: Any) -> Iterator[dict[str, Any]]:
+    """Every map inside an object whose keys the service chooses."""
+    for key, part in value.items():
+        if isinstance(part, dict) and key != "urls":
+            parts = list(part.values()) if key in MAPS_OF_USERS else [part]
+        else:
+            parts = part if isinstance(part, list) else []
+        for inner in parts:
+            if isinstance(inner, dict):
+                yield from inside(inner)
+                yield inner
+
+
+def grown(item: Any) -> None:
+    for part in list(inside(item)):
+        if part.keys() & {"rule", "type", "enabled", "object", "properties", "id", "url", "space"}:
+            part["since2027"] = {"strict": False, "steps": []}
+
+
+def shuffled(item: Any) -> None:
+    for part in [*inside(item), item]:
+        for key in part.keys() & set(SETS):
+            if isinstance(part[key], list):
+                part[key].reverse()
+
+
+def in_capitals(item: Any) -> None:
+    if item.get("object") == "organization":
+        item["emailDomains"] = [domain.upper() for domain in item["emailDomains"]]
+        if "hostname" in item:
+            item["hostname"] = item["hostname"].upper()
+    for key in ("ssoURL", "sourceURL"):
+        if key in item:
+            item[key] = item[key].replace("https://", "HTTPS://").replace("acme.example", "ACME.Example")
+
+
+signatures = itertools.count()
+
+
+def signed(item: Any) -> None:
+    """Each URL that the service makes is another one in every answer: signed, on another host, of an image of another size."""
+    for part in [*inside(item), item]:
+        for key in part.get("urls", {}):
+            if key in ("logo", "icon", "assets"):
+                part["urls"][key] = (
+                    f"https://cdn{next(signatures)}.files.example/w{next(signatures)}/{key}.png?signature={next(signatures)}"
+                )
+        for key in ("icon", "previewImages"):
+            if isinstance(part.get(key), str) and part[key].startswith("http"):
+                part[key] += f"?signature={next(signatures)}"
+
+
+def full() -> dict[str, Any]:
+    """Every field of every kind, its sets with several items."""
+    tree = everything()
+    tree["emailDomains"] = ["beta.example", "acme.example"]
+    tree["mergeRules"] = {"reviewers": ["linus@acme.example", "ada@acme.example"]}
+    node(tree, "one")["mergeRules"] = {
+        "type": "rules",
+        "rules": [{"rule": "require_owner", "count": 2}, {"rule": "require_specific_reviewers", "users": ["usr_linus", "usr_ada"]}],
+    }
+    tree["integrations"]["acme-charts"] |= {"scopes": ["space:content:read", "site:read"], "categories": ["other", "analytics"]}
+    tree["integrations"]["acme-charts"]["blocks"] = [{"id": "table", "title": "Table"}, {"id": "chart", "title": "Chart"}]
+    plan = {"type": "string", "description": "The plan", "enum": ["free", "enterprise", "basic"]}
+    tree["sites"]["docs"]["adaptiveSchema"]["properties"]["plan"] = plan
+    tree["sites"]["docs"]["adaptiveSchema"]["required"] = ["plan", "isBeta"]
+    return tree
+
+
+@pytest.fixture
+def odd_org(tmp_path: Path) -> OddOrg:
+    return OddOrg(tmp_path, seed=SEED)
+
+
+@pytest.mark.parametrize("change", [grown, shuffled, in_capitals, signed])
+def test_the_service_answers_otherwise_after_an_update_and_nothing_differs(odd_org: OddOrg, change: Change) -> None:
+    applied(odd_org, full())
+    odd_org.change = change
+    for _ in range(2):
+        made = odd_org.plan()
+        assert (made.steps, made.exposures, made.differing) == ((), (), {})
+        assert drifted(odd_org).resources == ()
+    odd_org.apply()
+    assert odd_org.bodies == []
+
+
+@pytest.mark.parametrize("change", [grown, shuffled, in_capitals, signed])
+def test_the_service_always_answered_so_and_one_apply_is_enough(odd_org: OddOrg, change: Change) -> None:
+    odd_org.change = change
+    odd_org.write(full())
+    outcome = odd_org.apply()
+    assert (outcome.edited, outcome.leftover, [note for note in outcome.notes if "keeps" in note]) == ((), (), [])
+    made = odd_org.plan()
+    assert (made.steps, made.exposures, made.differing) == ((), (), {})
+
+
+def test_a_lost_state_adopts_what_exists_and_sends_only_what_cannot_be_compared(odd_org: OddOrg) -> None:
+    applied(odd_org, full())
+    for change in (shuffled, in_capitals):
+        odd_org.change = change
+        (odd_org.root / "state.db").unlink()
+        fields = [kinds()[change.kind].fields.get(delta.name) for change in odd_org.plan().changes for delta in change.fields]
+        assert all(field is None or not field.readable or field.hosted for field in fields)
+
+
+def test_what_a_request_sends_keeps_the_keys_that_the_service_added(odd_org: OddOrg) -> None:
+    tree = full()
+    applied(odd_org, tree)
+    rules = {
+        "type": "rules",
+        "rules": [{"rule": "require_specific_reviewers", "users": ["usr_ada", "usr_linus"], "minimum": 1}],
+        "strict": False,
+    }
+    odd_org.call("PATCH", "/orgs/org_acme", {"mergeRules": rules})
+    assert odd_org.plan().steps == ()
+    tree["mergeRules"] = {"reviewers": ["ada@acme.example"]}
+    odd_org.change = lambda item: None
+    applied(odd_org, tree)
+    assert odd_org.call("GET", "/orgs/org_acme")["mergeRules"] == {
+        "type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": ["usr_ada"], "minimum": 1}], "strict": False
+    }  # fmt: skip
+
+
+def test_a_key_that_somebody_wrote_is_managed_and_is_removed_with_its_line(odd_org: OddOrg) -> None:
+    tree = full()
+    rule = {"rule": "require_specific_reviewers", "users": ["usr_ada"], "minimum": 2}
+    tree["mergeRules"] = {"type": "rules", "rules": [rule]}
+    applied(odd_org, tree)
+    odd_org.call("PATCH", "/orgs/org_acme", {"mergeRules": {"type": "rules", "rules": [{**rule, "minimum": 1}]}})
+    (delta,) = odd_org.plan().differing[next(iter(odd_org.plan().differing))]
+    assert (delta.name, delta.cause) == ("mergeRules", Cause.DRIFT)
+    tree["mergeRules"] = {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": ["usr_ada"]}]}
+    applied(odd_org, tree)
+    assert odd_org.call("GET", "/orgs/org_acme")["mergeRules"] == tree["mergeRules"]
+
+
+def test_what_is_ordered_and_what_users_name_still_differ(odd_org: OddOrg) -> None:
+    applied(odd_org, full())
+    odd_org.call("PATCH", "/orgs/org_acme", {"emailDomains": ["acme.example", "beta.example", "evil.example"]})
+    site = odd_org.id("acme/site/docs")
+    schema = odd_org.call("GET", f"/orgs/org_acme/sites/{site}/adaptive-schema")["jsonSchema"]
+    schema["properties"]["isStaff"] = {"type": "boolean"}
+    odd_org.call("PUT", f"/orgs/org_acme/sites/{site}/adaptive-schema", {"jsonSchema": schema})
+    assert {(str(drift.address), delta.name) for drift in drifted(odd_org).resources for delta in drift.fields} == {
+        ("acme", "emailDomains"),
+        ("acme/site/docs/adaptive-schema", "jsonSchema"),
+    }
+
+
+def test_a_hosted_copy_that_somebody_removes_is_drift_and_is_sent_again(odd_org: OddOrg) -> None:
+    odd_org.change = signed
+    applied(odd_org, full())
+    odd_org.call("PATCH", "/orgs/org_acme", {"logo": None})
+    (drift,) = drifted(odd_org).resources
+    assert [(delta.name, delta.last, delta.before, delta.after) for delta in drift.fields] == [
+        ("logo", HOSTED, None, "https://acme.example/logo.png")
+    ]
+    odd_org.apply()
+    assert drifted(odd_org).resources == ()
+
+
+def test_a_new_source_of_a_hosted_copy_is_sent_once(odd_org: OddOrg) -> None:
+    odd_org.change = signed
+    tree = full()
+    applied(odd_org, tree)
+    tree["logo"] = "https://acme.example/new.png"
+    odd_org.write(tree)
+    (change,) = [change for change in odd_org.plan().changes if change.address.kind is None]
+    assert [(delta.before, delta.after) for delta in change.fields] == [("https://acme.example/logo.png", "https://acme.example/new.png")]
+    odd_org.apply()
+    assert odd_org.plan().steps == ()

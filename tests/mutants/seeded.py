@@ -66,7 +66,7 @@ BUGS: Final = (
         'if row.verb == "delete":',
         'if row.verb == "erase":',
         "what was deleted lately need not be in any list",
-        "tests/state/test_journal_keeps.py::test_what_was_deleted_after_that_need_not_be_in_any_list",
+        "tests/state/test_journal.py::test_what_was_deleted_after_that_need_not_be_in_any_list",
     ),
     _bug(
         "state.journal",

@@ -1,12 +1,20 @@
-"""What a change opens, and which published URLs it breaks, stands in the plan in lines of its own."""
+"""What a change opens, and which published URLs it breaks, stands in the plan in lines of its own.
+
+What somebody exposed outside Reconciler stays an exposure until somebody agrees to it, whatever the files say in the meantime.
+Every way in which more people come to read something is a line of the plan: by where it is shown, contained or copied to."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.address import Glob
+from reconciler.model import Exposure, Plan
+from reconciler.plan.world import Selection
 from reconciler.report.layout import plain
 from tests.certificates import IDP, OTHER, pem
 from tests.harness import Org
@@ -375,3 +383,470 @@ def test_a_new_url_is_the_one_that_the_service_shows_afterwards(tmp_path: Any, p
     after = published(org)
     assert {address: after[id] for address, id in ids.items()} == {address: url for address, (_, url) in told.items()}
     assert len(told) == len(paths)
+
+
+OUTSIDE = "RC-exposed-outside"
+
+
+def closed_docs() -> Tree:
+    """The small organization with a site for holders of a share link, and spaces that members only read."""
+    tree = small() | {"emailDomains": ["acme.example"], "inviteLinks": False}
+    tree["sites"]["docs"] |= {"visibility": "share-link", "adaptiveContent": {"enabled": True}}
+    tree["openapi"]["pets"]["visibility"] = "private"
+    node(tree, "six")["defaultLevel"] = "read"
+    node(tree, "other")["defaultLevel"] = "edit"
+    node(tree, "product")["defaultLevel"] = "read"
+    return tree
+
+
+@pytest.fixture
+def org(tmp_path: Path) -> Org:
+    created = Org(tmp_path)
+    applied(created, closed_docs())
+    return created
+
+
+def accepted(org: Org, edit: Callable[[Tree], Any]) -> Plan:
+    """The plan once the files say the same."""
+    tree = closed_docs()
+    edit(tree)
+    org.write(tree)
+    return org.plan()
+
+
+def outside(plan: Plan) -> list[Exposure]:
+    return [exposure for exposure in plan.exposures if exposure.id == OUTSIDE]
+
+
+CHANGES: dict[str, tuple[str, str, dict[str, Any], Callable[[Tree], Any], str, str]] = {
+    "a site is public": (
+        "PATCH", f"/orgs/org_acme/sites/{{{DOCS}}}", {"visibility": "public"},
+        lambda t: t["sites"]["docs"].update(visibility="public"), DOCS, "visibility",
+    ),
+    "a member is an admin": (
+        "PATCH", "/orgs/org_acme/members/{acme/member/linus@acme.example}", {"role": "admin"},
+        lambda t: t["members"]["linus@acme.example"].update(role="admin"), "acme/member/linus@acme.example", "role",
+    ),
+    "a domain may join": (
+        "PATCH", "/orgs/org_acme", {"emailDomains": ["acme.example", "evil.example"]},
+        lambda t: t.update(emailDomains=["acme.example", "evil.example"]), "acme", "emailDomains",
+    ),
+    "members may edit": (
+        "PATCH", "/spaces/{acme/space/six}", {"defaultLevel": "edit"},
+        lambda t: node(t, "six").update(defaultLevel="edit"), "acme/space/six", "defaultLevel",
+    ),
+    "a line is gone": (
+        "PATCH", f"/orgs/org_acme/sites/{{{DOCS}}}", {"visibility": "public"},
+        lambda t: t["sites"]["docs"].pop("visibility"), DOCS, "visibility",
+    ),
+    "a promoted member is no longer declared": (
+        "PATCH", "/orgs/org_acme/members/{acme/member/linus@acme.example}", {"role": "admin"},
+        lambda t: (t["members"].pop("linus@acme.example"), t["teams"].pop("writers"), t["saml"]["okta"].pop("defaultTeam")),
+        "acme/member/linus@acme.example", "role",
+    ),
+}  # fmt: skip
+
+
+def changed(org: Org, name: str) -> None:
+    """Somebody makes the change."""
+    method, path, body, *_ = CHANGES[name]
+    for address in [part.partition("}")[0] for part in path.split("{")[1:]]:
+        path = path.replace(f"{{{address}}}", org.id(address).rpartition("/")[2])
+    org.call(method, path, body)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_the_files_accept_is_an_exposure_until_a_run_records_it(org: Org, name: str) -> None:
+    *_, edit, address, field = CHANGES[name]
+    changed(org, name)
+    plan = accepted(org, edit)
+    assert [(str(line.address), line.field) for line in outside(plan)] == [(address, field)]
+    line = outside(plan)[0]
+    assert line.asked
+    assert line.consents
+    assert set(line.consents) <= set(plan.consents)
+    assert line.before != line.after
+    org.apply()
+    assert org.plan().exposures == ()
+
+
+@pytest.mark.parametrize("name", list(CHANGES)[:4])
+def test_what_the_plan_restores_is_not_an_exposure(org: Org, name: str) -> None:
+    changed(org, name)
+    assert outside(org.plan()) == []
+
+
+def test_a_condition_that_somebody_removed_is_an_exposure(tmp_path: Path) -> None:
+    org, tree = Org(tmp_path), closed_docs()
+    applied(org, tree)
+    site, section = (org.id(address).rpartition("/")[2] for address in (DOCS, f"{DOCS}/section/more"))
+    org.call("PATCH", f"/orgs/org_acme/sites/{site}/sections/{section}", {"condition": None})
+    assert outside(org.plan()) == []
+    node(tree, "more")["condition"] = None
+    org.write(tree)
+    assert [(str(line.address), line.field, line.before) for line in outside(org.plan())] == [
+        (f"{DOCS}/section/more", "condition", "visitor.claims.x")
+    ]
+
+
+def test_a_site_that_is_closed_outside_is_not_an_exposure(org: Org) -> None:
+    org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "visitor-auth"})
+    org.apply()
+    org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"published": False})
+    assert accepted(org, lambda t: None).exposures == ()
+
+
+def test_a_change_of_the_files_from_what_somebody_opened_is_compared_with_what_was_agreed_to(org: Org) -> None:
+    org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "public"})
+    plan = accepted(org, lambda t: t["sites"]["docs"].update(visibility="unlisted"))
+    (line,) = outside(plan)
+    assert (line.before, line.after) == ("share-link", "unlisted")
+    assert "anyone with the URL" in line.readers
+
+
+def test_what_the_plan_opens_anyway_is_said_once(org: Org) -> None:
+    org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "unlisted"})
+    plan = accepted(org, lambda t: t["sites"]["docs"].update(visibility="public"))
+    readers = [reader for line in plan.exposures for reader in line.readers]
+    assert sorted(readers) == sorted(set(readers))
+    assert "anyone" in readers
+
+
+def test_a_share_link_that_somebody_created_and_the_files_declare_is_an_exposure(org: Org) -> None:
+    org.call("POST", f"/orgs/org_acme/sites/{org.id(DOCS)}/share-links", {"name": "Press"})
+    plan = accepted(org, lambda t: t["sites"]["docs"]["shareLinks"].update(press={"name": "Press", "active": True}))
+    assert [str(line.address) for line in outside(plan)] == [f"{DOCS}/share-link/press"]
+    org.apply()
+    assert org.plan().exposures == ()
+
+
+def test_a_space_that_somebody_moved_to_where_members_may_do_more_is_an_exposure(org: Org) -> None:
+    org.call("POST", f"/spaces/{org.id('acme/space/two')}/move", {"parent": org.id("acme/collection/other")})
+
+    def moved(tree: Tree) -> None:
+        content = node(tree, "product")["content"]
+        two = next(entry for entry in content if entry.get("space") == "two")
+        content.remove(two)
+        node(tree, "other")["content"].append(two)
+
+    plan = accepted(org, moved)
+    assert [(str(line.address), line.field) for line in outside(plan)] == [("acme/space/two", "parent")]
+
+
+def test_a_lost_state_raises_no_alarm(org: Org) -> None:
+    org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "public"})
+    accepted(org, lambda t: t["sites"]["docs"].update(visibility="public"))
+    files = [*org.root.rglob("state.db*")]
+    assert files
+    for file in files:
+        file.unlink()
+    assert outside(org.plan()) == []
+
+
+def test_a_run_about_something_else_neither_shows_nor_records_it(org: Org) -> None:
+    changed(org, "a site is public")
+    accepted(org, lambda t: t["sites"]["docs"].update(visibility="public"))
+    org.apply(selection=Selection((Glob.parse("acme/team/*"),)))
+    assert len(outside(org.plan())) == 1
+
+
+def test_later_changes_of_an_ignored_field_are_not_an_exposure(tmp_path: Path) -> None:
+    org, tree = Org(tmp_path), closed_docs()
+    tree["sites"]["docs"]["ignoreChanges"] = ["visibility"]
+    applied(org, tree)
+    changed(org, "a site is public")
+    assert outside(org.plan()) == []
+
+
+def test_another_change_of_the_same_object_does_not_allow_it(tmp_path: Path) -> None:
+    org, tree = Org(tmp_path), closed_docs()
+    tree["sites"]["docs"]["published"] = False
+    applied(org, tree)
+    org.call("POST", f"/orgs/org_acme/sites/{org.id(DOCS)}/publish")
+    tree["sites"]["docs"]["title"] = "Handbook"
+    org.write(tree)
+    org.apply()
+    tree["sites"]["docs"]["published"] = True
+    org.write(tree)
+    assert [(str(line.address), line.field) for line in outside(org.plan())] == [(DOCS, "published")]
+
+
+def test_what_was_ignored_is_an_exposure_once_the_files_manage_it_again(tmp_path: Path) -> None:
+    org, tree = Org(tmp_path), closed_docs()
+    tree["sites"]["docs"]["ignoreChanges"] = ["visibility"]
+    applied(org, tree)
+    changed(org, "a site is public")
+    org.apply()
+    tree["sites"]["docs"] |= {"visibility": "public", "ignoreChanges": []}
+    org.write(tree)
+    assert [(str(line.address), line.field) for line in outside(org.plan())] == [(DOCS, "visibility")]
+
+
+def test_an_exposure_that_somebody_reverts_is_forgotten(org: Org) -> None:
+    changed(org, "a site is public")
+    org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "share-link"})
+    assert org.plan().exposures == ()
+
+
+def test_a_renamed_resource_is_compared_with_what_was_agreed_to_under_its_former_address(org: Org) -> None:
+    changed(org, "members may edit")
+
+    def renamed(tree: Tree) -> None:
+        node(tree, "six").update(space="sixth", previously=["six"], defaultLevel="edit")
+
+    assert [(str(line.address), line.field) for line in outside(accepted(org, renamed))] == [("acme/space/sixth", "defaultLevel")]
+
+
+def test_two_that_exchange_their_values_are_an_exposure_of_the_one_that_opens(org: Org) -> None:
+    tree = closed_docs()
+    node(tree, "five")["defaultLevel"] = "edit"
+    org.write(tree)
+    org.apply()
+    org.call("PATCH", f"/spaces/{org.id('acme/space/six')}", {"defaultLevel": "edit"})
+    org.call("PATCH", f"/spaces/{org.id('acme/space/five')}", {"defaultLevel": "read"})
+    node(tree, "five")["defaultLevel"], node(tree, "six")["defaultLevel"] = "read", "edit"
+    org.write(tree)
+    assert [str(line.address) for line in outside(org.plan())] == ["acme/space/six"]
+
+
+WORLD: Tree = {
+    "members": {"ada@acme.example": "admin"},
+    "teams": {"writers": {"title": "Writers"}, "editors": {"title": "Editors"}},
+    "content": [
+        {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True},
+        {"space": "salaries", "title": "Salaries"},
+        {"space": "plans", "title": "Plans"},
+        {"collection": "shut", "title": "Shut", "content": [{"space": "secret", "title": "Secret"}]},
+        {"collection": "readers", "title": "Readers", "defaultLevel": "read", "content": [{"space": "guide", "title": "Guide"}]},
+        {"collection": "editors", "title": "Editors", "defaultLevel": "edit", "content": [{"space": "draft", "title": "Draft"}]},
+    ],
+    "saml": {
+        "okta": {
+            "label": "Okta",
+            "entityID": "http://okta.example/1",
+            "ssoURL": "https://okta.example/sso",
+            "certificate": IDP,
+            "defaultTeam": "writers",
+            "defaultRole": "guest",
+        }
+    },
+    "sites": {
+        "docs": {
+            "title": "Docs",
+            "visibility": "public",
+            "published": True,
+            "adaptiveContent": {"enabled": True},
+            "structure": [
+                {"section": "guides", "title": "Guides", "spaces": ["guide"]},
+                {
+                    "section": "partners",
+                    "title": "Partners",
+                    "condition": "visitor.claims.partner",
+                    "spaces": [{"space": "plans", "condition": "visitor.claims.early"}],
+                },
+            ],
+        },
+        "private": {
+            "title": "Private",
+            "visibility": "visitor-auth",
+            "published": True,
+            "structure": [{"section": "inside", "title": "Inside", "spaces": [{"key": "inner", "space": "secret"}]}],
+        },
+    },
+}
+
+
+def world() -> Tree:
+    return copy.deepcopy(WORLD)
+
+
+def site(tree: Tree, name: str = "docs") -> Any:
+    return tree["sites"][name]
+
+
+def moved(tree: Tree, name: str, to: str) -> None:
+    for holder in (tree, *(item for item in tree["content"] if "content" in item)):
+        for entry in list(holder["content"]):
+            if entry.get("space") == name or entry.get("collection") == name:
+                holder["content"].remove(entry)
+                node(tree, to).setdefault("content", []).append(entry)
+
+
+@pytest.fixture(scope="module")
+def living_site(tmp_path_factory: pytest.TempPathFactory) -> Org:
+    """Applied once; the tests only plan."""
+    org = Org(tmp_path_factory.mktemp("audience"))
+    applied(org, world())
+    return org
+
+
+def new_site(tree: Tree) -> None:
+    tree["sites"]["pay"] = {"title": "Pay", "visibility": "public", "published": True, "structure": ["salaries"]}
+
+
+def published_copy(tree: Tree) -> None:
+    tree["content"].append({"space": "pay", "title": "Pay", "duplicateOf": "salaries"})
+    site(tree)["structure"][0]["spaces"].append("pay")
+
+
+def copy_in_open_collection(tree: Tree) -> None:
+    node(tree, "editors")["content"].append({"space": "pay", "title": "Pay", "duplicateOf": "salaries"})
+
+
+WAYS: list[tuple[str, Callable[[Tree], Any], str]] = [
+    ("a variant", lambda t: site(t)["structure"][0]["spaces"].append("salaries"), "acme/space/salaries anyone"),
+    (
+        "a variant with a condition",
+        lambda t: site(t)["structure"][0]["spaces"].append({"space": "salaries", "condition": "visitor.claims.hr"}),
+        "acme/space/salaries anyone for whom visitor.claims.hr holds",
+    ),
+    (
+        "a section",
+        lambda t: site(t)["structure"].append({"section": "pay", "title": "Pay", "spaces": ["salaries"]}),
+        "acme/space/salaries anyone",
+    ),
+    (
+        "another space in a variant",
+        lambda t: site(t)["structure"][0].update(spaces=[{"key": "guide", "space": "salaries"}]),
+        "acme/space/salaries anyone",
+    ),
+    ("a new public site", new_site, "acme/space/salaries anyone"),
+    (
+        "a space moved to a collection with more rights",
+        lambda t: moved(t, "guide", "editors"),
+        "acme/space/guide members through its container (edit)",
+    ),
+    (
+        "a space moved out of a closed collection",
+        lambda t: moved(t, "secret", "readers"),
+        "acme/space/secret members through its container",
+    ),
+    (
+        "a collection moved into one with more rights",
+        lambda t: moved(t, "shut", "editors"),
+        "acme/collection/shut members through its container (edit)",
+    ),
+    ("a copy in an open collection", copy_in_open_collection, "acme/space/salaries members through its container"),
+    ("a published copy", published_copy, "acme/space/salaries anyone"),
+    ("a site for everybody", lambda t: site(t, "private").update(visibility="public"), "acme/site/private anyone"),
+    (
+        "a condition less",
+        lambda t: node(t, "partners")["spaces"][0].update(condition=None),
+        "acme/site/docs/site-space/plans anyone for whom visitor.claims.partner holds",
+    ),
+    (
+        "another condition",
+        lambda t: node(t, "partners").update(condition="visitor.claims.customer"),
+        "acme/site/docs/section/partners anyone for whom visitor.claims.customer holds",
+    ),
+    (
+        "a condition that anybody can meet",
+        lambda t: node(t, "partners").update(condition="visitor.claims.unsigned.x"),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a condition that cannot be understood",
+        lambda t: node(t, "partners").update(condition="vistor.claims.partner"),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a condition that ends too early",
+        lambda t: node(t, "partners").update(condition="visitor.claims.partner =="),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a condition that compares by order",
+        lambda t: node(t, "partners").update(condition="visitor.claims.level > 3"),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a condition that is always true",
+        lambda t: node(t, "partners").update(condition="!visitor.claims.partner || true"),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "the claims of visitors in another spelling",
+        lambda t: node(t, "partners").update(condition='visitor.claims["unsigned"].x'),
+        "acme/site/docs/section/partners anyone",
+    ),
+    (
+        "a variant with a condition that cannot be understood",
+        lambda t: site(t)["structure"][0]["spaces"].append({"space": "salaries", "condition": "visitor.claim.hr"}),
+        "acme/space/salaries anyone",
+    ),
+    (
+        "a condition that excludes some",
+        lambda t: node(t, "partners").update(condition="!visitor.claims.partner"),
+        "acme/site/docs/section/partners anyone for whom !visitor.claims.partner holds",
+    ),
+    ("another team for newcomers", lambda t: t["saml"]["okta"].update(defaultTeam="editors"), "acme/saml/okta "),
+    ("a higher role for newcomers", lambda t: t["saml"]["okta"].update(defaultRole="read"), "acme/saml/okta "),
+    ("a template", lambda t: node(t, "salaries").update(template=True), "acme/space/salaries "),
+    (
+        "a share link that says nothing",
+        lambda t: site(t).update(shareLinks={"p": {"name": "P"}}),
+        "acme/site/docs/share-link/p whoever has the share link",
+    ),
+]
+
+
+@pytest.mark.parametrize(("edit", "line"), spread([row[1:] for row in WAYS], 6), ids=[row[0] for row in WAYS])
+def test_each_way_to_more_readers_is_a_line_with_its_readers(living_site: Org, edit: Callable[[Tree], Any], line: str) -> None:
+    tree = world()
+    edit(tree)
+    living_site.write(tree)
+    plan = living_site.plan()
+    assert [f"{exposure.address} {', '.join(exposure.readers)}" for exposure in plan.exposures] == [line]
+    assert "! exposure" in plain(plan_text(plan))
+
+
+CALM: list[tuple[str, Callable[[Tree], Any]]] = [
+    ("a share link that is off", lambda t: site(t).update(shareLinks={"z": {"name": "Z", "active": False}})),
+    (
+        "a copy of a template",
+        lambda t: (t["content"].append({"space": "more", "title": "More"}), site(t)["structure"][0]["spaces"].append("more")),
+    ),
+    ("a space that is public already", lambda t: site(t)["structure"][1]["spaces"].append({"key": "again", "space": "guide"})),
+    ("a variant for the same readers", lambda t: site(t, "private")["structure"][0]["spaces"].append("guide")),
+    ("a space moved to a collection with fewer rights", lambda t: moved(t, "draft", "readers")),
+    ("a space moved to the root", lambda t: (t["content"].append(node(t, "draft")), node(t, "editors")["content"].clear())),
+    ("a condition more", lambda t: node(t, "guides").update(condition="visitor.claims.guest")),
+    ("a new site that is not published", lambda t: t["sites"].update(pay={"title": "Pay", "structure": ["salaries"]})),
+    ("a section less", lambda t: site(t)["structure"].pop()),
+]
+
+
+@pytest.mark.parametrize("edit", [row[1] for row in CALM], ids=[row[0] for row in CALM])
+def test_what_gives_nobody_more_to_read_is_none(living_site: Org, edit: Callable[[Tree], Any]) -> None:
+    tree = world()
+    edit(tree)
+    living_site.write(tree)
+    plan = living_site.plan()
+    assert plan.steps
+    assert plan.exposures == ()
+
+
+def test_a_space_that_is_restored_where_everybody_reads_it_is_a_line(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, world())
+    org.call("DELETE", f"/spaces/{org.id('acme/space/guide')}")
+    plan = org.plan()
+    assert [(str(exposure.address), exposure.readers) for exposure in plan.exposures] == [("acme/space/guide", ("anyone",))]
+
+
+def test_a_section_that_somebody_deleted_is_a_line_when_it_comes_back(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, world())
+    org.call("DELETE", f"/orgs/org_acme/sites/{org.id('acme/site/docs')}/sections/{org.id('acme/site/docs/section/guides')}")
+    assert [(str(exposure.address), exposure.readers) for exposure in org.plan().exposures] == [("acme/space/guide", ("anyone",))]
+
+
+def test_conditions_that_hide_nothing_any_more_open_to_holders_of_a_share_link_too(tmp_path: Any) -> None:
+    """A site that only share links open: without adaptive content its conditions hide nothing from their holders."""
+    org, tree = Org(tmp_path), world()
+    site(tree).update(visibility="share-link", shareLinks={"p": {"name": "P", "active": True}})
+    applied(org, tree)
+    site(tree).update(adaptiveContent={"enabled": False})
+    org.write(tree)
+    lines = [(str(exposure.address), exposure.field, exposure.readers) for exposure in org.plan().exposures]
+    assert lines == [("acme/site/docs", "adaptiveContent", ("whoever has the share link",))]

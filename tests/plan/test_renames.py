@@ -1,17 +1,30 @@
-"""What becomes of tracked objects when keys change: renames, exchanges, rotations, and renames that cannot happen."""
+"""What becomes of tracked objects when keys change: renames, exchanges, rotations, and renames that cannot happen.
+
+A vanished key beside a look-alike: both wait until the YAML says whether it is a rename.
+Whose object it is: a natural key that cannot change makes the whole resource wait, and what is in a renamed container is still known."""
 
 from __future__ import annotations
 
 import copy
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from itertools import product
 from typing import Any
 
 import pytest
 
+from reconciler.address import Address
 from reconciler.errors import ConfigError
-from tests.harness import Org
+from reconciler.kinds import load
+from reconciler.model import Action, Binding, Cause, Observed, Origin
+from reconciler.model.drift import DriftWord
+from reconciler.plan.matching.differences import differences, explain
+from reconciler.resource import UNSET
+from tests.harness import SEED, Org
+from tests.outside import drifted
 from tests.proofs import spread
+from tests.report.made import plan_text
 from tests.small import applied, node, settled, small, verbs
 
 PAIRS: dict[str, tuple[str, tuple[str, str]]] = {
@@ -404,3 +417,435 @@ def test_a_rename_between_two_tracked_keys_is_one_cause_for_both_and_all_in_them
     blocked = {str(entry.address): entry.cause for entry in acme.plan().blocked}
     assert {address for address, cause in blocked.items() if cause is None} == {"acme/collection/product"}
     assert {"acme/collection/other", "acme/space/one", "acme/space/five"} <= blocked.keys()
+
+
+def renamed(kind: str) -> dict[str, Any]:
+    """The small organization with one key of a kind changed, and nothing else."""
+    tree = small()
+    docs = tree["sites"]["docs"]
+    if kind == "team":
+        tree["teams"] = {"authors": tree["teams"]["writers"]}
+        tree["saml"]["okta"]["defaultTeam"] = "authors"
+    elif kind == "space":
+        node(tree, "six")["space"] = "seven"
+    elif kind == "collection":
+        node(tree, "other")["collection"] = "others"
+    elif kind == "site":
+        tree["sites"] = {"handbook": docs, "flat": tree["sites"]["flat"]}
+        tree["defaultContent"] = {"site": "handbook"}
+    elif kind == "section":
+        node(tree, "more")["section"] = "rest"
+    elif kind == "group":
+        node(tree, "reference")["group"] = "ref"
+    elif kind == "site-space":
+        node(tree, "more")["spaces"] = [{"key": "rest-five", "space": "five"}]
+    elif kind == "share-link":
+        docs["shareLinks"] = {"friends": docs["shareLinks"]["partners"]}
+    elif kind == "saml":
+        tree["saml"] = {"other": tree["saml"]["okta"]}
+    return tree
+
+
+PROBABLE_PAIRS = {
+    "team": ("acme/team/writers", "acme/team/authors"),
+    "space": ("acme/space/six", "acme/space/seven"),
+    "collection": ("acme/collection/other", "acme/collection/others"),
+    "site": ("acme/site/docs", "acme/site/handbook"),
+    "section": ("acme/site/docs/section/more", "acme/site/docs/section/rest"),
+    "group": ("acme/site/docs/group/reference", "acme/site/docs/group/ref"),
+    "site-space": ("acme/site/docs/site-space/more-five", "acme/site/docs/site-space/rest-five"),
+    "share-link": ("acme/site/docs/share-link/partners", "acme/site/docs/share-link/friends"),
+    "saml": ("acme/saml/okta", "acme/saml/other"),
+}
+
+
+@pytest.fixture(scope="module")
+def living_pairs(tmp_path_factory: pytest.TempPathFactory) -> Org:
+    """Applied once; the tests only plan."""
+    org = Org(tmp_path_factory.mktemp("living"))
+    applied(org, small())
+    return org
+
+
+@pytest.mark.parametrize("kind", PROBABLE_PAIRS)
+def test_a_key_that_changed_without_a_word_deletes_and_makes_nothing(living_pairs: Org, kind: str) -> None:
+    old, new = PROBABLE_PAIRS[kind]
+    living_pairs.write(renamed(kind))
+    plan = living_pairs.plan(allow_replace=("**",))
+    assert [(step.verb, str(step.address)) for step in plan.steps if step.verb in ("create", "delete")] == []
+    blocked = {str(entry.address): entry for entry in plan.blocked}
+    for address in (old, new):
+        assert "probably a rename" in blocked[address].reason
+        assert f"previously: [{old.rsplit('/', 1)[1]}] on {new}" in blocked[address].remedy
+        assert f"{{address: {old}, action: delete}}" in blocked[address].remedy
+
+
+@pytest.mark.parametrize("kind", PROBABLE_PAIRS)
+def test_with_previously_it_is_the_same_object(tmp_path: Any, kind: str) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    old, new = PROBABLE_PAIRS[kind]
+    id = org.id(old)
+    tree = renamed(kind)
+    line = {"previously": [old.rsplit("/", 1)[1]]}
+    if kind == "site-space":
+        node(tree, "more")["spaces"][0] |= line
+    else:
+        of = {"team": "teams", "site": "sites", "saml": "saml"}.get(kind)
+        key = new.rsplit("/", 1)[1]
+        at = tree["sites"]["docs"]["shareLinks"][key] if kind == "share-link" else tree[of][key] if of else node(tree, key)
+        at |= line
+    assert [verb for verb in verbs(applied(org, tree)) if verb.split()[0] in ("create", "delete")] == []
+    assert org.id(new) == id
+
+
+@pytest.mark.parametrize("kind", ["team", "space", "share-link"])
+def test_with_removed_the_one_goes_and_the_other_comes(tmp_path: Any, kind: str) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    old, new = PROBABLE_PAIRS[kind]
+    done = verbs(applied(org, renamed(kind), removed=[{"address": old, "action": "delete"}]))
+    assert {f"create {new}", f"delete {old}"} <= set(done)
+
+
+def test_one_variant_for_another_in_its_place_is_only_a_remark(living_pairs: Org) -> None:
+    tree = small()
+    node(tree, "more")["spaces"] = [{"key": "more-six", "space": "six"}]
+    living_pairs.write(tree)
+    plan = living_pairs.plan()
+    assert plan.blocked == ()
+    assert any("previously: [more-five]" in note for note in plan.notes)
+
+
+def test_another_title_is_another_thing(living_pairs: Org) -> None:
+    tree = small()
+    tree["teams"] = {"authors": {"title": "Authors"}}
+    del tree["saml"]["okta"]["defaultTeam"]
+    living_pairs.write(tree)
+    plan = living_pairs.plan()
+    assert plan.blocked == ()
+    assert {step.verb for step in plan.steps} == {"create", "delete"}
+
+
+# -- deleted and declared again ----------------------------------------------------------------------------------------------------
+
+
+SIX = {"space": "six", "title": "Six"}
+
+
+def without_six() -> dict[str, Any]:
+    tree = small()
+    tree["content"] = [entry for entry in tree["content"] if entry.get("space") != "six"]
+    return tree
+
+
+def deleted(acme: Org) -> str:
+    """Delete the space six with consent; its id."""
+    id = acme.id("acme/space/six")
+    acme.write(without_six(), removed=[{"address": "acme/space/six", "action": "delete"}])
+    acme.apply()
+    assert acme.call("GET", f"/spaces/{id}")["deletedAt"] is not None
+    return id
+
+
+def actions(acme: Org, address: str) -> list[Action]:
+    return [action for change in acme.plan().changes if str(change.address) == address for action in change.actions]
+
+
+def test_the_space_is_restored_and_not_copied(acme: Org) -> None:
+    id = deleted(acme)
+    acme.write(small())
+    assert Action.RESTORE in actions(acme, "acme/space/six")
+    assert Action.CREATE not in actions(acme, "acme/space/six")
+    acme.apply()
+    settled(acme)
+    assert acme.id("acme/space/six") == id
+    assert acme.call("GET", f"/spaces/{id}").get("deletedAt") is None
+
+
+def test_it_gets_the_title_and_the_place_that_the_line_says_now(acme: Org) -> None:
+    id = deleted(acme)
+    tree = without_six()
+    node(tree, "other")["content"].append({"space": "six", "title": "Sixth"})
+    acme.write(tree)
+    acme.apply()
+    settled(acme)
+    now = acme.call("GET", f"/spaces/{id}")
+    assert (now["title"], now["parent"]) == ("Sixth", acme.id("acme/collection/other"))
+
+
+def test_adopt_never_asks_for_an_empty_one(acme: Org) -> None:
+    id = deleted(acme)
+    tree = without_six()
+    tree["content"].append({**SIX, "adopt": "never"})
+    acme.write(tree)
+    assert Action.CREATE in actions(acme, "acme/space/six")
+    acme.apply()
+    assert acme.id("acme/space/six") != id
+
+
+def test_one_that_people_created_in_its_place_is_adopted(acme: Org) -> None:
+    deleted(acme)
+    copy = acme.call("POST", "/spaces/spc_blank/duplicate")["id"]
+    acme.call("PATCH", f"/spaces/{copy}", {"title": "Six"})
+    acme.write(small())
+    assert Action.ADOPT in actions(acme, "acme/space/six")
+    acme.apply()
+    assert acme.id("acme/space/six") == copy
+
+
+def test_one_that_people_restored_themselves_is_adopted(acme: Org) -> None:
+    id = deleted(acme)
+    acme.call("POST", f"/spaces/{id}/restore")
+    acme.call("PATCH", f"/spaces/{id}", {"title": "Six again"})
+    acme.write(small())
+    assert Action.ADOPT in actions(acme, "acme/space/six")
+    acme.apply()
+    assert acme.id("acme/space/six") == id
+
+
+def test_where_it_cannot_be_read_nothing_is_created_in_its_place(acme: Org) -> None:
+    id = deleted(acme)
+    acme.write(small())
+    blocked = {str(row.address): row.reason for row in acme.plan(failing=(id,)).blocked}
+    assert "it could not be read" in blocked["acme/space/six"]
+
+
+def test_deleted_and_created_at_another_time_it_is_the_latest_that_is_restored(acme: Org) -> None:
+    first = deleted(acme)
+    tree = without_six()
+    tree["content"].append({**SIX, "adopt": "never"})
+    acme.write(tree)
+    acme.apply()
+    second = deleted(acme)
+    assert first != second
+    applied(acme, small())
+    assert acme.id("acme/space/six") == second
+
+
+def test_what_our_own_run_deleted_is_not_called_drift(acme: Org) -> None:
+    deleted(acme)
+    acme.write(small())
+    plan = acme.plan()
+    (change,) = [change for change in plan.changes if str(change.address) == "acme/space/six"]
+    assert (Action.RESTORE in change.actions, change.deleted_by_us) == (True, True)
+    assert "deleted outside" not in "".join(text for _, text in plan_text(plan))
+    drift = drifted(acme)
+    assert (drift.resources, drift.unjudged) == ((), ())
+
+
+def test_what_somebody_else_deleted_is_still_drift(acme: Org) -> None:
+    id = acme.id("acme/space/six")
+    acme.call("DELETE", f"/spaces/{id}")
+    plan = acme.plan()
+    assert [change.deleted_by_us for change in plan.changes if str(change.address) == "acme/space/six"] == [False]
+    assert "deleted outside Reconciler" in "".join(text for _, text in plan_text(plan))
+    assert [(str(resource.address), resource.status) for resource in drifted(acme).resources] == [("acme/space/six", DriftWord.DELETED)]
+
+
+WITH_GRACE: dict[str, Any] = {
+    **SEED,
+    "members": [
+        *SEED["members"],
+        {"organization": "org_acme", "id": "usr_grace", "email": "grace@acme.example", "displayName": "Grace", "role": "read"},
+    ],
+}
+
+
+def roles(org: Org) -> dict[str, str]:
+    return {entry["user"]["email"]: entry["role"] for entry in org.items("/orgs/org_acme/members")}
+
+
+def people(tree: dict[str, Any], **members: Any) -> dict[str, Any]:
+    tree["members"] = {"ada@acme.example": "admin", **{f"{name}@acme.example": member for name, member in members.items()}}
+    tree["teams"] = {"writers": {"title": "Writers"}}
+    return tree
+
+
+# -- what can never be another ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_role_never_goes_to_another_person(tmp_path: Any) -> None:
+    org = Org(tmp_path, seed=WITH_GRACE)
+    applied(org, people(small(), linus="edit"))
+    before = roles(org)
+    org.write(people(small(), grace={"role": "admin", "previously": ["linus@acme.example"]}))
+    plan = org.plan()
+    blocked = {str(entry.address): entry for entry in plan.blocked}
+    grace = blocked["acme/member/grace@acme.example"]
+    assert grace.reason == (
+        "acme/member/linus@acme.example cannot become acme/member/grace@acme.example: the email of usr_linus is linus@acme.example, "
+        "and the email of a member cannot be changed"
+    )
+    assert grace.remedy == "remove linus@acme.example from previously (or its line from moved): they are two members"
+    assert [str(step.address) for step in plan.steps if step.kind == "member"] == []
+    org.apply()
+    assert roles(org) == before
+    assert "acme/member/linus@acme.example" in ids(org)
+    applied(org, people(small(), grace="admin", linus="edit"))
+    assert roles(org) == {**before, "grace@acme.example": "admin"}
+
+
+def test_two_people_are_not_exchanged(tmp_path: Any) -> None:
+    org = Org(tmp_path, seed=WITH_GRACE)
+    applied(org, people(small(), linus="edit", grace="read"))
+    before = roles(org)
+    names = {"linus": "grace", "grace": "linus"}
+    org.write(people(small(), **{name: {"role": "create", "previously": [f"{names[name]}@acme.example"]} for name in names}))
+    plan = org.plan()
+    assert {str(blocked.address) for blocked in plan.blocked} == {f"acme/member/{name}@acme.example" for name in names}
+    org.apply()
+    assert roles(org) == before
+
+
+def test_a_person_whose_address_changed_on_the_service_is_the_same_person(tmp_path: Any) -> None:
+    org = Org(tmp_path, seed=WITH_GRACE)
+    applied(org, people(small(), linus="edit"))
+    id = org.id("acme/member/linus@acme.example")
+    renamed_user(org, "linus@acme.example", "linus.t@acme.example")
+    org.write(people(small(), linus="create"))
+    blocked = {str(entry.address): entry for entry in org.plan().blocked}["acme/member/linus@acme.example"]
+    assert blocked.reason == (
+        "is another member: the email of usr_linus is linus.t@acme.example, and the email of a member cannot be changed"
+    )
+    assert "write linus.t@acme.example as its key, with previously: [linus@acme.example]" in blocked.remedy
+    tree = people(small())
+    tree["members"]["linus.t@acme.example"] = {"role": "create", "previously": ["linus@acme.example"]}
+    assert verbs(applied(org, tree)) == ["update acme/member/linus.t@acme.example"]
+    assert org.id("acme/member/linus.t@acme.example") == id
+
+
+def renamed_user(org: Org, old: str, new: str) -> None:
+    """Somebody changes an e-mail address on the service itself, which has no request for it."""
+    with closing(sqlite3.connect(org.db)) as connection, connection:
+        connection.execute("update objects set data = replace(data, ?, ?)", (old, new))
+
+
+def test_a_slug_that_cannot_change_keeps_its_document(org: Org) -> None:
+    tree = small()
+    applied(org, tree)
+    before = ids(org)
+    tree["openapi"] = {"dogs": {**tree["openapi"]["pets"], "visibility": "private", "previously": ["pets"]}}
+    org.write(tree)
+    plan = org.plan()
+    assert {str(blocked.address) for blocked in plan.blocked} == {"acme/openapi/dogs", "acme/openapi/pets"}
+    assert [step for step in plan.steps if step.kind == "openapi"] == []
+    org.apply()
+    assert ids(org) == before
+    del tree["openapi"]["dogs"]["previously"]
+    assert {"create acme/openapi/dogs", "delete acme/openapi/pets"} <= set(verbs(applied(org, tree)))
+
+
+# -- what is in a renamed container ----------------------------------------------------------------------------------------------------
+
+
+def handbook(tree: dict[str, Any], *, with_previously: bool = True) -> dict[str, Any]:
+    """The tree with the site `docs` called `handbook`."""
+    tree["sites"] = {
+        "handbook": {**tree["sites"]["docs"], **({"previously": ["docs"]} if with_previously else {})},
+        "flat": tree["sites"]["flat"],
+    }
+    tree["defaultContent"] = {"site": "handbook"}
+    return tree
+
+
+def without_links(tree: dict[str, Any]) -> None:
+    del tree["sites"]["docs"]["shareLinks"]
+
+
+def without_group(tree: dict[str, Any]) -> None:
+    tree["sites"]["docs"]["structure"].pop(1)
+
+
+def without_sections(tree: dict[str, Any]) -> None:
+    tree["sites"]["docs"]["structure"] = [{"space": "one", "default": True}]
+
+
+@pytest.mark.parametrize("edit", [without_links, without_group])
+@pytest.mark.parametrize("spelling", ["previously", "moved"])
+def test_what_is_taken_out_of_a_site_is_deleted_though_the_site_is_renamed(acme: Org, edit: Any, spelling: str) -> None:
+    before = ids(acme)
+    tree = small()
+    edit(tree)
+    kept = copy.deepcopy(tree)
+    site = acme.id("acme/site/docs")
+    moved = [{"from": "acme/site/docs", "to": "acme/site/handbook"}] if spelling == "moved" else []
+    acme.write(handbook(tree, with_previously=spelling == "previously"), moved=moved)
+    planned = acme.plan()
+    assert planned.blocked == ()
+    outcome = applied(acme, tree, moved=moved)
+    deletes = [verb for verb in verbs(outcome) if verb.startswith("delete")]
+    assert deletes
+    assert all(delete.startswith("delete acme/site/handbook/") for delete in deletes)
+    if edit is without_links:
+        assert acme.items(f"/orgs/org_acme/sites/{site}/share-links") == []
+        reasons = [change.reason for change in planned.changes if change.kind == "share-link"]
+        assert reasons == ["no longer declared (was acme/site/docs/share-link/partners)"]
+    else:
+        assert acme.items(f"/orgs/org_acme/sites/{site}/section-groups") == []
+    gone = set(before) - {exchanged(address, "acme/site", {"handbook": "docs"}) for address in ids(acme)}
+    assert gone
+    assert all(address.startswith("acme/site/docs/") for address in gone)
+    applied(acme, {**kept, "sites": tree["sites"], "defaultContent": tree["defaultContent"]}, moved=moved)
+
+
+def test_the_last_section_of_a_renamed_site_goes_too(acme: Org) -> None:
+    tree = small()
+    without_sections(tree)
+    acme.write(handbook(tree))
+    for _ in range(3):
+        acme.apply()
+    settled(acme)
+    site = acme.id("acme/site/handbook")
+    assert acme.items(f"/orgs/org_acme/sites/{site}/sections") == []
+
+
+def test_removed_may_name_what_it_means_as_it_was_called_before(acme: Org) -> None:
+    tree = small()
+    without_links(tree)
+    handbook(tree)
+    applied(acme, tree, removed=[{"address": "acme/site/docs/share-link/partners", "action": "forget"}])
+    site = acme.id("acme/site/handbook")
+    assert [entry["name"] for entry in acme.items(f"/orgs/org_acme/sites/{site}/share-links")] == ["Partners"]
+    assert "share-link" not in str(ids(acme))
+
+
+# -- differences -------------------------------------------------------------------------------------------------------------------
+
+
+LINK = load()["share-link"]
+
+
+def compared(want: Any, now: Any, sent: Any = UNSET, seen: Any = UNSET) -> Cause | None:
+    at = Address.parse("acme/site/docs/share-link/x")
+    remembered = [{"name": value} if value is not UNSET else {} for value in (sent, seen)]
+    binding = Binding(at, "share-link", "1", Origin.CREATED, *remembered) if sent is not UNSET or seen is not UNSET else None
+    deviations = differences(LINK, {"name": want}, Observed("share-link", "1", {"name": now}, {}, {}), binding, {})
+    return deviations[0].cause if deviations else None
+
+
+@pytest.mark.parametrize(
+    ("want", "now", "sent", "seen", "cause", "why"),
+    [
+        ("a", "a", UNSET, UNSET, None, "it is as declared, whoever made it so"),
+        ("a", "a", "b", "b", None, "both came to the same"),
+        ("a", "A", "a", "A", None, "the service stores it its own way, and did so before"),
+        ("a", UNSET, "a", UNSET, None, "the service never shows it, and it was sent"),
+        ("a", "b", UNSET, UNSET, Cause.YOURS, "it was never sent"),
+        ("b", "a", "a", "a", Cause.YOURS, "the YAML changed"),
+        ("a", "b", "a", "a", Cause.DRIFT, "the service changed"),
+        ("a", "B", "a", "A", Cause.DRIFT, "it is not what was seen after the write"),
+        ("c", "b", "a", "a", Cause.BOTH, "both changed, to different things"),
+        ("b", "A", "a", "A", Cause.YOURS, "the YAML changed what the service stores its own way"),
+    ],
+)
+def test_a_field_is_compared_with_what_was_sent_and_seen(want: Any, now: Any, sent: Any, seen: Any, cause: Cause | None, why: str) -> None:
+    assert compared(want, now, sent, seen) is cause, why
+
+
+def test_structured_values_are_explained_where_they_differ() -> None:
+    before = {"type": "rules", "rules": [{"rule": "r", "users": ["a"]}], "gone": 1}
+    after = {"type": "rules", "rules": [{"rule": "r", "users": ["b"]}], "new": 2}
+    assert explain(before, after) == (("gone", 1, UNSET), ("new", UNSET, 2), ("rules.0.users.0", "a", "b"))
+    assert explain(1, 1) == ()
+    assert explain("a", {"a": 1}) == (("", "a", {"a": 1}),)

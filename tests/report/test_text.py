@@ -1,18 +1,36 @@
-"""A plan and what an apply did, as people read them."""
+"""A plan and what an apply did, as people read them.
+
+How long values are shown: a certificate by what tells it apart, a structured value by the paths that differ.
+The rules that a plan violates, in every format."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import base64
+import dataclasses
+import hashlib
+import json
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from reconciler.model import Action, Blocked, Cause, Change, Edited, Plan, Position, Source, StepStatus, Unknown
+from reconciler.model import Action, Blocked, Cause, Change, Delta, Edited, Plan, Position, Severity, Source, StepStatus, Unknown, Violation
+from reconciler.model.drift import Drift, Drifted, DriftWord
+from reconciler.report.annotations import github
+from reconciler.report.documents import plan_document
+from reconciler.report.html import html
 from reconciler.report.layout import Style, cells, plain
+from reconciler.report.markdown import markdown
 from reconciler.report.outcome import summary as outcome_summary
-from reconciler.report.plan import FOLD, summary
+from reconciler.report.plan import FOLD, plan_sheet, summary
+from reconciler.report.words import difference_lines, shown
 from reconciler.resource import UNSET
-from tests.report.made import SITE, at, change, delta, outcome, outcome_text, plan, plan_text, result, step, the_example
+from reconciler.text.certificate import certificate
+from tests.documents import valid
+from tests.report.made import SITE, at, change, delta, drift_text, outcome, outcome_text, plan, plan_text, result, step, the_example
 
 
 def text(made: Plan, **words: object) -> str:
@@ -394,3 +412,193 @@ Applied 1 of 2 requests: 1 stale. Somebody else changed 2 resources during the r
 it again to continue.
 """
     )
+
+
+NOW = datetime(2026, 11, 18, tzinfo=UTC)
+
+
+def library() -> Any:
+    """`cryptography`, without which a test of it is skipped; never where tests are required."""
+    if "browser" in os.environ.get("RECONCILER_TEST_REQUIRE", ""):
+        import cryptography
+
+        return cryptography
+    return pytest.importorskip("cryptography")
+
+
+def made(name: str, years: int) -> str:
+    """A self-signed certificate, PEM."""
+    library()
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+    from cryptography.x509.oid import NameOID
+
+    key = rsa.generate_private_key(65537, 2048)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    built = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key()).serial_number(1)
+    signed = built.not_valid_before(NOW).not_valid_after(NOW + timedelta(days=365 * years)).sign(key, hashes.SHA256())
+    return signed.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def fingerprint(pem: str) -> str:
+    body = "".join(line for line in pem.splitlines() if not line.startswith("-----"))
+    return hashlib.sha256(base64.b64decode(body)).hexdigest()
+
+
+# -- certificates ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_certificate_is_its_subject_expiry_and_fingerprint() -> None:
+    pem = made("idp.example", 10)
+    assert shown(pem) == f"CN=idp.example, expires 2036-11-15, sha256 {fingerprint(pem)[:16]}…"
+
+
+def test_a_certificate_without_its_frame_or_inside_a_value_is_one_too() -> None:
+    pem = made("idp.example", 10)
+    bare = "".join(line for line in pem.splitlines() if not line.startswith("-----"))
+    assert shown(bare) == shown(pem)
+    assert shown({"key": pem}) == f"{{key: ({shown(pem)})}}"
+    assert shown(pem + pem) == f"{shown(pem)} and 1 more"
+
+
+def test_a_plan_has_one_line_for_a_certificate_in_every_format_for_people() -> None:
+    old, new = made("old.example", 1), made("new.example", 10)
+    changed = plan(change("acme/saml/okta", Action.UPDATE, fields=(delta("certificate", old, new),)))
+    first = f"CN=old.example, expires 2027-11-18, sha256 {fingerprint(old)[:16]}…"
+    said = f"{first} -> CN=new.example, expires 2036-11-15"
+    assert said in plain(plan_text(changed, width=1_000))
+    for page in (markdown(plan_sheet(changed)), html(plan_sheet(changed), created_at=NOW).replace("&gt;", ">")):
+        assert said in page
+        assert "BEGIN CERTIFICATE" not in page
+
+
+def fake() -> str:
+    """What looks like a certificate from outside, and is none."""
+    body = base64.b64encode(b"\x30\x82" + bytes(300)).decode()
+    return f"-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n"
+
+
+def test_of_a_certificate_that_cannot_be_read_the_fingerprint_is_shown() -> None:
+    assert shown(fake()) == f"sha256 {fingerprint(fake())[:16]}…"
+
+
+def test_without_the_library_the_fingerprint_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate.cache_clear()
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    text = fake().replace("AAAA", "BBBB")
+    assert shown(text) == f"sha256 {fingerprint(text)[:16]}…"
+    certificate.cache_clear()
+
+
+NO_PEM = "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----"
+
+
+@pytest.mark.parametrize("text", ["PEM", "MIT", "MI" + "a" * 300, NO_PEM, "word " * 90, ""])
+def test_other_texts_are_shown_as_they_are(text: str) -> None:
+    assert certificate(text) is None
+
+
+# -- structured values -----------------------------------------------------------------------------------------------------------------
+
+BEFORE = {"type": "rules", "rules": [{"rule": "approval", "users": ["usr_ada"]}, {"rule": "checks"}]}
+AFTER = {"type": "rules", "rules": [{"rule": "approval", "users": ["usr_bob"]}, {"rule": "checks"}], "strict": True}
+
+
+def test_a_structured_value_differs_by_path() -> None:
+    assert difference_lines("mergeRules", BEFORE, AFTER) == [
+        ("mergeRules.rules.0.users.0", "usr_ada -> usr_bob"),
+        ("mergeRules.strict", "true (added)"),
+    ]
+    assert difference_lines("mergeRules", AFTER, BEFORE)[1] == ("mergeRules.strict", "true (removed)")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("a", "b", "a -> b"),
+        (["a"], ["b", "a"], "[a] -> [b, a]"),
+        (UNSET, {"a": 1}, "(not known) -> {a: 1}"),
+        ({"a": 1}, None, "{a: 1} -> null"),
+        ("inherit", {"a": [1]}, "inherit -> {a: [1]}"),
+    ],
+)
+def test_a_value_without_parts_of_its_own_differs_as_a_whole(before: Any, after: Any, says: str) -> None:
+    assert difference_lines("field", before, after) == [("field", says)]
+
+
+def test_a_plan_says_what_differs_inside_a_value_in_every_format_for_people() -> None:
+    changed = plan(change("acme", Action.UPDATE, fields=(delta("mergeRules", BEFORE, AFTER, Cause.DRIFT),)))
+    text = plain(plan_text(changed, width=120))
+    assert [line.split() for line in text.splitlines()[1:3]] == [
+        ["~", "mergeRules.rules.0.users.0", "usr_ada", "->", "usr_bob", "(drift)"],
+        ["~", "mergeRules.strict", "true", "(added)"],
+    ]
+    for page in (text, markdown(plan_sheet(changed)), html(plan_sheet(changed), created_at=NOW)):
+        assert "mergeRules.rules.0.users.0" in page
+        assert "checks" not in page
+
+
+def test_drift_says_what_differs_inside_a_value() -> None:
+    field = Delta("mergeRules", AFTER, AFTER, Cause.DRIFT, last=BEFORE)
+    found = Drift("p", None, resources=(Drifted(at("acme"), "organization", DriftWord.CHANGED, (field,)),))
+    assert "mergeRules.strict" in plain(drift_text(found))
+
+
+VIOLATIONS_NOW = datetime(2026, 11, 23, tzinfo=UTC)
+OPEN = Violation(
+    "access", "salaries", at("acme/space/salaries"), "anyone can read it", path=("acme/space/salaries", "acme/site/docs (public)"),
+    source=Source("reconciler.yaml", 9), declared=Source("content.yaml", 3), remedy="close the site", id="RC-access-violated",
+)  # fmt: skip
+WARNED = Violation(
+    "policy", "few", None, "more than 2 deletes", Severity.WARNING, source=Source("reconciler.yaml", 20), id="RC-policy-violated"
+)
+BOTH = plan(violations=(OPEN, WARNED))
+
+
+def test_the_text_names_each_rule_where_it_is_written_and_sums_up() -> None:
+    assert plain(plan_text(BOTH)) == (
+        """\
+the whole plan
+  ! warning     policy few: more than 2 deletes (reconciler.yaml:20)
+acme/space/salaries                      content.yaml:3
+  ! violation   access salaries: anyone can read it (reconciler.yaml:9)
+                by acme/space/salaries -> acme/site/docs (public)
+
+No changes. 20 objects managed, 0 unmanaged. 1 violation, 1 warning.
+"""
+    )
+
+
+def test_many_resources_that_violate_one_rule_are_folded() -> None:
+    many = plan(violations=tuple(dataclasses.replace(OPEN, address=at(f"acme/space/s{number}"), path=()) for number in range(11)))
+    assert "11 resources" in plain(plan_text(many))
+    assert plain(plan_text(many, full=True)).count("! violation") == 11
+
+
+def test_the_pages_and_annotations_have_them() -> None:
+    sheet = plan_sheet(BOTH)
+    for page in (markdown(sheet), html(sheet, created_at=VIOLATIONS_NOW)):
+        assert "access salaries: anyone can read it" in page
+        assert "policy few: more than 2 deletes" in page
+    annotations = github(sheet).splitlines()
+    assert annotations[0] == "::warning title=the whole plan::warning: policy few: more than 2 deletes (reconciler.yaml:20)"
+    assert annotations[1].startswith("::error file=content.yaml,line=3,title=acme/space/salaries::violation: access salaries")
+
+
+def test_the_document_has_them() -> None:
+    document = plan_document(BOTH, created_at=VIOLATIONS_NOW)
+    valid(document, "plan")
+    assert json.loads(json.dumps(document["violations"])) == [
+        {
+            "sort": "access", "rule": "salaries", "address": "acme/space/salaries", "level": "error", "message": "anyone can read it",
+            "path": ["acme/space/salaries", "acme/site/docs (public)"], "remedy": "close the site",
+            "source": {"file": "reconciler.yaml", "line": 9}, "declared": {"file": "content.yaml", "line": 3},
+            "id": "RC-access-violated",
+        },
+        {
+            "sort": "policy", "rule": "few", "address": None, "level": "warning", "message": "more than 2 deletes", "path": [],
+            "remedy": "", "source": {"file": "reconciler.yaml", "line": 20}, "declared": None,
+            "id": "RC-policy-violated",
+        },
+    ]  # fmt: skip

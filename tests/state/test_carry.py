@@ -1,28 +1,35 @@
-"""A whole state as a document, put into another database: it is the same there, and nothing is lost that was there."""
+"""A whole state as a document, put into another database: it is the same there, and nothing is lost that was there.
+
+Old states are brought to today's tables, newer ones are left alone."""
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
-from contextlib import ExitStack
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 from hypothesis import Phase, given, settings
 
-from reconciler.errors import Locked, Refused, UsageError
-from reconciler.model import Binding, Guards, Intent, Position, Rules
+from reconciler.address import Address
+from reconciler.errors import Locked, Refused, StateError, UsageError
+from reconciler.model import Binding, Consent, Guards, Intent, Position, Rules, State
 from reconciler.state import IntentEnding, StateScope, Store
+from reconciler.state.connection import Connection, SqliteConnection
+from reconciler.state.tables import migrations
 from reconciler.text.escape import as_json
 from tests.documents import valid
-from tests.proofs import sampled, tries
-from tests.state import strategies
+from tests.proofs import sampled, spread, tries
+from tests.state import server, strategies
 from tests.state.conftest import OpenStore
-from tests.state.examples import CLOCK, GUIDES, LEGACY, START, WHO, at, binding, intent
+from tests.state.examples import CLOCK, GUIDES, LEGACY, NOW, SERVICE, START, WHO, at, binding, intent
 
 
 @pytest.fixture
@@ -210,3 +217,206 @@ def test_a_damaged_document_is_refused_and_the_place_is_named(tmp_path: Path, op
     with pytest.raises(UsageError) as caught:
         store.check(found)
     assert says in str(caught.value)
+
+
+RELEASED = sorted((Path(__file__).parent / "schemas").glob("*.sql"), key=lambda path: int(path.stem))
+REMEMBERED = StateScope("acme-docs", "staging", SERVICE)
+REMEMBERED_CONSENTS = frozenset({Consent("acme/site/docs", "published", "", "", "", "true")})
+REMEMBERED_RULES = Rules(Guards(20.0, 3, 1), {"team": "all"}, frozenset({"site"}))
+
+
+def load(dump: Path, into: Path) -> str:
+    """A database as that release left it: one binding, one open intent, two runs."""
+    with closing(sqlite3.connect(into)) as connection:
+        connection.executescript(dump.read_text())
+    return f"sqlite:///{into}"
+
+
+def tables(path: Path) -> list[tuple[str, str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
+    return [(name, " ".join(sql.split())) for name, sql in rows]
+
+
+def test_every_released_version_has_its_dump() -> None:
+    assert [int(path.stem) for path in RELEASED] == list(range(1, len(migrations.MIGRATIONS) + 2))
+
+
+@pytest.mark.parametrize("dump", RELEASED, ids=lambda path: f"version {path.stem}")
+@pytest.mark.parametrize("create", [True, False])
+def test_a_state_of_every_released_version_is_read_as_it_was(tmp_path: Path, dump: Path, create: bool) -> None:
+    with Store.open(load(dump, tmp_path / "state.db"), REMEMBERED, clock=CLOCK, create=create) as store:
+        assert store.read() == State(
+            "3f6c1a52-6a0e-4d7a-9a35-1c2f6f0c9b11",
+            1,
+            {GUIDES: binding(seen={"title": None})},
+            (intent(id=1, run="run-1"),),
+            unfinished=True,  # its run was killed
+            rules=REMEMBERED_RULES if int(dump.stem) >= 3 else None,
+            consents=REMEMBERED_CONSENTS if int(dump.stem) >= 7 else frozenset(),
+            fulfilled={Address.parse("acme/space/handbook"): GUIDES} if int(dump.stem) >= 8 else {},
+        )
+        assert store.digest_key() == bytes(range(32))
+
+
+@pytest.mark.parametrize("dump", RELEASED, ids=lambda path: f"version {path.stem}")
+def test_a_migrated_database_has_the_tables_of_a_new_one(tmp_path: Path, dump: Path) -> None:
+    Store.open(load(dump, tmp_path / "old.db"), REMEMBERED, clock=CLOCK, create=True).close()
+    Store.open(f"sqlite:///{tmp_path}/new.db", REMEMBERED, clock=CLOCK, create=True).close()
+    assert tables(tmp_path / "old.db") == tables(tmp_path / "new.db")
+
+
+LATER: tuple[tuple[str, ...], ...] = (("befores", "afters"), ("rules",), ("turns",), ("approvals",), (), ("consents",), ("renames",))
+"""The tables that each migration made."""
+
+
+@pytest.fixture
+def own_server(postgres_url: str) -> Iterator[str]:
+    """A database of the test's own on the server."""
+    with server.database(postgres_url) as url:
+        yield url
+
+
+def shape(url: str) -> list[Any]:
+    """Columns, keys and indexes of every table on the server."""
+    with psycopg.connect(url) as connection:
+        return [
+            *connection.execute(
+                "SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns"
+                " WHERE table_schema = 'reconciler' ORDER BY table_name, ordinal_position"
+            ),
+            *connection.execute(
+                "SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint"
+                " WHERE connamespace = 'reconciler'::regnamespace ORDER BY 1, 2"
+            ),
+            *connection.execute("SELECT indexdef FROM pg_indexes WHERE schemaname = 'reconciler' ORDER BY 1"),
+        ]
+
+
+@pytest.mark.parametrize("released", spread(range(1, len(migrations.MIGRATIONS) + 2), 3), ids=lambda number: f"version {number}")
+def test_a_server_of_every_released_version_is_read_as_it_was_and_brought_to_todays_tables(released: int, own_server: str) -> None:
+    assert len(LATER) == len(migrations.MIGRATIONS)
+    with Store.open(own_server, REMEMBERED, clock=CLOCK, create=True) as store, store.lease(**WHO) as journal:
+        journal.remember(bind=[binding()])
+        journal.intend([intent()])
+    new = shape(own_server)
+    with psycopg.connect(own_server) as connection:
+        for table in (name for names in LATER[released - 1 :] for name in names):
+            connection.execute(f"DROP TABLE reconciler.{table}")
+        connection.execute("UPDATE reconciler.reconciler_schema SET version = %s", (released,))
+    old = shape(own_server)
+    with Store.open(own_server, REMEMBERED, clock=CLOCK, create=False) as reader:
+        before = reader.read()
+    assert (before.bindings, len(before.intents)) == ({GUIDES: binding()}, 1)
+    assert shape(own_server) == old  # a reading migrates nothing
+    with Store.open(own_server, REMEMBERED, clock=CLOCK, create=True) as store:
+        assert store.read() == before
+    assert shape(own_server) == new
+
+
+MEMBERS = """
+INSERT INTO bindings VALUES(1,'acme','organization','org_acme','adopted',0,NULL,NULL);
+INSERT INTO bindings VALUES(1,'acme/member/ada@acme.example','member','usr_ada','adopted',0,NULL,NULL);
+INSERT INTO journal VALUES(1,3,'2026-11-18T10:30:00+00:00','run-1',8,'acme/member/ada@acme.example','member','update','PATCH',
+    '/orgs/org_acme/members/usr_ada','usr_ada','{}','06394624f2cd704e4dd0d91ccd71790d2cf253c14308d9555bd2baeacda0df99',NULL,NULL,'{}','[]');
+INSERT INTO outcomes VALUES(2,1,3,'2026-11-18T10:30:00+00:00','run-1','done',NULL,
+    '{"acme":"org_acme","acme/member/ada@acme.example":"usr_ada"}','[]');
+INSERT INTO turns VALUES(1,1,'2026-11-18T10:30:00+00:00','run-1','adopt','acme/member/ada@acme.example','member','usr_ada',NULL);
+"""
+
+
+def test_the_ids_of_members_come_to_say_whose_members_they_are(tmp_path: Path) -> None:
+    path, ada = tmp_path / "state.db", "acme/member/ada@acme.example"
+    url = load(RELEASED[4], path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(MEMBERS)
+    read = Store.open(url, REMEMBERED, clock=CLOCK, create=False).read()  # migrated in memory
+    with Store.open(url, REMEMBERED, clock=CLOCK, create=True) as store:
+        assert store.read() == read
+        assert {str(address): one.id for address, one in read.bindings.items()} == {
+            "acme": "org_acme", ada: "org_acme/usr_ada", "acme/space/guides": "id-guides",
+        }  # fmt: skip
+        (sent,) = [one for one in store.entries("run-1") if str(one.intent.address) == ada]
+        assert (sent.intent.target, sent.bound[Address.parse(ada)]) == ("org_acme/usr_ada", "org_acme/usr_ada")
+        assert [one.id for one in store.state_changes("run-1")] == ["org_acme/usr_ada"]
+
+
+def migrate(path: Path, *steps: migrations.Migration) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as raw, SqliteConnection(raw).transaction("BEGIN") as connection:
+        migrations.prepare(connection, "the state", steps)
+
+
+def add_a_column(connection: Connection) -> None:
+    connection.run("ALTER TABLE runs ADD COLUMN note TEXT")
+
+
+def fail(connection: Connection) -> None:
+    raise ZeroDivisionError
+
+
+def version_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT version FROM reconciler_schema").fetchone()[0])
+
+
+def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
+    path, seen = tmp_path / "state.db", list[int]()
+    load(RELEASED[0], path)
+    steps = (lambda _: seen.append(1), lambda _: seen.append(2), lambda _: seen.append(3))
+    migrate(path, *steps[:1])
+    migrate(path, *steps)
+    migrate(path, *steps)
+    assert (seen, version_of(path)) == ([1, 2, 3], 4)
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    load(RELEASED[0], path)
+    before = tables(path)
+    with pytest.raises(ZeroDivisionError):
+        migrate(path, add_a_column, fail)
+    assert (tables(path), version_of(path)) == (before, 1)
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_newer_state_is_left_alone(tmp_path: Path, create: bool) -> None:
+    path = tmp_path / "state.db"
+    url = load(RELEASED[0], path)
+    migrate(path, *[lambda _: None] * 98)
+    before = path.read_bytes()
+    with pytest.raises(StateError) as caught:
+        Store.open(url, REMEMBERED, clock=CLOCK, create=create).read()
+    ours = len(migrations.MIGRATIONS) + 1
+    assert str(caught.value) == f"the state {path} was written by a newer version: its schema is 99, this version supports {ours}"
+    assert caught.value.hint == migrations.NEWER_HINT
+    assert path.read_bytes()[100:] == before[100:]
+
+
+@pytest.mark.parametrize("sort", ["sqlite", "postgres"])
+def test_reading_an_older_state_migrates_only_what_it_reads(
+    sort: str, tmp_path: Path, request: pytest.FixtureRequest, open_at: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tomorrow's program on today's state."""
+    url = f"sqlite:///{tmp_path}/state.db" if sort == "sqlite" else request.getfixturevalue("postgres_url")
+    with open_at(url) as store, store.lease(**WHO) as journal:
+        journal.remember(bind=[binding()])
+    tomorrow = (*migrations.MIGRATIONS, lambda connection: connection.run("UPDATE fields SET sent = '\"migrated\"'"))
+    with monkeypatch.context() as later:
+        later.setattr(migrations.is_current, "__defaults__", (tomorrow,))
+        later.setattr(migrations.prepare, "__defaults__", (tomorrow,))
+        reader = open_at(url, create=False)
+        assert reader.read().bindings[GUIDES].sent == {"title": "migrated"}
+    assert open_at(url, create=False).read().bindings[GUIDES].sent == {"title": "a"}
+
+
+def test_the_open_intents_are_those_without_an_outcome_or_with_only_doubts(store: Store, tmp_path: Path, url: str) -> None:
+    from reconciler.state import IntentEnding
+
+    with store.lease(**WHO) as journal:
+        numbered = journal.intend([intent(step=step) for step in range(5)])
+        journal.settle([IntentEnding(one.id, "in-doubt") for one in numbered[:3]])
+        journal.settle(
+            [IntentEnding(numbered[0].id, "done"), IntentEnding(numbered[1].id, "in-doubt"), IntentEnding(numbered[3].id, "failed")]
+        )
+    assert [one.step for one in store.read().intents] == [1, 2, 4]
+    assert store.read().intents[0].date == NOW
