@@ -95,6 +95,13 @@ class File:
     def close(self) -> None:
         self.connection.close()
 
+    def discard(self) -> None:
+        """Close it, and delete a file that this process created: what was to be stored in it failed."""
+        self.close()
+        if self.created:
+            for file in (self.db, *self.db.parent.glob(f"{self.db.name}-*")):
+                file.unlink(missing_ok=True)
+
     # -- transactions ----------------------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -147,6 +154,23 @@ class File:
     def add_token(self, token: str, member: str, organization: str, access: str) -> None:
         with self.write():
             self.connection.execute("insert or replace into tokens values (?, ?, ?, ?)", (token, member, organization, access))
+
+
+def identity_of(db: Path) -> str:
+    """The identity in a file, which is only read: it may be on a disk that cannot be written. Raises `NotASandbox`."""
+    for how in ("mode=ro", "mode=ro&immutable=1"):  # SQLite writes beside a file with a log, unless nobody else can
+        connection = sqlite3.connect(f"{db.absolute().as_uri()}?{how}", uri=True, timeout=BUSY / 1000)
+        try:
+            if connection.execute("pragma application_id").fetchone()[0] != APPLICATION:
+                break
+            return str(connection.execute("select value from meta where key = 'identity'").fetchone()[0])
+        except sqlite3.OperationalError:
+            continue
+        except sqlite3.DatabaseError as error:
+            raise NotASandbox(f"{db} is not a sandbox ({error}); choose another file") from error
+        finally:
+            connection.close()
+    raise NotASandbox(f"{db} is not a sandbox; choose another file")
 
 
 def iso(moment: datetime) -> str:

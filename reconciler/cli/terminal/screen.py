@@ -205,7 +205,7 @@ class Screen:
                 self.line(_with_id(str(replace(problem, file=terminal(problem.file))), problem.id))
         number = len(error.problems)
         rest = ", and the rest was not checked" if error.more else ""
-        self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")
+        self.error(f"{number:,} problem{'s' if number != 1 else ''} in {error.where}{rest}; nothing was {error.undone}")
 
     def defect(self, error: Exception) -> None:
         """Print an unexpected exception; its traceback only with `-v`, with all variables from the environment masked."""
