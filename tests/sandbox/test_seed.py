@@ -150,7 +150,7 @@ def test_the_example_of_the_reference_is_a_seed(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "seed.md").read_text(encoding="utf-8")
     document = yaml.safe_load(page.split("```yaml\n")[1].split("```")[0])
     box = Box(tmp_path, document)
-    assert [item["id"] for item in box.store.select("space")] == ["spc_blank", "spc_guides"]
+    assert {item["id"] for item in box.store.select("space")} == {"spc_blank", "spc_guides"}
     box.close()
 
 
