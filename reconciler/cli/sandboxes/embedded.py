@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reconciler.address import Address, bare
 from reconciler.cli.sandboxes.seed_file import SeedFile, read_seed, seed_errors
 from reconciler.config import Project
-from reconciler.errors import ReconcilerError, UsageError
+from reconciler.errors import ReconcilerError, UsageError, os_reason
 from reconciler.links import written_place
 from reconciler.model import Declared
 from reconciler.resource import Kind, Kinds
@@ -97,7 +97,9 @@ def sandbox_errors() -> Iterator[None]:
     except NotASandbox as error:
         raise UsageError(str(error), id="RC-not-a-sandbox-file") from error
     except OSError as error:
-        raise ReconcilerError(f"the sandbox cannot run: {error.strerror or error}", id="RC-sandbox-cannot-run") from error
+        where = f"{error.filename}: " if error.filename else ""
+        hint = "Use a file on a disk that can be written, for example --sandbox /tmp/sandbox.db." if error.filename else None
+        raise ReconcilerError(f"the sandbox cannot run: {where}{os_reason(error)}", id="RC-sandbox-cannot-run", hint=hint) from error
 
 
 def require_extra() -> None:
