@@ -109,16 +109,18 @@ def of_command(path: Sequence[str], name: str) -> str | None:
     return OF_GROUPS.get(" ".join([*path, name])) or (COMMANDS.get(name) if not path else None)
 
 
-def of_option(argv: Sequence[str], known: Collection[str]) -> str | None:
-    """What the first option of another tool in a command line is called here. `known`: the long options of the command."""
+def of_option(argv: Sequence[str], known: Collection[str]) -> tuple[str, str] | None:
+    """The first option of another tool in a command line, as it was typed, and what it is called here. `known`: the long options of the
+    command."""
     for word in argv:
-        name = word.lstrip("-").partition("=")[0]
+        typed = word.partition("=")[0]
+        name = typed.lstrip("-")
         if word == "--":
             return None
-        if not word.startswith("-") or f"--{name}" in known and word.startswith("--"):
+        if not word.startswith("-") or (f"--{name}" in known and word.startswith("--")):
             continue
         if name in OPTIONS:
-            return OPTIONS[name]
+            return typed, OPTIONS[name]
         if f"--{name}" in known and len(name) > 1:
-            return f"Long options have two dashes: --{name}."
+            return typed, f"Long options have two dashes: --{name}."
     return None

@@ -71,7 +71,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "import": Lazy("reconciler.cli.commands.importing", "Import an existing organization as a project.", WRITES),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Track an existing object at an address.", WRITES),
     "history": Lazy("reconciler.cli.commands.history:history_command", "List runs: who ran what, when, and what it did."),
-    "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, request by request."),
+    "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, or a saved plan."),
     "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the reverse of a run.", WRITES),
     "policy": Lazy("reconciler.cli.commands.policy", "List policies, and test them with examples.", (exits.REFUSED,)),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
@@ -308,9 +308,11 @@ def _usage(screen: Screen, error: click.ClickException, argv: Sequence[str]) -> 
     context, param = getattr(error, "ctx", None), getattr(error, "param", None)
     if isinstance(error, click.NoSuchOption) and context is not None:
         known = {name for known in context.command.get_params(context) for name in known.opts if name.startswith("--")}
-        # click names only the first letter of -auto-approve.
-        screen.usage(error, hint=other_words.of_option(argv, known))
-        return
+        elsewhere = other_words.of_option(argv, known)
+        if elsewhere is not None:
+            # click names only the first letter of -auto-approve.
+            screen.usage(click.NoSuchOption(elsewhere[0], ctx=context), hint=elsewhere[1])
+            return
     if not isinstance(error, click.BadParameter) or context is None or param is None:
         screen.usage(error)
         return
