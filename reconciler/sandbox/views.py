@@ -17,6 +17,11 @@ def _public(data: Object) -> Object:
     return {key: value for key, value in data.items() if not key.startswith("_")}
 
 
+def published_at(base: str, site: Object) -> str:
+    """The URL at which a site is published: it has one."""
+    return f"{base}/published/{quote(site.get('basename') or site['id'])}"
+
+
 class View:
     """Builds answers for one caller; looks a rank up once an organization."""
 
@@ -27,6 +32,7 @@ class View:
         self._spaces: dict[str, int] = {}
         self._by_site: dict[str, dict[str, int]] = {}
         self._paths: dict[str, str] = {}
+        self._published: dict[str, str] = {}
         self._site: tuple[str, dict[str | None, list[Object]], dict[str, Object]] | None = None
 
     def of_site(self, site: str, visible: Callable[[Object], bool] = lambda site_space: True) -> View:
@@ -113,7 +119,7 @@ class View:
 
     def site(self, data: Object) -> Object:
         id, organization = data["id"], data["organization"]
-        published = f"{self.base}/published/{quote(data.get('basename') or id)}"
+        published = self._published[id] = published_at(self.base, data)
         urls = {"location": f"{self.base}/v1/orgs/{organization}/sites/{id}", "app": f"{self.base}/app/sites/{id}", "published": published}
         kept = {key: value for key, value in _public(data).items() if key != "organization"}
         if data.get("_proxy"):
@@ -127,12 +133,18 @@ class View:
             space = self.store.find("space", data["_space"])
         else:
             space = self._site[2].get(data["_space"])
-        published = f"{self.base}/published/{data['site']}/{self._in_section(data)}{quote(data['path'])}"
+        published = f"{self._site_url(data['site'])}/{self._in_section(data)}{quote(data['path'])}"
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
         shown = {"object": "site-space", **kept, "hasAdvancedCustomizationFeature": False, "urls": {"published": published}}
         if space is not None:
             shown |= {"space": self.space(space), "title": space["title"]}
         return shown
+
+    def _site_url(self, id: str) -> str:
+        """The URL of a site, with which those of its parts begin."""
+        if id not in self._published:
+            self._published[id] = published_at(self.base, self.store.find("site", id) or {"id": id})
+        return self._published[id]
 
     def _in_section(self, data: Object) -> str:
         """The part of a site space's address that its section makes."""
@@ -152,7 +164,7 @@ class View:
             standing = self._site[1].get(data["id"], [])
         shown = [self.site_space(item) for item in standing]
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
-        published = f"{self.base}/published/{data['site']}/{quote(data['path'])}"
+        published = f"{self._site_url(data['site'])}/{quote(data['path'])}"
         return {"object": "site-section", **kept, "siteSpaces": shown, "urls": {"published": published}}
 
     def group(self, data: Object) -> Object:
@@ -162,7 +174,7 @@ class View:
 
     def share_link(self, data: Object) -> Object:
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
-        return {"object": "share-link", **kept, "urls": {"published": f"{self.base}/published/{data['site']}?key={data['_secret']}"}}
+        return {"object": "share-link", **kept, "urls": {"published": f"{self._site_url(data['site'])}?key={data['_secret']}"}}
 
     def saml(self, data: Object) -> Object:
         id, organization = data["id"], data["organization"]
