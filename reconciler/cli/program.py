@@ -83,7 +83,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
     "completion": Lazy("reconciler.cli.commands.completion", "Print the completion script of a shell."),
     "api": Lazy("reconciler.cli.commands.api", "Send one authenticated request."),
-    "sandbox": Lazy("reconciler.cli.commands.sandbox", "Run and control the embedded sandbox."),
+    "sandbox": Lazy("reconciler.cli.commands.sandbox", "Run and control the embedded sandbox.", READS),
 }
 
 
