@@ -56,6 +56,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "validate": Lazy("reconciler.cli.commands.validate", "Check a project without contacting the service.", (exits.REFUSED,)),
     "plan": Lazy("reconciler.cli.commands.plan", "Show what would change.", PLANS),
     "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation.", WRITES),
+    "rehearse": Lazy("reconciler.cli.commands.rehearse", "Try the plan on a copy of the organization.", (*PLANS, exits.LOCKED)),
     "drift": Lazy("reconciler.cli.commands.drift", "Show what was changed outside Reconciler.", (*WRITES, exits.PENDING)),
     "diff": Lazy(
         "reconciler.cli.commands.diff", "Show what a change of the files means, without the service.", (exits.PENDING, exits.REFUSED)

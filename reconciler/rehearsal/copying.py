@@ -37,21 +37,29 @@ class LivingAnswers:
     requests: int
 
 
-async def read_living(reader: Reader, kinds: Kinds, ids: Sequence[str], wanted: Callable[[Answers], Iterable[str]]) -> LivingAnswers:
+async def read_living(
+    reader: Reader,
+    kinds: Kinds,
+    ids: Sequence[str],
+    wanted: Callable[[Answers], Iterable[str]],
+    *,
+    earlier: Mapping[str, Answer] = {},
+) -> LivingAnswers:
     """Read these organizations completely. `wanted`: the paths that a copy needs in addition to these answers, until there are none.
 
-    Raises `ServiceError` where the service refuses the token, or is another service.
+    `earlier`: answers of a moment ago, which are part of the copy and are not asked for again. Raises `ServiceError` where the service
+    refuses the token, or is another service.
     """
     before = reader.requests
-    with reader.keeping() as kept:
+    with reader.keeping() as kept, reader.giving(earlier):
         actual = await read_all(reader, kinds, ids)
         unread = [f"{unknown.kind}: {unknown.reason}" for unknown in actual.unknown]
         asked: set[str] = set()
-        while paths := [path for path in dict.fromkeys(wanted(joined(kept))) if path not in asked]:
+        while paths := [path for path in dict.fromkeys(wanted(joined({**earlier, **kept}))) if path not in asked]:
             asked.update(paths)
             failures = await asyncio.gather(*(_read(reader, path) for path in paths))
             unread += [failure for failure in failures if failure is not None]
-        return LivingAnswers(actual, joined(kept), tuple(dict.fromkeys(unread)), reader.requests - before)
+        return LivingAnswers(actual, joined({**earlier, **kept}), tuple(dict.fromkeys(unread)), reader.requests - before)
 
 
 async def _read(reader: Reader, path: str) -> str | None:

@@ -134,8 +134,9 @@ def _organization(copy: Copy, body: Object, organization: str) -> None:
 def _members(copy: Copy, items: list[Object], organization: str) -> None:
     for shown in reversed(items):
         user = shown.get("user") or {}
-        member: Object = {name: shown[name] for name in ("id", "role", "joinedAt", "lastSeenAt", "disabled", "sso") if name in shown}
+        member: Object = {name: shown[name] for name in ("id", "role", "joinedAt", "lastSeenAt", "disabled") if name in shown}
         member |= {"_pk": f"{organization}:{shown['id']}", "_organization": organization, "_teams": int(shown.get("teams") or 0)}
+        member |= {"_sso": True} if shown.get("sso") else {}
         member |= {name: user.get(name) or "" for name in ("email", "displayName")}
         copy.add("member", organization, f"members:{organization}", member)
 

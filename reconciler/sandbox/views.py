@@ -7,7 +7,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from reconciler.sandbox.service import Caller
-from reconciler.sandbox.sites.structure import row, variants
+from reconciler.sandbox.sites.structure import published_url, row, variants
 from reconciler.sandbox.store import Object
 
 ADMIN, CREATE, REVIEW, EDIT, COMMENT, READ = 5, 4, 3, 2, 1, 0
@@ -52,14 +52,8 @@ class View:
     def _published(self, site: str) -> str:
         """The URL with which the parts of a site begin."""
         if site not in self._begins:
-            data = self.store.find("site", site) or {}
-            self._begins[site] = self._copied_url(data) or f"{self.base}/published/{site}"
+            self._begins[site] = published_url(self.base, self.store.find("site", site) or {"id": site})
         return self._begins[site]
-
-    def _copied_url(self, site: Object) -> str | None:
-        """The published URL of a site that was copied from a service with other URLs; None for all others."""
-        named = f"/{quote(site.get('basename') or site['id'])}" if site.get("_named") else ""
-        return f"{site['_published']}{named}" if "_published" in site else None
 
     def organization(self, data: Object) -> Object:
         id = data["id"]
@@ -93,7 +87,7 @@ class View:
             "disabled": data.get("disabled", False),
             "joinedAt": data["joinedAt"],
             "lastSeenAt": data.get("lastSeenAt", data["joinedAt"]),
-            "sso": data.get("sso", False),
+            "sso": False,
             "spaces": self._spaces[organization] if data["role"] == "admin" else 0,
             "teams": self._in_team[organization][user] + data.get("_teams", 0),
         }
@@ -129,7 +123,7 @@ class View:
 
     def site(self, data: Object) -> Object:
         id, organization = data["id"], data["organization"]
-        published = self._copied_url(data) or f"{self.base}/published/{quote(data.get('basename') or id)}"
+        published = published_url(self.base, data)
         urls = {"location": f"{self.base}/v1/orgs/{organization}/sites/{id}", "app": f"{self.base}/app/sites/{id}", "published": published}
         kept = {key: value for key, value in _public(data).items() if key != "organization"}
         if data.get("_proxy"):
