@@ -41,7 +41,7 @@ def _sentences(before: Rows, after: Rows) -> Iterator[str]:
                 recreated = again.pop()
                 yield f"{name} has a new id" + (" and a new key" if SECRET in recreated["data"] else "")
             else:
-                yield f"{name} is gone"
+                yield f"{name} no longer exists"
         else:
             fields = [field for field in _different(entry["data"], same["data"]) if field not in TIMES]
             if fields:

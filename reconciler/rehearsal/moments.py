@@ -16,7 +16,7 @@ from reconciler.address import Address
 from reconciler.model.rehearsal import MovedUrl, ReaderChange, RehearsedMoment
 
 
-class Reading(Protocol):
+class SeenReading(Protocol):
     """One reader of one object."""
 
     @property
@@ -27,11 +27,11 @@ class Reading(Protocol):
     def id(self) -> str: ...
 
 
-class Moment(Protocol):
+class SeenMoment(Protocol):
     """What readers see at one moment: who reads what, and the page (its space, its id) behind every URL that answers."""
 
     @property
-    def readings(self) -> frozenset[Reading]: ...
+    def readings(self) -> frozenset[SeenReading]: ...
     @property
     def urls(self) -> Mapping[str, tuple[str, str]]: ...
     @property
@@ -42,7 +42,7 @@ class Moment(Protocol):
 class Moments:
     """The moments of one apply. `look`: what readers see now."""
 
-    look: Callable[[], Moment]
+    look: Callable[[], SeenMoment]
     rows: list[RehearsedMoment] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -54,14 +54,14 @@ class Moments:
         dead = sum(1 for url in self.start.urls if url not in self.end.urls)
         self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(self.gained())))
 
-    def gained(self) -> set[Reading]:
+    def gained(self) -> set[SeenReading]:
         """Readings that are new, of what existed at the start: what is created holds nothing that somebody relied on being hidden."""
         return {reading for reading in self.end.readings - self.start.readings if (reading.kind, reading.id) in self.start.titles}
 
-    def lost(self) -> frozenset[Reading]:
+    def lost(self) -> frozenset[SeenReading]:
         return self.start.readings - self.end.readings
 
-    def changes(self, readings: Iterable[Reading], addresses: Mapping[tuple[str, str], Address]) -> tuple[ReaderChange, ...]:
+    def changes(self, readings: Iterable[SeenReading], addresses: Mapping[tuple[str, str], Address]) -> tuple[ReaderChange, ...]:
         """Readings as people know their objects, managed ones first."""
         titles = {**self.start.titles, **self.end.titles}
         changes = [

@@ -36,7 +36,7 @@ from reconciler.sandbox.workflow import translations
 COMPUTED: Final = ("object", "urls", "permissions")
 
 
-class Copy:
+class CopiedRows:
     """The rows of a copy, as they come. `base`: the URL of the other service, without `/v1`; `paths`: those of all its answers."""
 
     def __init__(self, base: str, paths: Iterable[str]) -> None:
@@ -75,8 +75,8 @@ def copied(base: str, answers: Mapping[str, Any]) -> Object:
     return {"origin": copy.base, **copy.export()}
 
 
-def _copy(base: str, answers: Mapping[str, Any]) -> Copy:
-    copy = Copy(base, answers)
+def _copy(base: str, answers: Mapping[str, Any]) -> CopiedRows:
+    copy = CopiedRows(base, answers)
     for pattern, keep in KEEPERS:
         for path, body in answers.items():
             holes = pattern.fullmatch(path)
@@ -122,7 +122,7 @@ def _kept(shown: Mapping[str, Any], *without: str) -> Object:
 # -- Organizations and people ------------------------------------------------------------------------------------------------------
 
 
-def _organization(copy: Copy, body: Object, organization: str) -> None:
+def _organization(copy: CopiedRows, body: Object, organization: str) -> None:
     kept = _kept(body)
     logo = (body.get("urls") or {}).get("logo")
     if logo:
@@ -131,7 +131,7 @@ def _organization(copy: Copy, body: Object, organization: str) -> None:
     copy.add("organization", organization, "organizations", kept)
 
 
-def _members(copy: Copy, items: list[Object], organization: str) -> None:
+def _members(copy: CopiedRows, items: list[Object], organization: str) -> None:
     for shown in reversed(items):
         user = shown.get("user") or {}
         member: Object = {name: shown[name] for name in ("id", "role", "joinedAt", "lastSeenAt", "disabled") if name in shown}
@@ -141,13 +141,13 @@ def _members(copy: Copy, items: list[Object], organization: str) -> None:
         copy.add("member", organization, f"members:{organization}", member)
 
 
-def _teams(copy: Copy, items: list[Object], organization: str) -> None:
+def _teams(copy: CopiedRows, items: list[Object], organization: str) -> None:
     for shown in reversed(items):
         team = _kept(shown, "members", "spaces") | {"organization": organization, "_members": [], "_owner": "nobody"}
         copy.add("team", organization, f"teams:{organization}", team | {"_others": int(shown.get("members") or 0)})
 
 
-def _saml(copy: Copy, items: list[Object], organization: str) -> None:
+def _saml(copy: CopiedRows, items: list[Object], organization: str) -> None:
     for shown in items:
         provider = _kept(shown, "service", "defaultTeam") | {"organization": organization}
         if isinstance(shown.get("defaultTeam"), Mapping):
@@ -155,19 +155,19 @@ def _saml(copy: Copy, items: list[Object], organization: str) -> None:
         copy.add("saml", organization, f"saml:{organization}", provider)
 
 
-def _instructions(copy: Copy, body: Object, organization: str) -> None:
+def _instructions(copy: CopiedRows, body: Object, organization: str) -> None:
     copy.add("agent-instructions", organization, f"agent-instructions:{organization}", {"id": organization, **_kept(body)})
 
 
 # -- Content -----------------------------------------------------------------------------------------------------------------------
 
 
-def _collections(copy: Copy, items: list[Object], organization: str) -> None:
+def _collections(copy: CopiedRows, items: list[Object], organization: str) -> None:
     for shown in items:
         copy.add("collection", organization, collection_container(organization, shown.get("parent")), _kept(shown))
 
 
-def _spaces(copy: Copy, items: list[Object], **_: str) -> None:
+def _spaces(copy: CopiedRows, items: list[Object], **_: str) -> None:
     for shown in items:
         # the list of a member has each space with the member's level
         space = shown["space"] if isinstance(shown.get("space"), Mapping) else shown
@@ -175,11 +175,11 @@ def _spaces(copy: Copy, items: list[Object], **_: str) -> None:
         copy.add("space", organization, collection_container(organization, space.get("parent")), _kept(space) | {"_pages": []})
 
 
-def _space(copy: Copy, body: Object, **_: str) -> None:
+def _space(copy: CopiedRows, body: Object, **_: str) -> None:
     _spaces(copy, [body])
 
 
-def _pages(copy: Copy, body: Object, space: str) -> None:
+def _pages(copy: CopiedRows, body: Object, space: str) -> None:
     kept = copy.data("space", space)
     if kept is not None:
         kept["_pages"] = [_page(page) for page in body.get("pages") or []]
@@ -189,7 +189,7 @@ def _page(shown: Mapping[str, Any]) -> Object:
     return {name: value for name, value in shown.items() if name != "urls"} | {"pages": [_page(page) for page in shown.get("pages") or []]}
 
 
-def _text(copy: Copy, body: Object, space: str, page: str) -> None:
+def _text(copy: CopiedRows, body: Object, space: str, page: str) -> None:
     waiting = list((copy.data("space", space) or {}).get("_pages", []))
     while waiting:
         kept = waiting.pop()
@@ -201,7 +201,7 @@ def _text(copy: Copy, body: Object, space: str, page: str) -> None:
 # -- Sites -------------------------------------------------------------------------------------------------------------------------
 
 
-def _sites(copy: Copy, items: list[Object], organization: str) -> None:
+def _sites(copy: CopiedRows, items: list[Object], organization: str) -> None:
     for shown in reversed(items):
         site = _kept(shown, "siteSpaces", "proxy") | {"organization": organization}
         if isinstance(shown.get("proxy"), Mapping):
@@ -215,37 +215,37 @@ def _sites(copy: Copy, items: list[Object], organization: str) -> None:
         copy.add("site", organization, f"sites:{organization}", site)
 
 
-def _site(copy: Copy, body: Object, organization: str, site: str) -> None:
+def _site(copy: CopiedRows, body: Object, organization: str, site: str) -> None:
     _sites(copy, [body], organization)
 
 
-def _schema(copy: Copy, body: Object, organization: str, site: str) -> None:
+def _schema(copy: CopiedRows, body: Object, organization: str, site: str) -> None:
     kept = copy.data("site", site)
     if kept is not None:
         kept["_adaptiveSchema"] = {name: value for name, value in body.items() if name != "object"}
 
 
-def _look(copy: Copy, body: Object, organization: str, site: str) -> None:
+def _look(copy: CopiedRows, body: Object, organization: str, site: str) -> None:
     kept = copy.data("site", site)
     look = (body.get("customizations") or {}).get("site")
     if kept is not None and isinstance(look, Mapping):
         kept["_look"] = look
 
 
-def _groups(copy: Copy, items: list[Object], organization: str, site: str) -> None:
+def _groups(copy: CopiedRows, items: list[Object], organization: str, site: str) -> None:
     """Groups alone; where the sections of the site were read too, both come in one order."""
     copy.groups[site] = items
     if not copy.with_sections(organization, site):
         _structure(copy, [], organization, site)
 
 
-def _sections(copy: Copy, items: list[Object], organization: str, site: str) -> None:
+def _sections(copy: CopiedRows, items: list[Object], organization: str, site: str) -> None:
     _structure(copy, items, organization, site)
     for section in items:
         _variants(copy, section.get("siteSpaces") or [], organization, site)
 
 
-def _structure(copy: Copy, sections: list[Object], organization: str, site: str) -> None:
+def _structure(copy: CopiedRows, sections: list[Object], organization: str, site: str) -> None:
     """The sections and groups of a site in one order a level."""
     groups = copy.groups.get(site, [])
     first = _first_sections(sections, groups)
@@ -270,7 +270,7 @@ def _first_sections(sections: list[Object], groups: list[Object]) -> dict[str, f
     return first
 
 
-def _variants(copy: Copy, items: Iterable[Object], organization: str, site: str) -> None:
+def _variants(copy: CopiedRows, items: Iterable[Object], organization: str, site: str) -> None:
     for shown in items:
         space = shown.get("space")
         if isinstance(space, Mapping):
@@ -280,7 +280,7 @@ def _variants(copy: Copy, items: Iterable[Object], organization: str, site: str)
         copy.add("site-space", organization, row(site, shown.get("section")), kept)
 
 
-def _links(copy: Copy, items: list[Object], organization: str, site: str) -> None:
+def _links(copy: CopiedRows, items: list[Object], organization: str, site: str) -> None:
     for shown in reversed(items):
         query = parse_qs(urlsplit(str((shown.get("urls") or {}).get("published", ""))).query)
         secret = next((value for values in query.values() for value in values), sha256(shown["id"].encode()).hexdigest()[:20])
@@ -291,7 +291,7 @@ def _links(copy: Copy, items: list[Object], organization: str, site: str) -> Non
 # -- Work of the service -----------------------------------------------------------------------------------------------------------
 
 
-def _openapi(copy: Copy, items: list[Object], organization: str) -> None:
+def _openapi(copy: CopiedRows, items: list[Object], organization: str) -> None:
     for shown in items:
         spec = _kept(shown, "processingState", *RESULTS) | {"organization": organization, "_started": _seconds(shown.get("updatedAt"))}
         if shown.get("processingState") == "complete":
@@ -300,7 +300,7 @@ def _openapi(copy: Copy, items: list[Object], organization: str) -> None:
         copy.add("openapi", organization, f"openapi:{organization}", spec)
 
 
-def _translations(copy: Copy, items: list[Object], organization: str) -> None:
+def _translations(copy: CopiedRows, items: list[Object], organization: str) -> None:
     shown_only = ("status", "result", "stats")
     for shown in items:
         kept = _kept(shown, *shown_only) | {"organization": organization, "_ended": []}
@@ -308,7 +308,7 @@ def _translations(copy: Copy, items: list[Object], organization: str) -> None:
         copy.add(translations.KIND, organization, f"{translations.KIND}:{organization}", kept)
 
 
-def _integrations(copy: Copy, items: list[Object]) -> None:
+def _integrations(copy: CopiedRows, items: list[Object]) -> None:
     for shown in items:
         owner = shown.get("owner") or {}
         kept = _kept(shown, "owner", "previewImages") | {"_pk": shown["name"], "_organization": owner.get("id", "")}
@@ -318,7 +318,7 @@ def _integrations(copy: Copy, items: list[Object]) -> None:
         copy.add(integrations.KIND, str(owner.get("id", "")), "integrations", kept)
 
 
-def _installations(copy: Copy, items: list[Object], integration: str) -> None:
+def _installations(copy: CopiedRows, items: list[Object], integration: str) -> None:
     for shown in items:
         organization = (shown.get("target") or {}).get("organization", "")
         kept = _kept(shown, "spaces", "target") | {"organization": organization, "_integration": integration}

@@ -15,7 +15,7 @@ from reconciler.sandbox.sites.structure import published_url
 from reconciler.sandbox.store import Object, Store
 
 
-class Reading(NamedTuple):
+class ReadBy(NamedTuple):
     """One reader of one object. `reader`: as `sandbox readers` names it, without the level."""
 
     reader: str
@@ -23,17 +23,17 @@ class Reading(NamedTuple):
     id: str
 
 
-class Moment(NamedTuple):
+class AudienceMoment(NamedTuple):
     """`titles`: of the objects, by kind and id. `urls`: what answers to somebody, with the id of the space and of the page."""
 
-    readings: frozenset[Reading]
+    readings: frozenset[ReadBy]
     urls: dict[str, tuple[str, str]]
     titles: dict[tuple[str, str], str]
 
 
-def moment(store: Store, base: str, organizations: Collection[str]) -> Moment:
+def moment(store: Store, base: str, organizations: Collection[str]) -> AudienceMoment:
     """What readers see of these organizations now. `base`: the URL with which published URLs begin."""
-    readings: set[Reading] = set()
+    readings: set[ReadBy] = set()
     urls: dict[str, tuple[str, str]] = {}
     titles: dict[tuple[str, str], str] = {}
     for id in organizations:
@@ -45,10 +45,10 @@ def moment(store: Store, base: str, organizations: Collection[str]) -> Moment:
             titles[entry["kind"], entry["id"]] = entry["title"]
             # admins read everything, always
             others = [reader for reader in entry["readers"] if reader["reader"] != "admin"]
-            readings.update(Reading(_name(reader), entry["kind"], entry["id"]) for reader in others)
+            readings.update(ReadBy(_name(reader), entry["kind"], entry["id"]) for reader in others)
         for site in audience.sites:
             urls |= _urls(store, base, site)
-    return Moment(frozenset(readings), urls, titles)
+    return AudienceMoment(frozenset(readings), urls, titles)
 
 
 def _name(reader: Object) -> str:

@@ -25,7 +25,7 @@ from reconciler.sandbox.sites.structure import slug
 from reconciler.sandbox.store import Object, Store
 
 
-class Page(NamedTuple):
+class SitePage(NamedTuple):
     """A page in the order of readers. `depth`: 0 at the top of its space; `path`: in its space, empty for a `group`, which has no page."""
 
     data: Object
@@ -33,12 +33,12 @@ class Page(NamedTuple):
     path: str
 
 
-class Answer(NamedTuple):
+class PublishedPage(NamedTuple):
     """What answers at a path: a page of a variant; `section` is None in a site without sections."""
 
     section: Object | None
     variant: Object
-    page: Page
+    page: SitePage
 
 
 @dataclass
@@ -47,7 +47,7 @@ class SitePages:
 
     store: Store
     shown: Shown
-    _pages: dict[str, list[Page]] = field(default_factory=dict)
+    _pages: dict[str, list[SitePage]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         site = self.shown.gate.site["id"]
@@ -71,14 +71,14 @@ class SitePages:
     def title(self, variant: Object) -> str:
         return str(self.spaces[variant["_space"]]["title"])
 
-    def pages(self, variant: Object) -> list[Page]:
+    def pages(self, variant: Object) -> list[SitePage]:
         """The pages of the space that a variant shows, in the order of readers."""
         space = variant["_space"]
         if space not in self._pages:
             self._pages[space] = list(_walk(self.spaces[space].get("_pages", []), 0))
         return self._pages[space]
 
-    def path(self, answer: Answer) -> str:
+    def path(self, answer: PublishedPage) -> str:
         """The path of a page in the site, with every segment."""
         return "/".join(filter(None, [self.begin(answer.section, answer.variant), answer.page.path]))
 
@@ -86,9 +86,9 @@ class SitePages:
         """The path of a variant in the site."""
         return "/".join([*([section["path"]] if section is not None else []), variant["path"]])
 
-    def answers(self) -> dict[str, Answer]:
+    def answers(self) -> dict[str, PublishedPage]:
         """Every path that answers, with its page."""
-        answers: dict[str, Answer] = {}
+        answers: dict[str, PublishedPage] = {}
         # From what names most to what names least: a later path never takes an earlier one.
         for begin_of in (self.begin, self._without_variant, self._without_section, self._without_both):
             for section in self.tabs():
@@ -96,7 +96,7 @@ class SitePages:
                     begin = begin_of(section, variant)
                     if begin is not None:
                         for path, page in self._paths(variant):
-                            answers.setdefault("/".join(filter(None, [begin, path])), Answer(section, variant, page))
+                            answers.setdefault("/".join(filter(None, [begin, path])), PublishedPage(section, variant, page))
         return answers
 
     def _without_variant(self, section: Object | None, variant: Object) -> str | None:
@@ -108,21 +108,21 @@ class SitePages:
     def _without_both(self, section: Object | None, variant: Object) -> str | None:
         return "" if variant.get("default") and (section is None or section.get("default")) else None
 
-    def _paths(self, variant: Object) -> Iterator[tuple[str, Page]]:
+    def _paths(self, variant: Object) -> Iterator[tuple[str, SitePage]]:
         """The paths of the pages of a variant, and the first page at the variant's own path."""
         pages = [page for page in self.pages(variant) if page.path]
         yield from ((page.path, page) for page in pages)
         yield from (("", page) for page in pages[:1])
 
-    def at(self, path: str) -> Answer | None:
+    def at(self, path: str) -> PublishedPage | None:
         """What answers at a path of the site; None where nothing does for this reader."""
         return self.answers().get(path.strip("/"))
 
 
-def _walk(pages: list[Object], depth: int) -> Iterator[Page]:
+def _walk(pages: list[Object], depth: int) -> Iterator[SitePage]:
     for data in pages:
         title = data["title"] if isinstance(data.get("title"), str) else "Untitled"
         own = data["slug"] if isinstance(data.get("slug"), str) else slug(title)
         path = data["path"] if isinstance(data.get("path"), str) else own
-        yield Page(data, depth, "" if data.get("type") == "group" else path.strip("/"))
+        yield SitePage(data, depth, "" if data.get("type") == "group" else path.strip("/"))
         yield from _walk(data.get("pages") or [], depth + 1)
