@@ -52,14 +52,6 @@ class Hole:
     end: int
 
 
-@dataclass(frozen=True)
-class Evaluated:
-    """`tainted`: the names of the tainted variables that the value depends on, sorted."""
-
-    value: Any
-    tainted: tuple[str, ...] = ()
-
-
 class Part(NamedTuple):
     """A part of a text. `size`: the characters that count towards the limits."""
 
@@ -148,22 +140,23 @@ class Evaluator:
         evaluator.context = {**self.context, **names}
         return evaluator
 
-    def scalar(self, text: str) -> Evaluated:
-        """The value of a scalar: that of its hole if it is one whole hole, else a text. Raises `ExpressionError`."""
+    def scalar(self, text: str) -> tuple[Any, tuple[str, ...]]:
+        """The value of a scalar: that of its hole if it is one whole hole, else a text. Second, the names of the tainted variables that it
+        depends on, sorted. Raises `ExpressionError`."""
         parts = _parts(text)
         taint: set[str] = set()
         token = WORK.set(self.work)
         try:
             if len(parts) == 1 and isinstance(parts[0], Hole):
-                return Evaluated(self._value(parts[0], taint, plain).value, tuple(sorted(taint)))
+                return self._value(parts[0], taint, plain).value, tuple(sorted(taint))
             texts = [self._value(part, taint, text_of) if isinstance(part, Hole) else Part(part, len(part)) for part in parts]
         finally:
             WORK.reset(token)
         if any(part.value is UNKNOWN for part in texts):
-            return Evaluated(UNKNOWN, tuple(sorted(taint)))
+            return UNKNOWN, tuple(sorted(taint))
         if sum(part.size for part in texts) > TEXT_MAX:
             raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters", id="RC-expression-limit")
-        return Evaluated("".join(part.value for part in texts), tuple(sorted(taint)))
+        return "".join(part.value for part in texts), tuple(sorted(taint))
 
     def mention(self, text: str) -> None:
         """Record the variables that a scalar would use, without its value."""
