@@ -30,7 +30,7 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import ConnectedService, current_user, open_store, recording_end
 from reconciler.cli.wiring.loading import now
-from reconciler.cli.wiring.run import Planned, PlanScope, make_plan, replaceable, selected
+from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
@@ -85,9 +85,11 @@ async def _read(
 ) -> tuple[Planned, LivingAnswers]:
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
     async with Reader(service.settings, listener=narration) as reader:
-        extent = PlanScope(selected(options), replaceable(options))
+        selection, allow_replace = selected(options), replaceable(options)
         with reader.keeping() as answers:
-            planned = await make_plan(reader, kinds, project.desired, state, extent, stage=narration.stage)
+            planned = await make_plan(
+                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage
+            )  # fmt: skip
         read = await read_living(reader, kinds, _roots(project), wanted, earlier=dict(answers))
         return planned, replace(read, requests=reader.requests)
 
