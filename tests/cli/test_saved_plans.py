@@ -343,7 +343,7 @@ def test_show_prints_a_saved_plan_in_every_format_of_plan(changed: Cli) -> None:
         (("undo", "plan.json", "p"), "run plan.json does not exist"),
     ],
 )
-def test_what_is_no_plan_is_not_shown_as_one(changed: Cli, words: tuple[str, ...], says: str) -> None:
+def test_a_file_without_a_plan_is_refused(changed: Cli, words: tuple[str, ...], says: str) -> None:
     changed.write("state.json", "{}")
     result = changed(*words)
     assert result.exit_code == 3

@@ -19,9 +19,8 @@ from reconciler.sandbox.pages.render import rendered
 from reconciler.sandbox.service import Service, newest
 from reconciler.sandbox.sites.audience import AGENT, GENERAL
 from reconciler.sandbox.sites.readers import Gate
-from reconciler.sandbox.sites.structure import level, row
+from reconciler.sandbox.sites.structure import level, published_url, row
 from reconciler.sandbox.store import Object, Store
-from reconciler.sandbox.views import published_at
 
 router = Router(include_in_schema=False)
 REQUESTS_MAX: Final = 40
@@ -122,7 +121,7 @@ class Sketch:
             "type": data["type"],
             "visibility": data["visibility"],
             "published": data["published"],
-            "address": data.get("_proxy") or published_at(self.base, data),
+            "address": data.get("_proxy") or published_url(self.base, data),
             "tabs": self._tabs(level(id), 0),
             "pages": self._variants(row(id)),
             "links": [item for _, item in self.store.in_site(id, "share-link")],
