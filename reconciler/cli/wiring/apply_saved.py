@@ -78,7 +78,7 @@ class Use:
 
     def applied_before(self, store: Store) -> RecordedRun | None:
         """The run that applied the whole file; None if none did, or a part of it is left, failed or is in doubt."""
-        # A run that applies a file ends with 0 only if nothing of the file was refused, and everything was done and read again.
+        # A run that applies a file ends with 0 only if nothing of the file was refused, and everything was done and read again (0058).
         return next(
             (run for run in store.users(self.saved.digest) if run.anything and run.exit_code == exits.DONE and not run.undone), None
         )
