@@ -114,6 +114,16 @@ def test_the_projects_own_seed_goes_first_and_wins(cli: Cli) -> None:
     assert [one["id"] for one in made["members"] if one["email"] == "linus@acme.example"] == ["usr_1"]
 
 
+def test_a_mistake_in_the_projects_own_seed_has_its_position_and_creates_no_sandbox(cli: Cli) -> None:
+    cli.write("p/reconciler.yaml", PROJECT)
+    cli.write("p/sandbox.seed.yaml", "organizations: [{id: org_acme, titel: Acme}]\n")
+    result = cli("plan", "p", "--sandbox", "s.db")
+    assert result.exit_code == 3
+    assert 'p/sandbox.seed.yaml:1:32  organizations[0]: unknown field "titel"; did you mean "title"? [RC-seed-invalid]' in result.stderr
+    assert "error: 1 problem in the seed; nothing was loaded" in result.stderr
+    assert not (cli.root / "s.db").exists()
+
+
 def test_the_seed_can_be_planted_and_the_project_planned(cli: Cli) -> None:
     cli.write("p/reconciler.yaml", PROJECT.replace("{collection: new, title: New,", "{collection: new, id: col_3, title: New,"))
     result = cli("plan", "p", "--sandbox", "s.db")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address, bare
+from reconciler.cli.files import path_from_here
 from reconciler.cli.sandboxes.seed_file import SeedFile, read_seed, seed_errors
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError, UsageError, os_reason
@@ -132,7 +133,7 @@ def _without_extra(missing: Sequence[str]) -> ReconcilerError:
 def own_seed(project: Project) -> SeedFile | None:
     """The seed beside a project; None if it has none."""
     path = project.settings.root / SEED_FILE
-    return read_seed(path) if path.is_file() else None
+    return read_seed(path_from_here(path)) if path.is_file() else None
 
 
 def seed_document(project: Project, kinds: Kinds, own: SeedFile | None) -> dict[str, list[dict[str, Any]]]:
