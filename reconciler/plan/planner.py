@@ -48,6 +48,7 @@ from reconciler.plan.warnings.exposure import (
     consents,
     exposures,
     loosened_rules,
+    lost_readers,
     unprotected_kinds,
     windows,
     with_consent_needed,
@@ -156,6 +157,7 @@ def plan(
         exposures=exposed,
         consents=consents(exposed, disclosed.reach, disclosed.called, drafts, names),
         broken=tuple(broken_urls(kinds, world.actual, drafts, removals)),
+        lost_readers=lost_readers(disclosed, before.objects),
         forbidden=forbidden_requests(kinds, world.actual, run.steps, matches.ids),
         notes=(
             *(f"{address} is included: a target requires it" for address in included),

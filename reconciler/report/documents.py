@@ -117,6 +117,8 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "blocked": [record(plan_types.BlockedData, item) for item in blocked],
         "notes": list(plan.notes),
     }
+    if plan.lost_readers:
+        document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:
         document["ignored"] = _ignored(plan.ignored)
     return document

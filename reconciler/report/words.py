@@ -43,6 +43,14 @@ SYMBOLS: Final = {
     Action.TRANSFER: "»",
 }
 
+# Of a plan, for its legend; a line of `!` has a word of its own.
+SIGNS: Final = {
+    **{symbol: action.value for action, symbol in SYMBOLS.items()},
+    SYMBOLS[Action.FORGET]: "no longer managed",
+    "!": "needs your attention",
+    "?": "not known",
+}
+
 STYLES: Final = {
     Action.CREATE: Style.CREATE,
     Action.UPDATE: Style.UPDATE,

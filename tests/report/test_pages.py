@@ -142,8 +142,8 @@ def test_the_picture_shows_what_the_summary_says(tmp_path: Path) -> None:
     file = tmp_path / "drift.html"
     file.write_text(html(drift_sheet(drifted())), encoding="utf-8")
     shown = browser.document(file.as_uri())
-    assert "<title>1 changed, 1 deleted, 1 unmanaged, 10 as applied</title>" in shown
-    assert "<title>Managed: space 75 %, site 100 %</title>" in shown
+    assert 'aria-label="1 changed, 1 deleted, 1 unmanaged, 10 as applied"' in shown
+    assert "<td>3 of 4 (75 %)</td>" in shown
     picture = browser.picture(file.as_uri(), tmp_path / "drift.png").read_bytes()
     blank = tmp_path / "blank.html"
     blank.write_text("<!doctype html><title>x</title>", encoding="utf-8")

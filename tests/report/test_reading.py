@@ -88,11 +88,10 @@ def test_a_plan_says_first_what_destroys_exposes_breaks_and_violates() -> None:
     )  # fmt: skip
     serious, rest = lines(made)
     assert [entry.title for entry in urgent(made)] == [
-        "acme/space/other",
-        "acme/space/old",
-        "acme/site/docs",
         "acme/site/docs",
         "the whole plan",
+        "acme/space/other",
+        "acme/space/old",
     ]
     assert "visibility private -> public: anyone" in serious
     assert "https://a  (the path changes)" in serious

@@ -21,11 +21,12 @@ from reconciler.model import Action, Blocked, Cause, Change, Delta, Edited, Plan
 from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.report.annotations import github
 from reconciler.report.documents import plan_document
+from reconciler.report.gathering import FOLD
 from reconciler.report.html import html
 from reconciler.report.layout import Style, cells, plain
 from reconciler.report.markdown import markdown
 from reconciler.report.outcome import summary as outcome_summary
-from reconciler.report.plan import FOLD, plan_sheet, summary
+from reconciler.report.plan import plan_sheet, summary
 from reconciler.report.words import difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.text.certificate import certificate
@@ -38,8 +39,8 @@ def text(made: Plan, **words: object) -> str:
 
 
 def one(made: Change, **words: object) -> str:
-    """A change alone, without the summary."""
-    return text(plan(made), **words).split("\n\n")[0]
+    """A change alone, without what it means and without the summary."""
+    return text(plan(made), **words).split("\n\n")[-2]
 
 
 def test_how_long_a_deleted_object_can_be_restored_is_a_span_and_a_moment_in_the_readers_time_zone() -> None:
@@ -399,12 +400,12 @@ def test_foreign_changes_are_reported_by_address_and_field_and_not_as_a_failure(
     assert plain(outcome_text(made)) == (
         """\
 acme/team/b
-  ≠ stale       update: title was 'B' and is now 'C'
+  ≠ stale        update: title was 'B' and is now 'C'
 acme/space/one                           changed by somebody else during the run
-  ~ title       One -> Uno
-  ~ secret      (sensitive)
+  ~ title        One -> Uno
+  ~ secret       (sensitive)
 acme/space/two                           changed by somebody else during the run
-  ~ differs     was deleted; it can be restored
+  ~ differs      was deleted; it can be restored
 acme/team/a
   ? not checked  it was written and could not be read again
 

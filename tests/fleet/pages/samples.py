@@ -43,7 +43,6 @@ acme/space/legacy
 acme/space/salaries                      content.yaml:58
   ! exposure    it can be read by anyone
                 by space salaries -> site-space docs/salaries -> site docs
-                with --yes, each of these requires --allow-exposure ADDRESS
 acme/site/docs                           sites/docs.yaml:3
   ! breaks      https://docs.acme.example/legacy -> https://docs.acme.example/archive
                 (basename changes)
@@ -156,7 +155,7 @@ def project(**changes: Any) -> v.ProjectView:
     )
     plan = v.PlanView(
         digest, "4c1d9e0f2ab3445566778899aabbccddeeff0011", ago(minutes=14), PLAN, ("lin@globex.example",), readers.gained(DOCUMENT),
-        readers.lost(DOCUMENT), 5,
+        readers.lost(DOCUMENT), 5, ("New access for anyone: 1 space (acme/space/salaries).", "Deleted: 1 space (acme/space/legacy)."),
     )  # fmt: skip
     rules = (
         v.RuleView(ChangeClass.CREATE, Approval.ONE, 0, ("ada@acme.example",)),
