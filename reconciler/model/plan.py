@@ -28,6 +28,7 @@ class Action(StrEnum):
     REPLACE = "replace"
     DELETE = "delete"
     ADOPT = "adopt"
+    RENAME = "rename"
     FORGET = "forget"
     RESTORE = "restore"
     TRANSFER = "transfer"

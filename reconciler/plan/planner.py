@@ -126,7 +126,8 @@ def plan(
 
     # Third phase: who can read what before and after the requests. It decides their final order, the access tests, and what needs consent.
     agreed = agreed_before(state, drafts.values(), removals.values())
-    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed)
+    tracked = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed, tracked)
     partial = selection != Selection() or bool(deferred)
     access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)

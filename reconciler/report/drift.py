@@ -22,6 +22,7 @@ from reconciler.text.names import clock_time, minute
 SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETED: "-"}
 STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}
 NAMED: Final = 5
+ACCEPTING: Final = "apply restores what is exposed; accepting it requires --allow-exposure ADDRESS"
 SECTIONS: Final = {
     **PLAN_SECTIONS,
     Rank.CHANGE: "Changed outside Reconciler",
@@ -54,7 +55,7 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) 
         drift.environment,
         summary(drift),
         entries,
-        drift.notes,
+        (*drift.notes, ACCEPTING) if drift.exposures else drift.notes,
         parts,
         drift.coverage if drift.whole else None,
         headline=summary(drift).removeprefix("Drift: "),
@@ -148,7 +149,7 @@ def _unmanaged(unmanaged: Sequence[Unmanaged], full: bool) -> list[SheetEntry]:
         names = [id_and_title(item.id, item.title) for item in unmanaged if item.kind == kind]
         more = "" if full or number <= FOLD else "; --full shows each"
         lines.append(SheetLine(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more))
-    return [SheetEntry(f"{count(len(unmanaged), 'object')} unmanaged", "", lines, Weight.BACKGROUND)] if lines else []
+    return [SheetEntry(f"{count(len(unmanaged), 'object')} unmanaged", "", lines, Weight.BACKGROUND, section="Unmanaged")] if lines else []
 
 
 def summary(drift: Drift) -> str:

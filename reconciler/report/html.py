@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from reconciler.model.drift import Share
-from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine
+from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.text import escape
 
 CSS: Final = """
@@ -87,9 +87,10 @@ def _color(name: str) -> str:
 def _sections(entries: Sequence[SheetEntry]) -> list[str]:
     """The entries under their headings; a sheet has the most serious ones last, a page first."""
     sections: dict[str, list[str]] = {}
-    for entry in reversed(entries):
-        sections.setdefault(entry.section, []).insert(0, _entry(entry))
-    return [line for section, articles in sections.items() for line in (*([f"<h2>{section}</h2>"] if section else []), *articles)]
+    background = [entry for entry in entries if entry.weight is Weight.BACKGROUND]
+    for entry in (*reversed([entry for entry in entries if entry not in background]), *reversed(background)):
+        sections.setdefault(entry.section or "Details", []).insert(0, _entry(entry))
+    return [line for section, articles in sections.items() for line in (f"<h2>{section}</h2>", *articles)]
 
 
 def _legend(signs: Iterable[tuple[str, str]]) -> str:

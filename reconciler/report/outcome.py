@@ -22,7 +22,7 @@ def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, wi
     `done`: the sentence if nothing is left to do; `again`: how to continue otherwise. `withheld`: also which parts of a saved plan were not
     done; a screen showed them before it asked.
     """
-    entries = gathered([*_parts(outcome), *(_withheld(outcome) if withheld else [])])
+    entries = gathered([*_parts(outcome), *(_withheld(outcome) if withheld else [])], {0: "Not as planned"})
     styles = {
         StepStatus.DONE: Style.CREATE,
         StepStatus.FAILED: Style.DELETE,

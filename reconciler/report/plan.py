@@ -50,7 +50,7 @@ HIDDEN_URL: Final = "its secret URL"
 ROLE: Final = "use the token of a member who may, or raise the role of this member"
 
 # Actions with a line of their own; updates and moves are shown by their fields and locations.
-ALONE: Final = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
+ALONE: Final = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.RENAME, Action.CREATE)
 
 # A difference that the files cause needs no remark; one that somebody caused outside does, because applying the plan undoes their work.
 CAUSES: Final = {Cause.YOURS: "", Cause.DRIFT: "drift", Cause.BOTH: "your change and drift"}
@@ -234,7 +234,7 @@ def _change(change: Change, zone: tzinfo | None) -> Part:
     if Action.MOVE in change.actions:
         lines += _move(change)
     # Who deleted it is news; where it is declared is not.
-    is_news = Action.RESTORE in change.actions and Action.ADOPT not in change.actions and not change.deleted_by_us
+    is_news = Action.RESTORE in change.actions and Action.RENAME not in change.actions and not change.deleted_by_us
     return Part(
         title=str(change.address),
         lines=lines,

@@ -170,7 +170,7 @@ def test_an_object_is_adopted_by_hand_and_the_plan_keeps_it(docs: Cli) -> None:
     docs("plan", "p")
     made = docs("api", "PUT", "/orgs/org_acme/teams", "-f", "title=Other name", "--project", "p", "--jq", ".id").stdout.strip()
     assert docs("adopt", "acme/team/writers", made, "p").stdout == f"acme/team/writers now tracks {made}.\n"
-    assert "  ~ title       Other name -> Writers" in docs("plan", "p").stdout
+    assert re.search(r"\n  ~ title +Other name -> Writers\n", docs("plan", "p").stdout)
     assert docs("adopt", "acme/team/writers", "team_other", "p").exit_code == 4
     assert docs("adopt", "acme/team/nobody", made, "p").exit_code == 3
     assert docs("adopt", "acme/collection/product", "col_nowhere", "p").exit_code == 4

@@ -290,7 +290,10 @@ def test_a_looser_rule_alone_is_a_plan_that_is_agreed_to_and_remembered(project:
     plan = project("plan", "p", "--detailed-exitcode")
     assert plan.exit_code == 2
     assert "! exposure    team owned -> all: unmanaged objects are deleted too" in plan.stdout
-    assert plan.stdout.endswith("Plan: a looser rule to record; 1 exposure. 0 requests.\nApply it with: reconciler apply p\n")
+    assert plan.stdout.endswith(
+        "Plan: a looser rule to record; 1 exposure. 0 requests.\nApply it with: reconciler apply p\n"
+        "To apply it with --yes, add: --allow-exposure prune\n"
+    )
     assert project("plan", "p").exit_code == 0
     refused = project("apply", "p", "--yes")
     assert (refused.exit_code, "if this is intended: --allow-exposure prune" in refused.stderr) == (4, True)

@@ -292,10 +292,12 @@ def disclosure(
     steps: Sequence[Step],
     derived: Mapping[Address, Derivation] = {},
     agreed: AgreedWorld = AS_AGREED,
+    tracked: Mapping[Key, Address] = {},
 ) -> Disclosure:
     """What the steps of a plan change about who can read what; nothing is computed where they change nothing of it.
 
     `derived`: what the service derives for what they create. `agreed`: what somebody agreed to, where the service differs from it.
+    `tracked`: the addresses of what the state tracks, also of what is no longer declared.
     """
     if not any(kinds[step.kind].audience is not None for step in steps):
         return _unchanged(kinds, desired, actual, ids, steps, agreed) if agreed else Disclosure(tuple(steps))
@@ -317,7 +319,8 @@ def disclosure(
     opened = tuple(openings(kinds, before, worlds.after, worlds.transferred))
     accepted = _agreed(kinds, actual, local, ids, agreed) if agreed else before
     outside = tuple(without_known(openings(kinds, accepted, worlds.after, worlds.transferred), opened)) if agreed else ()
-    addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())} | {**agreed.addresses}
+    known = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
+    addresses = {**tracked, **known, **agreed.addresses}
     called = caller(kinds, addresses, worlds.after.objects, before.objects)
     requests = max((narrow - wide for narrow, wide in left), default=0)
     windows = tuple(

@@ -211,7 +211,7 @@ def test_lines_that_destroy_or_expose_are_marked_with_all_that_belongs_to_them()
     lines = marks.marked(samples.PLAN)
     assert [line.text for line in lines] == samples.PLAN.rstrip("\n").split("\n")
     assert [line.text.split()[1] for line in lines if line.style == "destroys" and line.starts] == ["delete", "breaks"]
-    assert len([line for line in lines if line.style == "exposes"]) == 3
+    assert len([line for line in lines if line.style == "exposes"]) == 2
     assert marks.numbers(lines)["exposes"] == 1
     assert [line.text.partition(" ")[0] for line in lines if line.style == "head"] == [
         "acme/site/docs/section/guides", "acme/team/writers", "acme/space/api", "acme/space/legacy", "acme/space/salaries",
