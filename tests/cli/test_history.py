@@ -16,6 +16,15 @@ def renamed(cli: Cli) -> Cli:
     return retitled(cli)
 
 
+def test_history_counts_what_the_plan_counted(cli: Cli) -> None:
+    cli("init", "p", "--sandbox")
+    plan = cli.json("plan", "p")["summary"]
+    assert cli("apply", "p", "--yes").exit_code == 0
+    (run,) = cli.json("history", "p")["runs"]
+    assert run["changed"] == {"create": plan["create"]}
+    assert (run["turned"], sum(run["did"].values())) == ({"adopt": plan["adopt"]}, plan["requests"])
+
+
 def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> None:
     document = valid(renamed.json("history", "p"), "history")
     assert [(run["command"], run["exit"], run["did"]) for run in document["runs"]] == [
@@ -26,7 +35,7 @@ def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> Non
     header, second, first = text.splitlines()
     assert header.split()[:5] == ["run", "started", "who", "command", "ended"]
     column = header.index("what it did")
-    assert (second[column:], first[column:]) == ("1 update", "7 create, 2 update, 2 move; in the state 3 adopt")
+    assert (second[column:], first[column:]) == ("1 update", "9 create, by 11 requests; in the state 3 adopt")
     assert [line[:8] for line in (second, first)] == [run["id"][:8] for run in document["runs"]]
     assert all("  exit 0  " in line for line in (second, first))
 
