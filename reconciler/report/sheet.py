@@ -173,6 +173,6 @@ def sheet_text(sheet: Sheet, *, width: int = WIDTH) -> tuple[Span, ...]:
 
 
 def _column(lines: Iterable[SheetLine]) -> int:
-    """Where the values of all lines begin: after the longest name that leaves them room."""
+    """Where the values of all lines begin: after the longest name that leaves them room; beside their signs if none has a name."""
     ends = [cells(f"  {line.symbol} {line.name}") + 2 for line in lines if line.value and line.name]
-    return max([VALUE, *(end for end in ends if end <= VALUE_MAX)])
+    return max([VALUE, *(end for end in ends if end <= VALUE_MAX)]) if ends else 0
