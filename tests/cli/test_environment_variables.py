@@ -62,7 +62,7 @@ def test_consent_in_the_environment_is_ignored_and_said(cli: Cli) -> None:
 def test_a_variable_says_the_same_as_its_option_and_the_option_wins(cli: Cli) -> None:
     initialised(cli)
     assert cli("plan", "p", env={"RECONCILER_FORMAT": "json"}).stdout.startswith('{\n  "format": "reconciler.plan/1"')
-    assert cli("plan", "p", "--format", "text", env={"RECONCILER_FORMAT": "json"}).stdout.startswith("acme ")
+    assert cli("plan", "p", "--format", "text", env={"RECONCILER_FORMAT": "json"}).stdout.startswith("No existing content ")
     narrowed = cli("plan", "p", env={"RECONCILER_TARGET": "acme/team/* acme/member/*", "RECONCILER_QUIET": "1"})
     assert "acme/site" not in narrowed.stdout.partition("Plan:")[0]
     assert "acme/team/writers" in narrowed.stdout
