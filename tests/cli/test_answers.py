@@ -74,8 +74,7 @@ def test_a_state_that_does_not_exist_yet_is_a_document_too(cli: Cli) -> None:
 
 def test_init_of_a_sandbox_says_at_once_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    refused = cli("init", "p", "--sandbox")
-    assert refused.exit_code == 1
+    refused = cli("init", "p", "--sandbox", code=1)
     assert refused.stderr.startswith("error: the sandbox requires packages that are not installed: uvicorn [RC-package-missing]\n")
     assert installing("fastapi", "uvicorn") in refused.stderr
     assert not (cli.root / "p").exists()
@@ -87,8 +86,7 @@ def test_init_of_a_sandbox_says_at_once_what_to_install(cli: Cli, monkeypatch: p
 
 def test_undo_of_an_unknown_run_lists_the_known_ones(applied: Cli) -> None:
     known = applied.json("history", "p")["runs"][0]["id"][:8]
-    refused = applied("undo", "zzz", "p")
-    assert refused.exit_code == 3
+    refused = applied("undo", "zzz", "p", code=3)
     assert refused.stderr.startswith("error: run zzz does not exist [RC-no-such-run]\n       These runs did something, newest first:\n")
     assert f"{known}  " in refused.stderr
     assert "terminal" not in refused.stderr
@@ -97,14 +95,12 @@ def test_undo_of_an_unknown_run_lists_the_known_ones(applied: Cli) -> None:
 def test_undo_without_a_terminal_shows_what_it_would_do_and_changes_nothing(applied: Cli) -> None:
     applied.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
     assert applied("apply", "p", "--yes").exit_code == 0
-    refused = applied("undo", "last", "p")
-    assert refused.exit_code == 3
+    refused = applied("undo", "last", "p", code=3)
     assert "~ title       Authors -> Writers" in refused.stdout
     assert refused.stderr.endswith("[RC-no-terminal]\n       Pass --yes to undo without confirmation.\n")
     assert applied("plan", "p").exit_code == 0
     assert applied("plan", "p").stdout.startswith("No changes.")
-    undone = applied("undo", "last", "p", "--yes")
-    assert undone.exit_code == 0
+    undone = applied("undo", "last", "p", "--yes", code=0)
     assert "is undone" in undone.stdout
 
 
@@ -372,8 +368,7 @@ def test_a_wrong_base_path_is_said_once(cli: Cli, served: Embedded, command: str
     project(cli, ACME)
     name, *words = command.split()
     words = [name, *words] if name == "import" else [name, "p", *words]
-    refused = cli(*words, "--base-url", f"{served.base_url}/wrong", env=tokened(served))
-    assert refused.exit_code == 1
+    refused = cli(*words, "--base-url", f"{served.base_url}/wrong", env=tokened(served), code=1)
     said = f"{served.base_url}/wrong is not the URL of the service: it answered 404 to GET /v1/orgs too"
     assert (refused.stdout + refused.stderr).count(said) == 1
     assert "Correct service.baseUrl, --base-url or RECONCILER_BASE_URL" in refused.stderr
@@ -407,8 +402,7 @@ def test_where_the_organization_is_there_no_request_is_spent_on_it(tmp_path: Pat
 def test_a_wrong_organization_is_one_cause_and_the_ids_within_reach_are_named(cli: Cli, served: Embedded) -> None:
     project(cli, ACME | {"id": "org_acm"})
     base = ("--base-url", served.base_url)
-    shown = cli("plan", "p", *base, env=tokened(served))
-    assert shown.exit_code == 4
+    shown = cli("plan", "p", *base, env=tokened(served), code=4)
     assert shown.stdout.count("! blocked") == 1
     assert "no organization has the id org_acm" in shown.stdout
     assert "correct the id: the token has access to org_acme" in shown.stdout
@@ -475,8 +469,7 @@ def with_a_lost_answer(cli: Cli) -> Cli:
     assert cli("sandbox", "faults", "set", "--db", "p/.reconciler/sandbox.db", "--rule", RULE).exit_code == 0
     assert cli("apply", "p", "--yes").exit_code == 5
     cli("api", "PUT", "/orgs/org_acme/teams", "-f", "title=Writers", "--project", "p")
-    result = cli("apply", "p", "--yes")
-    assert result.exit_code == 4
+    result = cli("apply", "p", "--yes", code=4)
     assert "acme/team/writers: still in doubt" in result.stderr
     return cli
 

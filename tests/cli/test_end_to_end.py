@@ -48,8 +48,7 @@ def test_what_init_writes_is_valid_and_is_never_overwritten(cli: Cli) -> None:
 
 
 def test_a_plan_of_a_new_sandbox_sends_only_gets_and_remembers_nothing(docs: Cli) -> None:
-    result = docs("plan", "p", "-v", "--detailed-exitcode")
-    assert result.exit_code == 2
+    result = docs("plan", "p", "-v", "--detailed-exitcode", code=2)
     assert "Created the sandbox p/.reconciler/sandbox.db" in result.stderr
     assert not WRITES.search(result.stderr)
     assert "GET /v1/orgs/org_acme " in result.stderr
@@ -95,8 +94,7 @@ def test_the_documents_are_those_of_their_schemas(docs: Cli) -> None:
 
 
 def test_a_saved_plan_is_private_and_has_its_digests(docs: Cli) -> None:
-    result = docs("plan", "p", "--out", "plan.json")
-    assert result.exit_code == 0
+    docs("plan", "p", "--out", "plan.json", code=0)
     file = docs.root / "plan.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     document = valid(json.loads(file.read_text()), "plan")
@@ -124,8 +122,7 @@ def test_a_changed_title_is_an_update_and_an_edit_behind_its_back_is_drift(appli
     team = applied.json("state", "show", "acme/team/writers", "p")["id"]
     edited = applied("api", "PATCH", f"/orgs/org_acme/teams/{team}", "-f", "title=Poets", "--project", "p", "--jq", ".title")
     assert edited.stdout == "Poets\n"
-    drift = applied("plan", "p", "--detailed-exitcode")
-    assert drift.exit_code == 2
+    drift = applied("plan", "p", "--detailed-exitcode", code=2)
     assert "  ~ title       Poets -> Authors                      (drift)\n" in drift.stdout
 
 
@@ -149,8 +146,7 @@ def test_a_pattern_that_matches_nothing_is_a_mistake(applied: Cli, option: str) 
 def test_what_is_blocked_has_its_own_exit_codes(applied: Cli) -> None:
     applied.edit("p/reconciler.yaml", "          - {space: api, title: API reference, duplicateOf: blank}\n", "")
     applied.edit("p/reconciler.yaml", "          - {section: api, title: API, spaces: [api]}\n", "")
-    result = applied("plan", "p")
-    assert result.exit_code == 5
+    result = applied("plan", "p", code=5)
     assert "  ! blocked     is no longer declared, and space 'API reference' is protected" in result.stdout
 
 
@@ -159,8 +155,7 @@ def test_a_guard_refuses_and_says_the_way_past_it(applied: Cli) -> None:
     (applied.root / "p" / "reconciler.yaml").write_text(text + "guards: {maxDelete: {percent: 0, atLeast: 0}}\n")
     applied.edit("p/reconciler.yaml", "      writers: {title: Writers, members: [ada@acme.example]}\n", "      {}\n")
     for command in (["plan", "p"], ["apply", "p", "--yes"]):
-        result = applied(*command)
-        assert result.exit_code == 4
+        result = applied(*command, code=4)
         assert "  - delete      " in result.stdout
         assert "--allow-delete 1" in result.stderr
     assert applied("apply", "p", "--yes", "--allow-delete", "1").exit_code == 0
@@ -346,12 +341,10 @@ def test_a_served_sandbox_is_a_service_like_any_other(docs: Cli, tmp_path: Path)
         assert match is not None
         env = {"RECONCILER_TOKEN": "t0p-token", "RECONCILER_BASE_URL": match[0]}
         docs.edit("p/reconciler.yaml", "  sandbox: .reconciler/sandbox.db", "  # none")
-        result = docs("apply", "p", "--yes", "-v", env=env)
-        assert result.exit_code == 0, result.stdout + result.stderr
+        result = docs("apply", "p", "--yes", "-v", env=env, code=0)
         assert "t0p-token" not in result.stdout + result.stderr
         assert docs("plan", "p", "--detailed-exitcode", env=env).exit_code == 0
-        refused = docs("plan", "p", env={**env, "RECONCILER_TOKEN": "wrong-token"})
-        assert refused.exit_code == 1
+        refused = docs("plan", "p", env={**env, "RECONCILER_TOKEN": "wrong-token"}, code=1)
         assert "the token was refused" in refused.stderr
     finally:
         process.send_signal(signal.SIGINT)

@@ -59,8 +59,7 @@ def test_how_much_is_said_can_be_written_before_or_after_the_command(cli: Cli, p
     for option, name, shown in (("-v", "VERBOSE", True), ("-q", "QUIET", False)):
         before = [option] if place == "before" else []
         after = [option] if place == "after" else []
-        done = cli(*before, "plan", "p", *after, env={f"RECONCILER_{name}": "1"} if place == "environment" else {})
-        assert done.exit_code == 0
+        done = cli(*before, "plan", "p", *after, env={f"RECONCILER_{name}": "1"} if place == "environment" else {}, code=0)
         assert ("GET /v1/orgs/org_acme 200" in done.stderr) == shown
         assert ("Reading p from" in done.stderr) == shown
     nested = cli("state", "-q", "list", "p")
@@ -121,19 +120,16 @@ def test_a_log_file_has_everything_for_its_owner_alone_and_no_secret(cli: Cli) -
 def test_a_log_file_called_dash_is_refused_because_messages_are_on_stderr_already(cli: Cli) -> None:
     before, after = ["--log-file", "-", "plan", "p"], ["plan", "p", "--log-file", "-"]
     for words, env in ((before, {}), (after, {}), (["plan", "p"], {"RECONCILER_LOG_FILE": "-"})):
-        refused = initialised(cli)(*words, env=env)
-        assert refused.exit_code == 3
+        refused = initialised(cli)(*words, env=env, code=3)
         assert "'-' is not the name of a file, and messages are on stderr already" in refused.stderr
         assert "Pass -v to show every request there" in refused.stderr
     assert not (cli.root / "-").exists()
 
 
 def test_a_log_file_that_cannot_be_written_is_refused_before_anything_is_done(cli: Cli) -> None:
-    refused = initialised(cli)("apply", "p", "-y", "--log-file", "nowhere/run.log")
-    assert refused.exit_code == 3
+    refused = initialised(cli)("apply", "p", "-y", "--log-file", "nowhere/run.log", code=3)
     assert "the log file nowhere/run.log cannot be written: no such file or directory" in refused.stderr
-    full = cli("plan", "p", "--log-file", "/dev/full")
-    assert full.exit_code == 0
+    full = cli("plan", "p", "--log-file", "/dev/full", code=0)
     assert "the log file /dev/full is not complete: no space left on device" in full.stderr
 
 

@@ -114,8 +114,7 @@ def test_the_projects_own_seed_goes_first_and_wins(cli: Cli) -> None:
 
 def test_the_seed_can_be_planted_and_the_project_planned(cli: Cli) -> None:
     cli.write("p/reconciler.yaml", PROJECT.replace("{collection: new, title: New,", "{collection: new, id: col_3, title: New,"))
-    result = cli("plan", "p", "--sandbox", "s.db")
-    assert result.exit_code == 0, result.stdout + result.stderr
+    result = cli("plan", "p", "--sandbox", "s.db", code=0)
     assert "to adopt" in result.stdout
 
 
@@ -169,8 +168,7 @@ def test_a_seed_is_read_as_yaml_1_2(cli: Cli) -> None:
 )
 def test_a_wrong_seed_is_refused_and_nothing_is_kept(cli: Cli, text: str, says: str) -> None:
     cli.write("seed.yaml", text)
-    result = cli("sandbox", "seed", "--db", "s.db", "seed.yaml")
-    assert result.exit_code == 3
+    result = cli("sandbox", "seed", "--db", "s.db", "seed.yaml", code=3)
     assert says in result.stderr
 
 
@@ -229,10 +227,8 @@ def test_a_served_sandbox_is_controlled_by_its_address(seeded: Cli, served: Embe
 
 
 def test_the_token_may_come_from_the_environment_and_is_never_shown(seeded: Cli, served: Embedded) -> None:
-    result = seeded("sandbox", "clock", "--base-url", served.base_url, env={"RECONCILER_TOKEN": served.token})
-    assert result.exit_code == 0
-    wrong = seeded("sandbox", "clock", "--base-url", served.base_url, "--token", "wrong-token")
-    assert wrong.exit_code == 3
+    seeded("sandbox", "clock", "--base-url", served.base_url, env={"RECONCILER_TOKEN": served.token}, code=0)
+    wrong = seeded("sandbox", "clock", "--base-url", served.base_url, "--token", "wrong-token", code=3)
     assert "wrong-token" not in wrong.stderr
 
 
@@ -290,8 +286,7 @@ def test_a_reset_to_a_seed_or_an_export_brings_it_back(seeded: Cli) -> None:
 )
 def test_a_command_line_that_cannot_be_followed_says_why(seeded: Cli, words: tuple[str, ...], says: str) -> None:
     before = seeded("sandbox", "export", *AT).stdout
-    result = seeded("sandbox", *words)
-    assert result.exit_code == 3
+    result = seeded("sandbox", *words, code=3)
     assert says in result.stderr
     assert json.loads(seeded("sandbox", "export", *AT).stdout)["objects"] == json.loads(before)["objects"]
 
@@ -304,8 +299,7 @@ def test_a_wrong_seed_leaves_what_was_there(seeded: Cli) -> None:
 
 
 def test_where_nothing_answers_it_says_so(cli: Cli, tmp_path: Path) -> None:
-    result = cli("sandbox", "clock", "--base-url", "http://127.0.0.1:9", "--token", "some-token")
-    assert result.exit_code == 1
+    result = cli("sandbox", "clock", "--base-url", "http://127.0.0.1:9", "--token", "some-token", code=1)
     assert "no sandbox answers at http://127.0.0.1:9" in result.stderr
 
 
@@ -313,11 +307,9 @@ def test_a_token_comes_from_a_file_and_one_on_the_command_line_is_a_warning(cli:
     file = cli.root / "token.txt"
     file.write_text(served.token + "\n")
     at = ("sandbox", "clock", "--base-url", served.base_url)
-    quiet = cli(*at, "--token-file", str(file))
-    assert quiet.exit_code == 0, quiet.stderr
+    quiet = cli(*at, "--token-file", str(file), code=0)
     assert "RC-secret-visible" not in quiet.stderr
-    shown = cli(*at, "--token", served.token)
-    assert shown.exit_code == 0
+    shown = cli(*at, "--token", served.token, code=0)
     assert "every user of this machine can read --token in the list of processes; pass --token-file FILE" in shown.stderr
     assert "RC-secret-visible" not in cli(*at, env={"RECONCILER_TOKEN": served.token}).stderr
 
@@ -331,8 +323,7 @@ def test_a_file_without_a_token_is_an_error_that_says_so(cli: Cli, served: Embed
     if content is not None:
         file.write_bytes(content)
     for more in ((), ("--token", "x")):
-        result = cli("sandbox", "clock", "--base-url", served.base_url, "--token-file", str(file), *more)
-        assert result.exit_code == 3
+        result = cli("sandbox", "clock", "--base-url", served.base_url, "--token-file", str(file), *more, code=3)
         assert said in result.stderr
 
 
@@ -340,8 +331,7 @@ def test_a_token_and_a_file_of_one_are_refused_together(cli: Cli, served: Embedd
     file = cli.root / "token.txt"
     file.write_text("a-token")
     for words in (("--token-file", str(file), "--token", "b-token"), ("--token", "b-token", "--token-file", str(file))):
-        result = cli("sandbox", "clock", "--base-url", served.base_url, *words)
-        assert result.exit_code == 3
+        result = cli("sandbox", "clock", "--base-url", served.base_url, *words, code=3)
         assert "--token and --token-file cannot be combined" in result.stderr
 
 

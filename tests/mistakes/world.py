@@ -129,10 +129,8 @@ def build(root: Path) -> Path:
     for name, text in FILES.items():
         cli.write(name, text)
     for team in SEED["teams"]:
-        created = cli("api", "PUT", f"/orgs/{team['organization']}/teams", "-f", f"title={team['title']}")
-        assert created.exit_code == 0, created.stderr
-    applied = cli("apply", "--yes", "--allow-exposure", "**")
-    assert applied.exit_code == 0, applied.stdout + applied.stderr
+        cli("api", "PUT", f"/orgs/{team['organization']}/teams", "-f", f"title={team['title']}", code=0)
+    cli("apply", "--yes", "--allow-exposure", "**", code=0)
     return root
 
 

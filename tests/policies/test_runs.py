@@ -42,8 +42,7 @@ def test_a_violated_policy_refuses_validate_plan_and_apply_before_the_first_requ
     changed(project, UNLISTED)
     project.edit("p/reconciler.yaml", "title: Guides", "title: User guides")
     for argv in (("plan", "p"), ("plan", "p", "--out", "saved.json"), ("apply", "p", "--yes")):
-        result = project(*argv)
-        assert result.exit_code == 4, result.stdout + result.stderr
+        result = project(*argv, code=4)
         assert "! violation   policy unlisted: acme/site/docs must stay unlisted" in result.stdout
         assert "title       Guides -> User guides" in result.stdout  # the plan is printed all the same
         assert "policy unlisted (reconciler.yaml:" in result.stderr
@@ -58,8 +57,7 @@ def test_a_saved_plan_is_refused_too(project: Cli) -> None:
     project.edit("p/reconciler.yaml", "title: Guides", "title: User guides")
     assert project("plan", "p", "--out", "saved.json").exit_code == 0
     changed(project, UNLISTED)
-    result = project("apply", "p", "--plan", "saved.json")
-    assert result.exit_code == 4
+    result = project("apply", "p", "--plan", "saved.json", code=4)
     assert "policy unlisted" in result.stderr
     assert "Guides -> User guides" in project("plan", "p").stdout
 
@@ -67,13 +65,11 @@ def test_a_saved_plan_is_refused_too(project: Cli) -> None:
 def test_validate_decides_what_the_yaml_says_and_lists_the_rest(project: Cli) -> None:
     few = "  - {id: few, on: plan, assert: '${{ count(\"delete\") < 2 }}', message: few}\n"
     changed(project, UNLISTED + few)
-    result = project("validate", "p")
-    assert result.exit_code == 0
+    result = project("validate", "p", code=0)
     assert re.search(r"^Not evaluated, .*: unlisted \(reconciler\.yaml:\d+\), few \(reconciler\.yaml:\d+\)$", result.stdout, re.MULTILINE)
     assert project("validate", "p").stdout == result.stdout  # also when it is remembered
     project.edit("p/reconciler.yaml", "title: Documentation", "title: Documentation\n        visibility: public")
-    result = project("validate", "p")
-    assert result.exit_code == 4
+    result = project("validate", "p", code=4)
     assert "error: acme/site/docs: policy unlisted: acme/site/docs must stay unlisted (reconciler.yaml:" in result.stdout
     assert "Not evaluated, because they ask about the service or the plan: few (" in result.stdout
     project.edit("p/reconciler.yaml", "visibility: public", "visibility: unlisted")
@@ -108,13 +104,11 @@ def test_parts_of_a_policy_may_come_from_variables(project: Cli) -> None:
 
 def test_an_exception_holds_until_its_day_and_is_an_error_on_the_next(project: Cli) -> None:
     changed(project, UNLISTED + exception(TODAY))
-    result = project("plan", "p")
-    assert result.exit_code == 0
+    result = project("plan", "p", code=0)
     assert f"policy unlisted is not applied to acme/site/* until {TODAY}: the launch" in result.stdout
     project.edit("p/reconciler.yaml", f"until: {TODAY}", f"until: {TODAY - DAY}")
     for command in ("plan", "validate"):
-        result = project(command, "p")
-        assert result.exit_code == 4
+        result = project(command, "p", code=4)
         assert f"its exception for acme/site/* expired on {TODAY - DAY} (the launch)" in result.stdout
     assert "give it a later until" in result.stderr
 
@@ -238,8 +232,7 @@ def test_the_permissions_of_the_token_are_those_that_the_service_shows(project: 
 
 def test_a_policy_that_cannot_be_evaluated_refuses(project: Cli) -> None:
     changed(project, "policies: [{id: x, on: [site], assert: '${{ days(after.title) > 0 }}', message: m}]\n")
-    result = project("plan", "p")
-    assert result.exit_code == 4
+    result = project("plan", "p", code=4)
     assert "policy x: m (it cannot be evaluated: days requires a day: YYYY-MM-DD)" in result.stdout
 
 

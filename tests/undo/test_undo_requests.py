@@ -17,8 +17,7 @@ from tests.harness import Org, kinds
 
 def before_the_first_write(cli: Cli) -> Counter[str]:
     """The GETs of an undo until it writes, by path."""
-    undone = cli("undo", "last", "p", "--yes", "-v", "--log-format", "json")
-    assert undone.exit_code == 0, undone.stderr
+    undone = cli("undo", "last", "p", "--yes", "-v", "--log-format", "json", code=0)
     paths = Counter[str]()
     for line in undone.stderr.splitlines():
         event = json.loads(line)
