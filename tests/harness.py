@@ -37,7 +37,7 @@ from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.state import StateScope, Store
 from tests.organizations import ORGANIZATION as ORGANIZATION, SEED as SEED, TOKEN as TOKEN, project
-from tests.transports import Through
+from tests.transports import Onward, Through, Way, between
 
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 BASE = "http://127.0.0.1:1"
@@ -67,30 +67,15 @@ class Still:
         await asyncio.sleep(0)
 
 
-class Recording(httpx2.AsyncBaseTransport):
-    """Passes requests on and remembers them."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport, seen: list[tuple[str, str]]) -> None:
-        self.inner, self.seen = inner, seen
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        self.seen.append((request.method, request.url.path.removeprefix("/v1")))
-        return await self.inner.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
-
-
-class Failing(httpx2.AsyncBaseTransport):
+def failing_at(segments: tuple[str, ...]) -> Way:
     """Refuses to show the paths that end in one of the given segments."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, segments: tuple[str, ...]) -> None:
-        self.inner, self.segments = inner, segments
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.url.path.rsplit("/", 1)[-1] in self.segments:
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        if request.url.path.rsplit("/", 1)[-1] in segments:
             return httpx2.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
-        return await self.inner.handle_async_request(request)
+        return await onward(request)
+
+    return way
 
 
 @dataclass
@@ -112,6 +97,7 @@ class Org:
     budget: SharedBudget | None = None
     nonce: Callable[[], str] | None = None  # where what is made is marked first
     verify: Literal["written", "full"] = "written"
+    way: Way | None = None  # of each request to the service, as a test wants it; None: straight there
     made: Plan | None = None  # what the last apply planned, after so many requests:
     planned: int = 0
 
@@ -125,7 +111,7 @@ class Org:
 
     def untouched(self) -> bool:
         """Whether nothing was written since the sandbox was seeded, and an apply goes its usual way."""
-        usual = type(self) is Org and (self.url, self.settle, self.nonce) == (None, None, None) and isinstance(self.clock, Still)
+        usual = type(self) is Org and (self.url, self.settle, self.nonce, self.way) == (None,) * 4 and isinstance(self.clock, Still)
         return usual and not self.requests and self._changes() == self.begun
 
     def _changes(self) -> tuple[int, int]:
@@ -155,10 +141,18 @@ class Org:
         return Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside, lag=self.settle or 0.0)
 
     def transport(self) -> httpx2.AsyncBaseTransport:
-        return Recording(httpx2.ASGITransport(self.app), self.requests)
+        transport = between(self.service_transport(), self._recorded)
+        return between(transport, self.way) if self.way else transport
+
+    async def _recorded(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        self.requests.append((request.method, request.url.path.removeprefix("/v1")))
+        return await onward(request)
+
+    def service_transport(self) -> httpx2.AsyncBaseTransport:
+        return httpx2.ASGITransport(self.app)
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
-        transport = Failing(self.transport(), failing) if failing else self.transport()
+        transport = between(self.transport(), failing_at(failing)) if failing else self.transport()
         return cls(ClientSettings(BASE, token, budget=self.budget), transport=Through(transport), clock=self.clock)
 
     def plan(

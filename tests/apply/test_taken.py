@@ -19,10 +19,12 @@ from reconciler.model import Binding, Outcome, StepStatus
 from reconciler.plan.changes import Names
 from reconciler.report.history import run_document, run_text
 from reconciler.text.names import canonical
+from tests.apply.test_kill import Killed
 from tests.harness import ORGANIZATION, Org, kinds
 from tests.meddling import Meddled
 from tests.odd import Alter, OddOrg, texts, titles, trimmed
 from tests.small import applied, node, small
+from tests.transports import Onward, Way
 from tests.undo.undoing import entries, runs, undo
 
 LINK = "acme/site/docs/share-link/partners"
@@ -459,47 +461,34 @@ def test_an_object_created_under_a_mark_takes_the_name_of_another(tmp_path: Path
     assert titles_by_key(org, *"ab") == {"a": "Beta", "b": "Gamma"}
 
 
-class Dead(BaseException):
-    """The process is gone."""
+def dying(nth: int, when: str) -> Way:
+    """Nothing gets through from the nth write on, except for that one itself when it dies after it."""
+    writes = 0
 
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        nonlocal writes
+        writes += request.method != "GET"
+        if request.method == "GET" or writes < nth:
+            return await onward(request)
+        if writes == nth and when == "after":
+            await onward(request)
+        raise Killed
 
-class Mortal(OddOrg):
-    """Its apply dies before or after its nth write; 0: never."""
-
-    nth, when = 0, "before"
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        return Dying(self, super().transport())
-
-
-class Dying(httpx2.AsyncBaseTransport):
-    def __init__(self, org: Mortal, inner: httpx2.AsyncBaseTransport) -> None:
-        self.org, self.inner, self.writes = org, inner, 0
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.method == "GET":
-            return await self.inner.handle_async_request(request)
-        self.writes += 1
-        if self.org.nth and self.writes >= self.org.nth:
-            if self.writes == self.org.nth and self.org.when == "after":
-                await self.inner.handle_async_request(request)
-            raise Dead
-        return await self.inner.handle_async_request(request)
+    return way
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("nth", range(1, 6))
 @pytest.mark.parametrize("after", [("Beta", "Alpha", "Gamma"), ("Beta", "Gamma", "Alpha")])
 def test_a_run_that_dies_at_any_request_is_continued_by_the_next(nth: int, when: str, after: tuple[str, ...], tmp_path: Path) -> None:
-    org = unique(Mortal(tmp_path))
+    org = unique(OddOrg(tmp_path))
     org.write(teams(a="Alpha", b="Beta", c="Gamma"))
     org.apply()
     org.write(teams(**dict(zip("abc", after, strict=True))))
-    assert isinstance(org, Mortal)
-    org.nth, org.when = nth, when
-    with suppress(Dead):
+    org.way = dying(nth, when)
+    with suppress(Killed):
         org.apply()
-    org.nth = 0
+    org.way = None
     for _ in range(2):
         org.apply()
     assert titles_by_key(org, *"abc") == dict(zip("abc", after, strict=True))
@@ -508,15 +497,14 @@ def test_a_run_that_dies_at_any_request_is_continued_by_the_next(nth: int, when:
 
 
 def test_a_lost_state_recognizes_the_object_with_a_temporary_name(tmp_path: Path) -> None:
-    org = unique(Mortal(tmp_path))
+    org = unique(OddOrg(tmp_path))
     org.write(teams(a="Alpha", b="Beta"))
     org.apply()
     org.write(teams(a="Beta", b="Alpha"))
-    assert isinstance(org, Mortal)
-    org.nth, org.when = 3, "after"  # the exchange is refused, b is moved aside, and a has its new name
-    with pytest.raises(Dead):
+    org.way = dying(3, "after")  # the exchange is refused, b is moved aside, and a has its new name
+    with pytest.raises(Killed):
         org.apply()
-    org.nth = 0
+    org.way = None
     org.lose_state()
     assert org.apply().went_through
     assert sorted(team["title"] for team in org.items(TEAMS)) == ["Alpha", "Beta"]

@@ -7,7 +7,6 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 import yaml
 
@@ -19,6 +18,7 @@ from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import imported
 from tests.outside import drifted, said
 from tests.small import applied, described, settled
+from tests.transports import losing
 from tests.undo.undoing import runs, undo
 
 CHARTS, SEARCH = "acme/installation/charts", "acme/installation/search"
@@ -219,31 +219,11 @@ def test_an_integration_that_somebody_deleted_is_published_and_installed_again(o
     applied(org, published())
 
 
-class Losing(httpx2.AsyncBaseTransport):
-    """Carries every write out and loses its answer."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self.inner = inner
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self.inner.handle_async_request(request)
-        if request.method != "GET":
-            raise httpx2.ReadError("the answer was lost", request=request)
-        return answer
-
-
-class Lossy(Org):
-    loses = True
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        return Losing(super().transport()) if self.loses else super().transport()
-
-
 def test_what_was_published_and_installed_without_an_answer_is_found_by_the_next_apply(tmp_path: Path) -> None:
-    org = Lossy(tmp_path, seed=VENDOR)
+    org = Org(tmp_path, seed=VENDOR, way=losing("PUT", "POST", "PATCH", "DELETE"))
     org.write(published())
     assert {result.status for result in org.apply().results} <= {StepStatus.IN_DOUBT, StepStatus.SKIPPED}
-    org.loses = False
+    org.way = None
     applied(org, published())
     assert [item["name"] for item in org.call("GET", "/integrations")["items"]] == ["vendor-search", "acme-charts"]
     assert [len(org.call("GET", f"/integrations/{name}/installations")["items"]) for name in ("vendor-search", "acme-charts")] == [1, 1]

@@ -5,7 +5,6 @@ What a reviewer broke: changes that touch the same place from two sides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from reconciler.resource import UNSET
 from tests.harness import ORGANIZATION, Org
 from tests.outside import drifted
 from tests.small import applied, described, node, small, verbs
+from tests.transports import Onward
 
 SITE = "acme/site/docs"
 TITLES = [
@@ -64,28 +64,6 @@ def shown(plan: Plan) -> dict[str, str]:
     return result
 
 
-class Refusing(httpx2.AsyncBaseTransport):
-    """Refuses writes whose body a test does not like."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport, refuses: Callable[[httpx2.Request], bool]) -> None:
-        self.inner, self.refuses = inner, refuses
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.method != "GET" and self.refuses(request):
-            return httpx2.Response(400, json={"error": {"code": 400, "message": "not now"}}, request=request)
-        return await self.inner.handle_async_request(request)
-
-
-class Picky(Org):
-    """An organization whose service refuses some writes."""
-
-    refuses: Callable[[httpx2.Request], bool] | None = None
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        inner = super().transport()
-        return Refusing(inner, self.refuses) if self.refuses is not None else inner
-
-
 def test_36_variants_in_three_runs_have_the_paths_that_the_plan_shows(org: Org) -> None:
     titles = [*TITLES, *reversed(TITLES), *(f"{title} once more" for title in TITLES)]
     expected: dict[str, str] = {}
@@ -118,18 +96,20 @@ def test_the_first_in_the_yaml_gets_the_plain_path_and_the_others_a_number_that_
 
 
 def test_a_title_that_fails_makes_no_wrong_path(tmp_path: Path) -> None:
-    org = Picky(tmp_path)
+    org = Org(tmp_path)
     org.write(tree(["Guides", "Other", "Guides"], ["s00", "s01", "s02"]))
     ids: list[str] = []
 
-    def refuses(request: httpx2.Request) -> bool:
+    async def refusing(request: httpx2.Request, onward: Onward) -> httpx2.Response:
         if request.method == "PATCH" and "/spaces/" in request.url.path and b"Guides" in request.content:
             ids.append(request.url.path)
-        return request.url.path in ids[:1]
+        if request.method != "GET" and request.url.path in ids[:1]:
+            return httpx2.Response(400, json={"error": {"code": 400, "message": "not now"}}, request=request)
+        return await onward(request)
 
-    org.refuses = refuses
+    org.way = refusing
     org.apply()
-    org.refuses = None
+    org.way = None
     assert set(paths(org)) <= {"site-space/s01", "site-space/s02"}
     assert not any("copy" in path for path in paths(org).values())
     org.apply()

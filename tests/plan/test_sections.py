@@ -19,7 +19,7 @@ from reconciler.observe import observe
 from reconciler.plan.guard import deletes, guard
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.missing import believable
-from tests.apply.test_kill import Killed, Mortal
+from tests.apply.test_kill import Killed, killing
 from tests.harness import ORGANIZATION, Org
 from tests.plan.edits import lose
 from tests.proofs import spread
@@ -201,13 +201,13 @@ def test_there_and_back_leaves_nothing_over(org: Org, other: list[Any]) -> None:
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("nth", spread([1, 2, 3], 1))
 def test_a_run_that_dies_between_its_deletes_is_not_an_outage(tmp_path: Path, nth: int, when: str) -> None:
-    org = Mortal(tmp_path)
+    org = Org(tmp_path)
     through(org, SECTIONS)
     org.write(tree([*LETTERS]))
-    org.nth, org.when = nth, when
+    org.way = killing(nth, when)
     with pytest.raises(Killed):
         org.apply()
-    org.nth = 0
+    org.way = None
     believed(org)
     assert announced(org.plan(allow_replace=("**",))) is not None
     for _ in range(2):

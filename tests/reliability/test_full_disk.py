@@ -94,7 +94,7 @@ org = Watched(Path({root!r}), seed={{}})
 error = fail_from_the_first_outcome(org)
 print(error.message)
 print(error.hint)
-print([path.name for path in kept(org) if path.name != "filler"], org.strangers())
+print([path.name for path in kept(org) if path.name != "filler"], org.strangers)
 """
 
 
