@@ -63,8 +63,7 @@ def declare(org: Org, shape: str, size: int = SIZE) -> None:
 @pytest.mark.parametrize("shape", list(projects.SHAPES))
 def test_a_project_has_about_as_many_objects_as_it_was_asked_for(shape: str, tmp_path: Path) -> None:
     projects.write(tmp_path, projects.SHAPES[shape](1000))
-    org = memory_org(tmp_path, shape, contents, 1000)
-    assert 950 <= len(org.load().desired.resources) <= 1050
+    assert 950 <= len(memory_org(tmp_path, shape, contents, 1000).load().desired.resources) <= 1050
 
 
 @pytest.mark.parametrize("shape", list(projects.SHAPES))
@@ -73,8 +72,7 @@ def test_a_plan_of_the_contents_that_belong_to_a_project_has_no_changes(shape: s
     org.apply()
     assert set(org.service.counts) == {"GET"}
     org.service.restart()
-    plan = org.plan()
-    assert not plan.pending
+    assert not org.plan().pending
     assert sum(org.service.counts.values()) == len(org.service.seen) > 0
 
 

@@ -73,8 +73,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Counter[str]]:
     """How many requests a calm first apply writes, and what is there after it."""
     org = Org(tmp_path_factory.mktemp("calm"))
     org.write(small())
-    outcome = org.apply()
-    return len(outcome.results), counted(org)
+    return len(org.apply().results), counted(org)
 
 
 @sampled

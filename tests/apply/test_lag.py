@@ -132,8 +132,7 @@ def test_the_next_run_right_after_creates_nothing_twice(org: ReplicatedOrg) -> N
     org.write(TEAMS)
     org.apply()
     for _ in range(2):
-        made = org.plan()
-        assert [step.verb for step in made.steps] == []
+        assert [step.verb for step in org.plan().steps] == []
         org.apply()
     org.lag = 0.0
     assert len(org.items("/orgs/org_acme/teams")) == 2
@@ -232,8 +231,7 @@ def test_what_is_read_after_one_changed_title_does_not_grow(tmp_path: Path) -> N
         text = (org.project / "reconciler.yaml").read_text(encoding="utf-8")
         assert "title: Collection 1\n" in text
         org.write(text.replace("title: Collection 1\n", "title: Another title\n"))
-        outcome = org.apply()
-        assert outcome.went_through
+        assert org.apply().went_through
         assert [method for method, _ in after_plan(org)].count("PATCH") == 1
         assert len(after_plan(org)) <= AFTER_MAX
 

@@ -109,8 +109,7 @@ def test_what_comes_after_it_was_made_again_is_deleted_by_the_next_run_and_the_p
     assert titles(org) == ["Writers"]
     org.come_late()
     assert titles(org) == ["Writers", "reconciler:00000001"]
-    made = org.plan()
-    (change,) = made.changes
+    (change,) = org.plan().changes
     assert change.actions == (Action.DELETE,)
     assert change.reason == "created for acme/team/writers by a late request of an earlier run"
     org.apply()

@@ -146,8 +146,7 @@ def test_what_was_read_within_ten_seconds_is_not_read_again_and_later_one_readin
         async def later(_: Meddled, clock: Jumping = clock, ahead: float = ahead) -> None:
             clock.now += ahead
 
-        outcome = org.meddled(reading, later)
-        assert outcome.count(StepStatus.DONE) == 20
+        assert org.meddled(reading, later).count(StepStatus.DONE) == 20
         before_first = org.requests[reading : org.requests.index(next(one for one in org.requests if one[0] == "PATCH"))]
         assert before_first == [("GET", f"{ORG}/teams")] * again
         assert len([one for one in org.requests if one[0] == "PATCH"]) == 20

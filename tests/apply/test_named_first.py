@@ -56,8 +56,7 @@ def test_a_first_apply_that_loses_its_state_anywhere_is_finished_without_it(tmp_
         except Killed:
             org.way = None
         (org.root / "state.db").unlink()
-        outcome = org.apply()
-        assert [result.error for result in outcome.results if result.error] == []
+        assert [result.error for result in org.apply().results if result.error] == []
         assert described(org.plan()) == []
         shown = [(part["path"], part["space"]["title"]) for site in org.items("/orgs/org_acme/sites") for part in parts(org, site["id"])]
         assert sorted(shown) == [("first", "One"), ("two", "Two"), ("v1", "One")]

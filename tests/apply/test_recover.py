@@ -86,8 +86,7 @@ def test_one_new_object_that_matches_is_ours(fresh: Org) -> None:
 
 
 def test_an_object_that_was_there_before_is_not_ours(fresh: Org) -> None:
-    old = fresh.call("PUT", LIST, {"title": "Writers"})
-    notes, _ = recovered(fresh, intent(fresh, known=frozenset({old["id"]})))
+    notes, _ = recovered(fresh, intent(fresh, known=frozenset({fresh.call("PUT", LIST, {"title": "Writers"})["id"]})))
     assert notes == ("acme/team/writers: was not created",)
 
 
@@ -113,8 +112,7 @@ def test_several_that_match_stop_and_are_listed(fresh: Org) -> None:
 
 
 def test_absence_is_believed_only_after_deadline_and_settle_time(fresh: Org) -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=20)
-    notes, waits = recovered(fresh, intent(fresh, deadline=soon), settle=30)
+    notes, waits = recovered(fresh, intent(fresh, deadline=datetime.now(UTC) + timedelta(seconds=20)), settle=30)
     assert notes == ("acme/team/writers: was not created",)
     assert len(waits) == 1
     assert 45 < waits[0] < 51
@@ -306,8 +304,7 @@ def test_where_a_list_could_not_be_read_nothing_else_is_made_in_it(fresh: Org) -
         journal.intend([intent(fresh, lookup=("/orgs/org_unknown/teams",))])
     store.close()
     outcome = fresh.apply()
-    blocked = {str(refusal.address) for refusal in outcome.plan.blocked}
-    assert {"acme/team/writers", "acme/team/readers"} <= blocked
+    assert {"acme/team/writers", "acme/team/readers"} <= {str(refusal.address) for refusal in outcome.plan.blocked}
     assert fresh.items(LIST) == []
     assert "acme/site/docs" in {str(result.step.address) for result in outcome.results}
 

@@ -24,9 +24,9 @@ from reconciler.kinds import load, load as kinds
 from reconciler.model import Binding, Desired, Intent, Observed, Origin, State
 from reconciler.resource import UNSET
 from reconciler.state import IntentEnding
-from tests.client.client_fakes import run_virtually
 from tests.harness import BASE, TOKEN, Still
 from tests.transports import Through
+from tests.virtual import run_virtually
 
 ORG = "/orgs/org_acme"
 TEAMS, SECTIONS, SPACES = f"{ORG}/teams", f"{ORG}/sites/s/sections", f"{ORG}/members/ada/spaces"
@@ -159,8 +159,7 @@ def test_nothing_is_believed_absent_before_deadline_and_settle_time_by_the_clock
 
 
 def test_what_comes_while_it_waits_is_found() -> None:
-    done = recovered({TEAMS: []}, intent(), settle=30, meanwhile={TEAMS: [team()]})
-    assert done.endings == [(1, "recovered")]
+    assert recovered({TEAMS: []}, intent(), settle=30, meanwhile={TEAMS: [team()]}).endings == [(1, "recovered")]
 
 
 def test_several_wait_together_for_the_latest_of_those_that_are_missing() -> None:

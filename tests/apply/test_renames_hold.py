@@ -140,8 +140,7 @@ def test_an_exchange_whose_lines_had_their_effect_gives_no_object_the_title_of_a
     teams = tree["teams"]
     teams["writers"]["title"], teams["devs"]["title"] = teams["devs"]["title"], teams["writers"]["title"]
     org.write(tree)
-    plan = org.plan()
-    blocked = {str(refusal.address): refusal for refusal in plan.blocked}
+    blocked = {str(refusal.address): refusal for refusal in org.plan().blocked}
     assert set(blocked) == {"acme/team/writers", "acme/team/devs"}
     assert all("by an earlier run" in one.reason and "remove the former keys" in one.remedy for one in blocked.values())
     org.apply()

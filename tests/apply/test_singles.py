@@ -50,8 +50,7 @@ def document(text: str, **block: Any) -> dict[str, Any]:
 
 def applied(org: Org, tree: dict[str, Any]) -> None:
     org.write(tree)
-    outcome = org.apply()
-    assert [result.error for result in outcome.results if result.error] == []
+    assert [result.error for result in org.apply().results if result.error] == []
     assert org.plan().empty
 
 
@@ -269,8 +268,7 @@ def test_a_put_whose_answers_are_lost_is_in_doubt_and_the_next_apply_finds_it(tm
     applied(org, both(agentInstructions=None, schema=None))
     org.write(BOTH)
     org.way = losing("PUT")
-    outcome = org.apply()
-    assert {result.status for result in outcome.results} == {StepStatus.IN_DOUBT}
+    assert {result.status for result in org.apply().results} == {StepStatus.IN_DOUBT}
     org.way = None
     org.requests.clear()
     applied(org, BOTH)

@@ -48,8 +48,7 @@ def test_an_update_that_does_not_come_back_has_failed(org: Meddled, shown: Any, 
     tree["sites"]["docs"]["shareLinks"]["partners"]["active"] = False
     org.write(tree)
     org.answered = {"share-link": {"active": shown}}
-    outcome = org.apply()
-    (result,) = outcome.results
+    (result,) = org.apply().results
     assert result.status is StepStatus.FAILED
     assert result.error == f"the service {says} where False was sent: not taken"
     assert binding(org, LINK).seen["active"] is True
@@ -72,8 +71,7 @@ def test_an_object_created_with_other_values_is_tracked_and_failed_and_never_cre
     node(tree, "other")["content"].append({"collection": "inner", "title": "Inner"})
     org.write(tree)
     org.answered = {"collection": {"parent": "col_elsewhere"}}
-    outcome = org.apply()
-    inner = next(result for result in outcome.results if str(result.step.address) == "acme/collection/inner")
+    inner = next(result for result in org.apply().results if str(result.step.address) == "acme/collection/inner")
     assert inner.status is StepStatus.FAILED
     assert "not taken" in str(inner.error)
     assert "parent" not in binding(org, "acme/collection/inner").seen
@@ -127,8 +125,7 @@ def test_an_update_says_the_same(tmp_path: Path) -> None:
 
 def test_an_answer_that_shows_nothing_is_compared_with_the_next_reading(tmp_path: Path) -> None:
     def without_title(path: str, data: bytes) -> bytes:
-        created = path.endswith("/sites") and b'"items"' not in data
-        return data.replace(b'"title"', b'"hidden"') if created else data
+        return data.replace(b'"title"', b'"hidden"') if (path.endswith("/sites") and b'"items"' not in data) else data
 
     org = OddOrg(tmp_path, alter=texts(trimmed), answer=without_title)
     org.write({"sites": {"docs": {"title": "Documentation "}}})
@@ -437,8 +434,7 @@ def test_a_name_that_an_unmanaged_object_keeps_fails_and_nothing_is_renamed(tmp_
     org.apply()
     org.call("PUT", TEAMS, {"title": "Beta"})
     org.write(teams(a="Beta"))
-    outcome = org.apply()
-    assert [result.id for result in outcome.results] == ["RC-request-conflict"]
+    assert [result.id for result in org.apply().results] == ["RC-request-conflict"]
     assert sorted(team["title"] for team in org.items(TEAMS)) == ["Alpha", "Beta"]
 
 

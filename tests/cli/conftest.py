@@ -124,8 +124,7 @@ def initialised(cli: Cli) -> Cli:
 @prepared
 def applied_project(cli: Cli) -> Cli:
     """The same, applied."""
-    result = initialised(cli)("apply", "p", "--yes", code=0)
-    assert result.stdout.endswith("Applied 11 requests. The plan is now empty.\n")
+    assert initialised(cli)("apply", "p", "--yes", code=0).stdout.endswith("Applied 11 requests. The plan is now empty.\n")
     return cli
 
 

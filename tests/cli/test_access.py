@@ -101,8 +101,7 @@ def test_single_readers_are_asked_for_by_name(applied: Cli) -> None:
     write(applied, visibility="unlisted")
     words = ("--as", "anyone", "--as", "link=partners", "--as", "claims=plan=pro", "--as", "role=admin")
     rows = readers(applied.json("access", "p", *words))
-    link = "link acme/site/docs/share-link/partners"
-    assert rows["acme/space/guide"] == ["anyone", link, "claims plan=pro", "role admin"]
+    assert rows["acme/space/guide"] == ["anyone", "link acme/site/docs/share-link/partners", "claims plan=pro", "role admin"]
     assert rows["acme/space/pro"] == ["claims plan=pro", "role admin"]
     assert rows["acme/space/pay"] == ["role admin"]
     assert "perhaps anyone: whoever knows the URL can read it" in applied("access", "p", "--as", "anyone").stdout

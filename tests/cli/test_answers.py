@@ -100,8 +100,7 @@ def test_undo_without_a_terminal_shows_what_it_would_do_and_changes_nothing(appl
     assert refused.stderr.endswith("[RC-no-terminal]\n       Pass --yes to undo without confirmation.\n")
     assert applied("plan", "p").exit_code == 0
     assert applied("plan", "p").stdout.startswith("No changes.")
-    undone = applied("undo", "last", "p", "--yes", code=0)
-    assert "is undone" in undone.stdout
+    assert "is undone" in applied("undo", "last", "p", "--yes", code=0).stdout
 
 
 def test_undo_before_anything_ran_says_so(cli: Cli) -> None:
@@ -142,8 +141,7 @@ def test_times_are_the_readers_and_documents_keep_utc(applied: Cli) -> None:
             cwd=applied.root, env=os.environ | {"TZ": zone}, capture_output=True, text=True,
         ).stdout  # fmt: skip
         said[zone] = shown.splitlines()[1][10:].split("  ")[0]
-    started = datetime.fromisoformat(applied.json("history", "p")["runs"][0]["started"])
-    assert started.utcoffset() == UTC.utcoffset(None)
+    assert datetime.fromisoformat(applied.json("history", "p")["runs"][0]["started"]).utcoffset() == UTC.utcoffset(None)
     assert said["Asia/Tokyo"].endswith(" JST")
     assert said["America/New_York"].split()[-1] in ("EST", "EDT")
     assert said["Asia/Tokyo"] != said["America/New_York"]
@@ -469,8 +467,7 @@ def with_a_lost_answer(cli: Cli) -> Cli:
     assert cli("sandbox", "faults", "set", "--db", "p/.reconciler/sandbox.db", "--rule", RULE).exit_code == 0
     assert cli("apply", "p", "--yes").exit_code == 5
     cli("api", "PUT", "/orgs/org_acme/teams", "-f", "title=Writers", "--project", "p")
-    result = cli("apply", "p", "--yes", code=4)
-    assert "acme/team/writers: still in doubt" in result.stderr
+    assert "acme/team/writers: still in doubt" in cli("apply", "p", "--yes", code=4).stderr
     return cli
 
 
@@ -489,5 +486,4 @@ def test_an_object_that_is_named_settles_it(doubtful: Cli) -> None:
 def test_a_request_declared_as_not_done_is_planned_again(doubtful: Cli) -> None:
     result = doubtful("state", "forget", "acme/team/writers", "p", "--in-doubt")
     assert result.stdout == "acme/team/writers is no longer in doubt.\n"
-    blocked = doubtful("plan", "p")
-    assert "2 objects match" in blocked.stdout
+    assert "2 objects match" in doubtful("plan", "p").stdout

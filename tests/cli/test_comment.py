@@ -194,8 +194,7 @@ def test_deletions_that_do_not_fit_are_listed_or_counted_and_the_exit_code_says_
     assert all(f"@@ acme/space/old-{number} @@" in job.bodies[0] for number in range(300))
     assert "600 other entries" in job.bodies[0]
     file = job.write("plan.json", of("handbook", changes=[*map(deletion, range(1_200))]))
-    done = job(file, code=5)
-    assert "1,200 deletions, exposures or failures are only listed or counted" in done.stderr
+    assert "1,200 deletions, exposures or failures are only listed or counted" in job(file, code=5).stderr
     assert all(f"- acme/space/old-{number}\n" in job.bodies[0] for number in range(1_200))
     job(job.write("plan.json", of("handbook", changes=[*map(deletion, range(4_000))])), code=5)
     assert "4,000 entries that delete, expose or failed: too many to list here; see the HTML or JSON report." in job.bodies[0]
@@ -263,7 +262,6 @@ def test_a_plan_with_a_run_that_github_does_not_know_is_replaced_with_a_warning(
     assert job.cli("plan", "docs", "--report", f"json={document}").exit_code == 0
     assert job(document).exit_code == 0
     job.pull.comments[0].body = job.bodies[0].replace("run=101.1", "run=999999.1").replace("Plan of", "Forged plan of")
-    done = job(document, code=0)
-    assert "999999.1; GitHub knows no such run of this job, so it was replaced [RC-comment-run]" in done.stderr
+    assert "999999.1; GitHub knows no such run of this job, so it was replaced [RC-comment-run]" in job(document, code=0).stderr
     assert "run=102.1" in job.bodies[0]
     assert "Forged" not in job.bodies[0]

@@ -63,5 +63,4 @@ def test_every_file_of_a_project_is_printed(cli: Cli) -> None:
 
 def test_an_invalid_project_lists_all_its_problems(cli: Cli) -> None:
     cli.write("reconciler.yaml", PROJECT.replace("vars.brand }} docs", "vars.brnad }} docs"))
-    done = cli("config", "render", code=3)
-    assert "reconciler.yaml:11" in done.stderr
+    assert "reconciler.yaml:11" in cli("config", "render", code=3).stderr

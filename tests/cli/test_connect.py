@@ -65,8 +65,7 @@ def test_without_any_address_it_says_what_to_pass(cli: Cli) -> None:
 
 def test_without_a_token_it_names_the_variable(cli: Cli) -> None:
     project(cli, "{}")
-    result = cli("plan", "p", "--base-url", "http://127.0.0.1:9", code=3)
-    assert "RECONCILER_TOKEN" in result.stderr
+    assert "RECONCILER_TOKEN" in cli("plan", "p", "--base-url", "http://127.0.0.1:9", code=3).stderr
 
 
 @pytest.mark.parametrize(
@@ -74,8 +73,7 @@ def test_without_a_token_it_names_the_variable(cli: Cli) -> None:
 )
 def test_an_address_that_would_leak_the_token_is_refused(cli: Cli, url: str) -> None:
     project(cli, "{}")
-    result = cli("plan", "p", "--base-url", url, env={"RECONCILER_TOKEN": TOKEN}, code=3)
-    assert "pw" not in result.stderr
+    assert "pw" not in cli("plan", "p", "--base-url", url, env={"RECONCILER_TOKEN": TOKEN}, code=3).stderr
 
 
 def test_a_sandbox_neither_wants_nor_sends_the_token(cli: Cli) -> None:
@@ -91,8 +89,7 @@ def test_two_services_at_once_are_refused(cli: Cli) -> None:
 
 
 def test_a_sandbox_that_cannot_be_made_without_a_project_says_how(cli: Cli) -> None:
-    result = cli("api", "GET", "/orgs", "--sandbox", "s.db", code=3)
-    assert "reconciler sandbox seed --db s.db SEED.yaml" in result.stderr
+    assert "reconciler sandbox seed --db s.db SEED.yaml" in cli("api", "GET", "/orgs", "--sandbox", "s.db", code=3).stderr
     assert not (cli.root / "s.db").exists()
 
 
@@ -262,8 +259,7 @@ def test_where_all_is_well_it_says_so_sends_only_gets_and_writes_nothing(cli: Cl
     before = sorted(path.name for path in cli.root.iterdir())
     done = cli("doctor", "-v", code=0)
     assert done.stdout.endswith("No problems found.\n")
-    methods = re.findall(r"\b(GET|POST|PUT|PATCH|DELETE) /", done.stderr)
-    assert set(methods) == {"GET"}
+    assert set(re.findall(r"\b(GET|POST|PUT|PATCH|DELETE) /", done.stderr)) == {"GET"}
     assert sorted(path.name for path in cli.root.iterdir()) == before
     _, found = checks(cli)
     assert bad(found) == []

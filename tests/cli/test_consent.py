@@ -272,8 +272,7 @@ def test_a_saved_plan_from_which_a_consent_was_taken_is_refused(cli: Cli) -> Non
     saved = json.loads((cli.root / "plan.json").read_text())
     saved["consents"] = [consent for consent in saved["consents"] if consent["address"] != "acme/site/docs"]
     (cli.root / "plan.json").write_text(json.dumps(saved))
-    result = cli("apply", "p", "--plan", "plan.json", code=6)
-    assert "it would now expose something else" in result.stderr
+    assert "it would now expose something else" in cli("apply", "p", "--plan", "plan.json", code=6).stderr
 
 
 def test_a_state_that_was_carried_elsewhere_asks_again(cli: Cli) -> None:
@@ -315,8 +314,7 @@ def test_what_moves_from_one_public_site_to_another_is_asked_for_neither_before_
     acme(moved)["sites"]["flat"]["structure"].append("six")
     acme(moved)["sites"]["other"]["structure"].remove("six")
     write(begin, moved)
-    calm = copied(begin.root, tmp_path / "calm")
-    boundaries = killed(calm, 0, *APPLY, sort=Requests)
+    boundaries = killed(copied(begin.root, tmp_path / "calm"), 0, *APPLY, sort=Requests)
     assert boundaries >= 4
     for fatal in range(1, boundaries + 1):
         cli = copied(begin.root, tmp_path / str(fatal))

@@ -127,8 +127,7 @@ def test_accept_moves_lines_and_leaves_nothing_to_do(applied: Cli) -> None:
     wild = json.loads(applied("api", "POST", "/orgs/org_acme/collections", *calls, "-f", "title=Wild").stdout)["id"]
     kept = path.read_bytes()
     edit(applied, "POST", f"/spaces/{known['acme/space/guides']}/move", f"parent={wild}")
-    refused = applied("drift", PROJECT, "--accept", "acme/space/guides", code=4)
-    assert "which the YAML does not declare" in refused.stderr
+    assert "which the YAML does not declare" in applied("drift", PROJECT, "--accept", "acme/space/guides", code=4).stderr
     assert path.read_bytes() == kept
 
 
@@ -214,6 +213,5 @@ def test_a_baseline_silences_only_what_it_names(applied: Cli) -> None:
 )
 def test_a_wrong_baseline_is_refused_with_its_place(applied: Cli, text: str, said: str) -> None:
     applied.write("known.yaml", text)
-    result = applied("drift", PROJECT, "--baseline", "known.yaml", code=3)
-    assert said in result.stderr
+    assert said in applied("drift", PROJECT, "--baseline", "known.yaml", code=3).stderr
     assert applied("drift", PROJECT, "--baseline", "nowhere.yaml").exit_code == 3

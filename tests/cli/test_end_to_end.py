@@ -43,8 +43,7 @@ def test_what_init_writes_is_valid_and_is_never_overwritten(cli: Cli) -> None:
     assert cli("validate", "p").stdout == "p is valid: 12 resources in 1 file.\n"
     text = (cli.root / "p" / "reconciler.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=")
-    again = cli("init", "p", "--sandbox")
-    assert (again.exit_code, (cli.root / "p" / "reconciler.yaml").read_text()) == (3, text)
+    assert (cli("init", "p", "--sandbox").exit_code, (cli.root / "p" / "reconciler.yaml").read_text()) == (3, text)
 
 
 def test_a_plan_of_a_new_sandbox_sends_only_gets_and_remembers_nothing(docs: Cli) -> None:
@@ -73,8 +72,7 @@ def test_the_state_lists_every_binding_in_columns(applied: Cli) -> None:
     assert len(lines) == 13
     column = lines[0].index("kind")
     assert all(line[column - 1] == " " and line[column:].split()[0] == line.split()[1] for line in lines)
-    document = applied.json("state", "list", "p")
-    assert [one["address"] for one in document["bindings"]] == [line.split()[0] for line in lines[1:]]
+    assert [one["address"] for one in applied.json("state", "list", "p")["bindings"]] == [line.split()[0] for line in lines[1:]]
     shown = applied("state", "show", "acme/team/writers", "p").stdout
     assert "origin     created" in shown
     assert re.search(r"title +Writers +the same", shown)
@@ -116,8 +114,7 @@ def test_graphs_of_resources_and_of_steps(docs: Cli) -> None:
 
 def test_a_changed_title_is_an_update_and_an_edit_behind_its_back_is_drift(applied: Cli) -> None:
     applied.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
-    result = applied("plan", "p")
-    assert "  ~ title       Writers -> Authors\n" in result.stdout
+    assert "  ~ title       Writers -> Authors\n" in applied("plan", "p").stdout
     assert applied("apply", "p", "--yes").exit_code == 0
     team = applied.json("state", "show", "acme/team/writers", "p")["id"]
     edited = applied("api", "PATCH", f"/orgs/org_acme/teams/{team}", "-f", "title=Poets", "--project", "p", "--jq", ".title")
@@ -344,8 +341,7 @@ def test_a_served_sandbox_is_a_service_like_any_other(docs: Cli, tmp_path: Path)
         result = docs("apply", "p", "--yes", "-v", env=env, code=0)
         assert "t0p-token" not in result.stdout + result.stderr
         assert docs("plan", "p", "--detailed-exitcode", env=env).exit_code == 0
-        refused = docs("plan", "p", env={**env, "RECONCILER_TOKEN": "wrong-token"}, code=1)
-        assert "the token was refused" in refused.stderr
+        assert "the token was refused" in docs("plan", "p", env={**env, "RECONCILER_TOKEN": "wrong-token"}, code=1).stderr
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)

@@ -75,8 +75,7 @@ def test_a_bad_value_names_the_variable(cli: Cli) -> None:
     for name, value, option in (("MAX_RPS", "fast", "--max-rps"), ("FORMAT", "pdf", "--format"), ("FULL", "maybe", "--full")):
         refused = cli("plan", "p", env={f"RECONCILER_{name}": value}, code=3)
         assert f"Invalid value for RECONCILER_{name} ({option})" in refused.stderr
-    later = cli("plan", "p", env={"RECONCILER_SANDBOX": "p"}, code=3)
-    assert "--sandbox comes from RECONCILER_SANDBOX." in later.stderr
+    assert "--sandbox comes from RECONCILER_SANDBOX." in cli("plan", "p", env={"RECONCILER_SANDBOX": "p"}, code=3).stderr
     assert "comes from" not in cli("plan", "p", "--sandbox", "p", env={"RECONCILER_SANDBOX": "p"}).stderr
 
 
@@ -163,8 +162,7 @@ def test_with_a_directory_it_runs_there_and_paths_are_relative_to_it(cli: Cli) -
     assert (cli.root / "p" / "x.log").is_file()
     assert cli("-C", "p", "-C", "deep", "validate", "..").stdout.startswith("p is valid")
     assert "\nApply it with: reconciler -C p apply\n" in cli("-C", "p", "plan").stdout
-    missing = cli("-C", "nowhere", "validate", code=3)
-    assert "'nowhere' cannot be entered: no such file or directory" in missing.stderr
+    assert "'nowhere' cannot be entered: no such file or directory" in cli("-C", "nowhere", "validate", code=3).stderr
 
 
 def test_the_project_is_found_from_a_subfolder_and_named(cli: Cli) -> None:
@@ -186,8 +184,7 @@ def test_the_search_for_a_project_ends_where_a_repository_or_the_home_directory_
     border = cli.root / "p" / "other"
     (border / "docs").mkdir(parents=True)
     (border / ".git").mkdir()
-    outside = cli("-C", str(border / "docs"), "validate", code=3)
-    assert "reconciler.yaml does not exist here" in outside.stderr
+    assert "reconciler.yaml does not exist here" in cli("-C", str(border / "docs"), "validate", code=3).stderr
     (border / ".git").rmdir()
     assert cli("-C", str(border / "docs"), "validate").exit_code == 0
     assert cli("-C", str(border / "docs"), "validate", env={"HOME": str(border)}).exit_code == 3

@@ -373,8 +373,7 @@ def staging(cli: Cli) -> Cli:
 
 
 def api(cli: Cli, *words: str) -> str:
-    done = cli("api", *words, "--sandbox", "staging.db", "--env", "staging", code=0)
-    return done.stdout
+    return cli("api", *words, "--sandbox", "staging.db", "--env", "staging", code=0).stdout
 
 
 def site(cli: Cli, title: str) -> str:
@@ -510,8 +509,7 @@ def test_what_is_wrong_with_a_file_is_one_sentence_with_its_place(
     values_project: Cli, words: tuple[str, ...], input: str | None, problem: str
 ) -> None:
     values_project.write("p/given.yaml", "brnd: Acme\n")
-    result = values_project("validate", "p", *words, input=input, code=3)
-    assert problem in result.stderr
+    assert problem in values_project("validate", "p", *words, input=input, code=3).stderr
 
 
 def test_validate_remembers_a_project_with_the_values_of_its_files(values_project: Cli) -> None:

@@ -135,8 +135,7 @@ def test_schemas_are_written_into_the_project_for_editors_and_name_what_is_wrong
 
 
 def test_an_unknown_schema_lists_the_existing_ones(cli: Cli) -> None:
-    told = cli("schema", "plans", code=3)
-    assert 'did you mean "plan"?' in told.stderr
+    assert 'did you mean "plan"?' in cli("schema", "plans", code=3).stderr
 
 
 @pytest.mark.parametrize("word", ["RC-locked", "rc-locked"])
@@ -215,8 +214,7 @@ def test_a_fix_removes_the_values_that_environments_give_to_an_unused_variable(c
 
 def test_a_rename_that_was_applied_is_found_by_the_state_and_removed(cli: Cli) -> None:
     applied_project(cli)
-    text = (cli.root / "p/reconciler.yaml").read_text("utf-8")
-    assert "writers: {" in text
+    assert "writers: {" in (cli.root / "p/reconciler.yaml").read_text("utf-8")
     cli.edit("p/reconciler.yaml", "writers: {", "authors: {previously: [writers], ")
     assert "previously-done" not in cli("validate", "p", "--lint").stdout
     assert cli("apply", "p", "--yes").exit_code == 0

@@ -99,8 +99,7 @@ def test_a_saved_plan_of_an_accepted_exposure_is_consent_to_it_alone(exposed: Cl
     saved = json.loads((exposed.root / "saved.json").read_text())
     assert saved["exposures"][0]["id"] == OUTSIDE
     assert any(consent["address"] == DOCS for consent in saved["consents"])
-    forged = {**saved, "exposures": [], "consents": []}
-    (exposed.root / "forged.json").write_text(json.dumps(forged))
+    (exposed.root / "forged.json").write_text(json.dumps({**saved, "exposures": [], "consents": []}))
     exposed("apply", "p", "--plan", "forged.json")
     assert exposed("plan", "p", "--detailed-exitcode").exit_code == 2
     exposed("apply", "p", "--plan", "saved.json", code=0)
@@ -114,8 +113,7 @@ def test_a_saved_plan_does_not_allow_an_exposure_that_came_later(exposed: Cli) -
     edit(exposed, "PATCH", f"/orgs/org_acme/members/{member.rpartition('/')[2]}", "role=admin")
     exposed.edit("p/reconciler.yaml", "role: edit", "role: admin")
     exposed("apply", "p", "--plan", "saved.json", "--partial")
-    left = exposed.json("plan", "p")["exposures"]
-    assert "acme/member/linus@acme.example" in [line["address"] for line in left]
+    assert "acme/member/linus@acme.example" in [line["address"] for line in exposed.json("plan", "p")["exposures"]]
 
 
 def test_an_exposure_of_a_saved_plan_stays_allowed_if_another_part_is_no_longer_valid(exposed: Cli) -> None:

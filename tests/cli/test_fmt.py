@@ -107,8 +107,7 @@ def test_a_file_that_is_not_yaml_is_shown_with_its_position_and_nothing_is_writt
     path = cli.write("reconciler.yaml", ROUGH.replace("project:", "include: [more.yaml]\nproject:"))
     before = path.read_text(encoding="utf-8")
     cli.write("more.yaml", "organization: acme\nmembers: {a@b.example: admin\n")
-    done = cli("fmt", code=3)
-    assert "more.yaml:" in done.stderr
+    assert "more.yaml:" in cli("fmt", code=3).stderr
     assert path.read_text(encoding="utf-8") == before
 
 
@@ -119,8 +118,7 @@ def test_a_project_that_is_wrong_otherwise_can_be_laid_out(cli: Cli) -> None:
 
 
 def test_without_a_project_it_says_what_makes_one(cli: Cli) -> None:
-    done = cli("fmt", code=3)
-    assert "reconciler init" in done.stderr
+    assert "reconciler init" in cli("fmt", code=3).stderr
 
 
 class Mixed(ValueShape):
@@ -208,8 +206,7 @@ def check(cli: Cli, form: str) -> list[str]:
     text = text_of(cli)
     assert text.startswith(BOM) == ("BOM" in form)
     bare = text.removeprefix(BOM)
-    ends = set(re.findall(r"\r\n|\r|\n", bare))
-    assert ends == {"\n" if form in ("LF", "BOM") else "\r\n"}
+    assert set(re.findall(r"\r\n|\r|\n", bare)) == {"\n" if form in ("LF", "BOM") else "\r\n"}
     assert BOM not in bare
     return re.split(r"\r\n|\n", bare)
 
@@ -236,8 +233,7 @@ def test_formatting_keeps_them(project: Cli, form: str) -> None:
     rough = PROJECT.replace("version: 1\n", "").replace("project: case\n", "project: case\nversion: 1\n").replace("Writers", '"Writers"')
     rewritten(project, FORMS[form](rough))
     assert project("fmt").exit_code == 0
-    smooth = check(project, form)
-    assert smooth[0] == "version: 1"
+    assert check(project, form)[0] == "version: 1"
     before = text_of(project)
     assert project("fmt", "--check").exit_code == 0
     assert text_of(project) == before

@@ -22,8 +22,7 @@ def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> Non
         ("apply", 0, {"update": 1}),
         ("apply", 0, {"create": 7, "update": 2, "move": 2}),
     ]
-    text = renamed("history", "p").stdout
-    header, second, first = text.splitlines()
+    header, second, first = renamed("history", "p").stdout.splitlines()
     assert header.split()[:5] == ["run", "started", "who", "command", "ended"]
     column = header.index("what it did")
     assert (second[column:], first[column:]) == ("1 update", "7 create, 2 update, 2 move; in the state 3 adopt")
@@ -82,8 +81,7 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     assert "acme/team/writers" in [one["address"] for one in document["cannot"]]
     assert document["yaml"]
     assert all(one["verb"] for one in valid(renamed.json("show", "last", "p"), "run")["steps"])
-    left = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
-    assert left == ["acme", "acme/team/writers"]
+    assert [one["address"] for one in renamed.json("state", "list", "p")["bindings"]] == ["acme", "acme/team/writers"]
     assert "acme: was adopted; acme/team/writers below it is still tracked, so it is still tracked too" in done.stderr
 
 
@@ -122,8 +120,7 @@ def bound(cli: Cli) -> dict[str, str]:
 
 
 def undone(cli: Cli, code: int = 0) -> str:
-    result = cli("undo", "last", "p", "--yes", code=code)
-    return result.stderr
+    return cli("undo", "last", "p", "--yes", code=code).stderr
 
 
 def test_a_forgotten_object_is_tracked_again_and_forgotten_again(renamed: Cli) -> None:

@@ -203,8 +203,7 @@ def test_a_plan_imports_no_more_modules_than_it_did(planning: tuple[list[str], M
 
 
 def test_explain_reads_no_project_and_imports_no_client_and_no_expressions() -> None:
-    modules = imported(COMMAND, ".", "explain", "site.visibility")
-    assert modules & {"httpx", "httpx2", "aiohttp", "rich"} == set()
+    assert imported(COMMAND, ".", "explain", "site.visibility") & {"httpx", "httpx2", "aiohttp", "rich"} == set()
 
 
 def test_validate_imports_neither_what_sends_requests_nor_the_planner() -> None:

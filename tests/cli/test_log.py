@@ -80,8 +80,7 @@ def test_the_narration_of_a_run_is_one_json_object_a_line(cli: Cli) -> None:
     assert all(event["address"].startswith("acme/") and event["verb"] for event in written)
     assert {event["status"] for event in named(made, "step")} == {"done"}
     assert named(made, "end")[0]["exitCode"] == 0
-    calm = events(cli("--log-format=json", "plan", "p").stderr)
-    assert {event["level"] for event in calm} == {"info"}
+    assert {event["level"] for event in events(cli("--log-format=json", "plan", "p").stderr)} == {"info"}
     assert events(cli("plan", "p", "-q", env={"RECONCILER_LOG_FORMAT": "json"}).stderr) == []
 
 
@@ -91,8 +90,7 @@ def test_errors_and_problems_are_objects_too(cli: Cli) -> None:
     assert (usage["level"], usage["event"]) == ("error", "error")
     assert usage["hint"] == "reconciler plan --help explains it."
     cli.edit("p/reconciler.yaml", "title: Product", "titel: Product")
-    made = events(cli("validate", "p", "--log-format", "json").stderr)
-    (problem,) = named(made, "problem")
+    (problem,) = named(events(cli("validate", "p", "--log-format", "json").stderr), "problem")
     assert (problem["file"], problem["line"], problem["column"]) == ("reconciler.yaml", 19, 9)
     assert "did you mean" in problem["message"]
 
@@ -285,8 +283,7 @@ organizations:
 def test_validate_writes_all_reports_at_once_and_they_agree(cli: Cli, project: str) -> None:
     cli.write("docs/reconciler.yaml", project)
     files = {name: cli.root / f"report.{name}" for name in ("junit", "sarif", "codequality", "json", "github")}
-    words = [word for name, file in files.items() for word in ("--report", f"{name}={file}")]
-    done = cli("validate", "docs", "--lint", *words)
+    done = cli("validate", "docs", "--lint", *[word for name, file in files.items() for word in ("--report", f"{name}={file}")])
     wrong = "titel" in project
     assert done.exit_code == (3 if wrong else 0)
     found = json.loads(files["json"].read_text())["findings"]

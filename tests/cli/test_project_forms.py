@@ -62,8 +62,7 @@ def applied(cli: Cli) -> Cli:
 
 
 def id_of(cli: Cli, address: str) -> str:
-    rows = cli("state", "list", *SANDBOX).stdout.splitlines()
-    return next(row.split()[2] for row in rows if row.split()[0] == address)
+    return next(row.split()[2] for row in cli("state", "list", *SANDBOX).stdout.splitlines() if row.split()[0] == address)
 
 
 def test_turning_literal_entries_into_one_for_each_plans_nothing(applied: Cli) -> None:
@@ -234,8 +233,7 @@ def test_every_command_that_only_reads_knows_the_files(split: Cli) -> None:
 
 def test_fmt_lays_out_every_file_of_a_split_list(split: Cli) -> None:
     split.write("content/inner.yaml", "-   title: API\n    space: api\n")
-    done = split("fmt")
-    assert done.stdout == "content/inner.yaml\n"
+    assert split("fmt").stdout == "content/inner.yaml\n"
     assert (split.root / "content/inner.yaml").read_text() == "- space: api\n  title: API\n"
 
 
@@ -254,8 +252,7 @@ def test_import_into_adds_next_to_the_neighbors(split: Cli) -> None:
     api(split, "POST", "/orgs/org_acme/collections", "-f", "title=New")
     before = {name: (split.root / name).read_text() for name in FILES}
     split("import", str(split.root), "--into", "--sandbox", "s.db", code=0)
-    changed = [name for name in FILES if (split.root / name).read_text() != before[name]]
-    assert "content/product.yaml" in changed
+    assert "content/product.yaml" in [name for name in FILES if (split.root / name).read_text() != before[name]]
     assert "collection: new" in (split.root / "content/product.yaml").read_text()
     assert split("plan", "--sandbox", "s.db", "--detailed-exitcode").exit_code == 0
 
@@ -421,8 +418,7 @@ def instructions(text: str) -> dict[str, object]:
 
 def test_drift_is_kept_by_accept_and_the_plan_is_empty_after_it(agents: Cli) -> None:
     edit(agents, "/orgs/org_example/agent-instructions", instructions("Be brief."))
-    result = agents("drift", "p", *SANDBOX, code=2)
-    assert "-> Be brief." in result.stdout
+    assert "-> Be brief." in agents("drift", "p", *SANDBOX, code=2).stdout
     assert agents("drift", "p", *SANDBOX, "--accept", AGENTS).exit_code == 0
     assert "    agentInstructions: Be brief.\n" in (agents.root / "p" / "reconciler.yaml").read_text("utf-8")
     assert agents("plan", "p", *SANDBOX, "--detailed-exitcode").exit_code == 0
@@ -431,8 +427,7 @@ def test_drift_is_kept_by_accept_and_the_plan_is_empty_after_it(agents: Cli) -> 
 def test_a_value_that_comes_from_a_file_is_not_accepted_over_it(agents: Cli) -> None:
     site = next(row["id"] for row in agents.json("state", "list", "p", *SANDBOX)["bindings"] if row["address"] == "example/site/docs")
     edit(agents, f"/orgs/org_example/sites/{site}/adaptive-schema", {"jsonSchema": {"type": "object", "properties": {}}})
-    result = agents("drift", "p", *SANDBOX, "--accept", VISITORS, code=4)
-    assert "comes from an expression" in result.stderr
+    assert "comes from an expression" in agents("drift", "p", *SANDBOX, "--accept", VISITORS, code=4).stderr
 
 
 def test_the_state_lists_and_shows_them_and_forgets_and_adopts_them_without_an_id(agents: Cli) -> None:
@@ -453,8 +448,7 @@ def test_the_state_lists_and_shows_them_and_forgets_and_adopts_them_without_an_i
 
 def test_import_writes_them_and_the_plan_after_it_is_empty(agents: Cli) -> None:
     assert agents("import", "new", "--org", "org_example", *SANDBOX).exit_code == 0
-    project = yaml.safe_load((agents.root / "new" / "reconciler.yaml").read_text("utf-8"))
-    (organization,) = project["organizations"].values()
+    (organization,) = yaml.safe_load((agents.root / "new" / "reconciler.yaml").read_text("utf-8"))["organizations"].values()
     lines = organization["agentInstructions"].splitlines()
     assert (
         lines
@@ -468,10 +462,8 @@ def test_import_writes_them_and_the_plan_after_it_is_empty(agents: Cli) -> None:
 
 def test_import_adds_them_to_a_project_that_lacks_them_and_nothing_else_changes(agents: Cli) -> None:
     path = agents.root / "p" / "reconciler.yaml"
-    before = path.read_text("utf-8")
-    text = before.replace('        adaptiveSchema: ${{ json(file("visitors.schema.json")) }}\n', "")
-    start = text.index("    agentInstructions: |\n")
-    text = text[:start] + text[text.index("    content:\n") :]
+    text = path.read_text("utf-8").replace('        adaptiveSchema: ${{ json(file("visitors.schema.json")) }}\n', "")
+    text = text[: text.index("    agentInstructions: |\n")] + text[text.index("    content:\n") :]
     path.write_text(text, encoding="utf-8")
     agents("import", "p", "--into", *SANDBOX, code=0)
     now = path.read_text("utf-8")

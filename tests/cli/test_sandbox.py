@@ -114,8 +114,7 @@ def test_the_projects_own_seed_goes_first_and_wins(cli: Cli) -> None:
 
 def test_the_seed_can_be_planted_and_the_project_planned(cli: Cli) -> None:
     cli.write("p/reconciler.yaml", PROJECT.replace("{collection: new, title: New,", "{collection: new, id: col_3, title: New,"))
-    result = cli("plan", "p", "--sandbox", "s.db", code=0)
-    assert "to adopt" in result.stdout
+    assert "to adopt" in cli("plan", "p", "--sandbox", "s.db", code=0).stdout
 
 
 @pytest.mark.parametrize("said", ["--sandbox", "service.sandbox:"])
@@ -168,8 +167,7 @@ def test_a_seed_is_read_as_yaml_1_2(cli: Cli) -> None:
 )
 def test_a_wrong_seed_is_refused_and_nothing_is_kept(cli: Cli, text: str, says: str) -> None:
     cli.write("seed.yaml", text)
-    result = cli("sandbox", "seed", "--db", "s.db", "seed.yaml", code=3)
-    assert says in result.stderr
+    assert says in cli("sandbox", "seed", "--db", "s.db", "seed.yaml", code=3).stderr
 
 
 SEED = "organizations: [{id: org_a, title: Acme}]\nmembers: [{organization: org_a, id: usr_a, email: a@acme.example, role: admin}]\n"
@@ -200,8 +198,7 @@ def test_rules_are_set_shown_and_cleared_in_a_file(seeded: Cli) -> None:
     assert seeded("sandbox", "faults", "show", *AT).stdout.splitlines()[1].split() == ["down", "error", "*", "0", "0"]
     document = seeded.json("sandbox", "faults", "show", *AT)
     assert document["format"] == "reconciler.faults/1"
-    shown = document["rules"]
-    assert [(one["name"], one["status"]) for one in shown] == [("down", 503)]
+    assert [(one["name"], one["status"]) for one in document["rules"]] == [("down", 503)]
     assert seeded("sandbox", "faults", "clear", *AT).exit_code == 0
     assert seeded("sandbox", "faults", "show", *AT).stdout == ""
 
@@ -286,8 +283,7 @@ def test_a_reset_to_a_seed_or_an_export_brings_it_back(seeded: Cli) -> None:
 )
 def test_a_command_line_that_cannot_be_followed_says_why(seeded: Cli, words: tuple[str, ...], says: str) -> None:
     before = seeded("sandbox", "export", *AT).stdout
-    result = seeded("sandbox", *words, code=3)
-    assert says in result.stderr
+    assert says in seeded("sandbox", *words, code=3).stderr
     assert json.loads(seeded("sandbox", "export", *AT).stdout)["objects"] == json.loads(before)["objects"]
 
 
@@ -307,8 +303,7 @@ def test_a_token_comes_from_a_file_and_one_on_the_command_line_is_a_warning(cli:
     file = cli.root / "token.txt"
     file.write_text(served.token + "\n")
     at = ("sandbox", "clock", "--base-url", served.base_url)
-    quiet = cli(*at, "--token-file", str(file), code=0)
-    assert "RC-secret-visible" not in quiet.stderr
+    assert "RC-secret-visible" not in cli(*at, "--token-file", str(file), code=0).stderr
     shown = cli(*at, "--token", served.token, code=0)
     assert "every user of this machine can read --token in the list of processes; pass --token-file FILE" in shown.stderr
     assert "RC-secret-visible" not in cli(*at, env={"RECONCILER_TOKEN": served.token}).stderr
@@ -323,8 +318,7 @@ def test_a_file_without_a_token_is_an_error_that_says_so(cli: Cli, served: Embed
     if content is not None:
         file.write_bytes(content)
     for more in ((), ("--token", "x")):
-        result = cli("sandbox", "clock", "--base-url", served.base_url, "--token-file", str(file), *more, code=3)
-        assert said in result.stderr
+        assert said in cli("sandbox", "clock", "--base-url", served.base_url, "--token-file", str(file), *more, code=3).stderr
 
 
 def test_a_token_and_a_file_of_one_are_refused_together(cli: Cli, served: Embedded) -> None:

@@ -211,8 +211,7 @@ def test_another_value_in_the_files_is_another_change(changed: Cli) -> None:
 
 def test_what_was_done_by_hand_meanwhile_is_refused_by_name(changed: Cli) -> None:
     rename_team(changed, "Authors")
-    result = changed("apply", "p", "--plan", "plan.json", code=6)
-    assert "acme/team/writers: nothing is left to change there" in result.stderr
+    assert "acme/team/writers: nothing is left to change there" in changed("apply", "p", "--plan", "plan.json", code=6).stderr
 
 
 def test_what_needs_something_that_is_refused_is_refused_too(docs: Cli) -> None:
@@ -256,8 +255,7 @@ def test_exposures_that_somebody_took_out_of_the_file_are_not(changed: Cli) -> N
     opens(changed)
     assert changed("plan", "p", "--out", "plan.json").exit_code == 0
     tamper(changed, lambda document: document["exposures"].clear())
-    result = changed("apply", "p", "--plan", "plan.json", code=6)
-    assert "acme/site/docs: it would now expose something else" in result.stderr
+    assert "acme/site/docs: it would now expose something else" in changed("apply", "p", "--plan", "plan.json", code=6).stderr
 
 
 def test_the_limit_on_deletes_guards_a_saved_plan_too(changed: Cli) -> None:
@@ -266,8 +264,7 @@ def test_the_limit_on_deletes_guards_a_saved_plan_too(changed: Cli) -> None:
     changed("plan", "p", "--out", "none.json", code=4)
     assert not (changed.root / "none.json").exists()
     assert changed("plan", "p", "--out", "plan.json", "--allow-delete", "1").exit_code == 0
-    result = changed("apply", "p", "--plan", "plan.json", code=4)
-    assert "if this is intended: --allow-delete 1" in result.stderr
+    assert "if this is intended: --allow-delete 1" in changed("apply", "p", "--plan", "plan.json", code=4).stderr
     assert changed("apply", "p", "--plan", "plan.json", "--allow-delete", "1").exit_code == 0
 
 
@@ -330,8 +327,7 @@ def test_a_request_that_cannot_be_derived_again_is_refused_by_name(changed: Cli)
         document["requests"].append({"step": 9, "digest": document["requests"][0]["digest"]})
 
     tamper(changed, forge)
-    result = changed("apply", "p", "--plan", "plan.json", code=6)
-    assert "acme/space/blank: nothing is left to change there" in result.stderr
+    assert "acme/space/blank: nothing is left to change there" in changed("apply", "p", "--plan", "plan.json", code=6).stderr
     assert changed("apply", "p", "--plan", "plan.json", "--partial").exit_code == 5
     assert title_of(changed, "/spaces/spc_blank") == "Blank"
 
@@ -394,8 +390,7 @@ def test_a_file_of_100_mb_is_not_read(docs_project: Cli) -> None:
 def test_a_path_that_is_not_a_file_is_a_clear_error(docs_project: Cli) -> None:
     os.mkfifo(docs_project.root / "pipe")
     for name in ("pipe", "p", "nowhere.json", "/dev/zero"):
-        result = docs_project("apply", "p", "--plan", name, code=3)
-        assert name in result.stderr
+        assert name in docs_project("apply", "p", "--plan", name, code=3).stderr
 
 
 HEAD, OTHER = "a" * 40, "b" * 40
@@ -511,8 +506,7 @@ HOSTILE = "ada\x1b[2J\n::error::\u202ehello"
 
 
 def test_a_name_from_outside_is_shown_escaped_and_is_no_reason_to_refuse(cloned: Cli) -> None:
-    env = {"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": HOSTILE, "GITHUB_SHA": HEAD}
-    cloned("plan", "p", "--out", "plan.json", env=env)
+    cloned("plan", "p", "--out", "plan.json", env={"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": HOSTILE, "GITHUB_SHA": HEAD})
     text = (cloned.root / "plan.json").read_text()
     assert saved(cloned)["origin"]["actor"] == HOSTILE
     assert not {"\x1b", "\u202e"} & set(text)

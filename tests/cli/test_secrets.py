@@ -79,8 +79,7 @@ def test_a_life_with_secrets_says_and_keeps_none_of_them(project: Cli, sops: Sop
         run(*words)
     everything = [*((name, text) for name, text in written(project.root)), *(("said", text.encode()) for text in said)]
     assert len(everything) > 15
-    leaks = [name for name, text in everything for secret in (SECRET, OTHER) if secret.encode() in text]
-    assert leaks == []
+    assert [name for name, text in everything for secret in (SECRET, OTHER) if secret.encode() in text] == []
 
 
 def test_validate_needs_no_key_and_says_what_it_did_not_check(project: Cli) -> None:
@@ -109,15 +108,13 @@ def test_without_the_key_every_command_that_needs_a_value_says_what_sops_said(pr
 def test_a_file_that_was_edited_by_hand_is_refused(project: Cli) -> None:
     path = project.root / FILE
     path.write_text(path.read_text().replace("okta:", "okta:\n    added: plain", 1))
-    result = project("plan", "p", code=3)
-    assert "sops cannot decrypt it" in result.stderr
+    assert "sops cannot decrypt it" in project("plan", "p", code=3).stderr
 
 
 def test_a_file_outside_the_project_is_allowed_by_the_command_line_alone(project: Cli) -> None:
     project.write("shared/okta.pem", "PEM")
     project.edit("p/reconciler.yaml", "${{ secrets.okta.pem }}", "${{ file('../shared/okta.pem') }}")
-    result = project("validate", "p", code=3)
-    assert "is outside the project; to allow it, pass --allow-file shared/okta.pem" in result.stderr
+    assert "is outside the project; to allow it, pass --allow-file shared/okta.pem" in project("validate", "p", code=3).stderr
     assert project("validate", "p", "--allow-file", "shared/okta.pem").exit_code == 0
     assert project("validate", "p", "--allow-file", "shared").exit_code == 0
     assert project("validate", "p").exit_code == 3
@@ -299,8 +296,7 @@ def test_a_changed_password_is_a_difference_that_is_planned_applied_and_not_show
     assert project_of_urls("apply", "p", "--yes").exit_code == 0
     assert project_of_urls("plan", "p", "--detailed-exitcode").exit_code == 0
     assert project_of_urls("drift", "p").exit_code == 0
-    undone = project_of_urls("undo", "last", "p", "--yes")
-    assert "hmac" not in undone.stdout
+    assert "hmac" not in project_of_urls("undo", "last", "p", "--yes").stdout
     assert "hmac" not in project_of_urls("api", "GET", "/orgs/org_acme/openapi", "--project", "p").stdout
 
 
@@ -316,8 +312,7 @@ def test_a_url_from_the_environment_reaches_the_service_and_nothing_else(project
     assert [name for name in files_with(project_of_urls.root, known) if "sandbox.db" not in name] == []
     assert project_of_urls("plan", "p", "--detailed-exitcode").exit_code == 0
     assert project_of_urls("drift", "p").exit_code == 0
-    served = project_of_urls("api", "GET", "/orgs/org_acme/openapi/payments", "--project", "p").stdout
-    assert "sourceURL" in served
+    assert "sourceURL" in project_of_urls("api", "GET", "/orgs/org_acme/openapi/payments", "--project", "p").stdout
     project_of_urls.env["RECONCILER_VAR_SPEC"] = "https://hooks.acme.example/T0/B0/othersecret88"
     changed = project_of_urls("plan", "p")
     assert "(sensitive)" in changed.stdout

@@ -234,8 +234,7 @@ def test_every_command_that_reads_a_state_says_so_and_creates_none(applied: Cli,
 
 
 def test_doctor_warns_of_it(applied: Cli) -> None:
-    found = applied.json("doctor", "p", "--state", STATE)["checks"]
-    (state,) = [one for one in found if one["check"] == "state"]
+    (state,) = [one for one in applied.json("doctor", "p", "--state", STATE)["checks"] if one["check"] == "state"]
     assert (state["status"], SAID in state["message"]) == ("warning", True)
     assert "--create-state" in state["remedy"]
 

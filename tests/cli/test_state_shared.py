@@ -223,8 +223,7 @@ def test_a_second_apply_reports_who_holds_the_state_and_the_remedy(applied: Cli)
 
 
 def pulled(cli: Cli) -> Path:
-    result = cli("state", "pull", "p", "--out", "pulled.json", code=0)
-    assert "A run holds the state" in result.stderr
+    assert "A run holds the state" in cli("state", "pull", "p", "--out", "pulled.json", code=0).stderr
     return Path("pulled.json")
 
 

@@ -328,8 +328,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_default(tm
     body = "title: ${{ vars.name }}"
     environ = {"RECONCILER_VAR_NAME": "Umbrella"}
     assert one(project(tmp_path, body, head=head), "acme").values["title"] == "Acme"
-    given = project(tmp_path, body, head=head, environ=environ, public=["name"])
-    assert one(given, "acme").values["title"] == "Umbrella"
+    assert one(project(tmp_path, body, head=head, environ=environ, public=["name"]), "acme").values["title"] == "Umbrella"
     both = project(tmp_path, body, head=head, environ=environ, variables={"name": "Initech"})
     assert one(both, "acme").values["title"] == "Initech"
     assert both.sensitive == frozenset()
@@ -347,8 +346,7 @@ def test_a_variable_without_a_type_has_that_of_its_default(tmp_path: Path) -> No
 
 def test_a_whole_expression_may_be_a_section(tmp_path: Path) -> None:
     (tmp_path / "teams.json").write_text('{"writers": {"title": "Writers"}}', encoding="utf-8")
-    result = project(tmp_path, 'teams: ${{ json(file("teams.json")) }}')
-    assert one(result, "acme/team/writers").values == {"title": "Writers"}
+    assert one(project(tmp_path, 'teams: ${{ json(file("teams.json")) }}'), "acme/team/writers").values == {"title": "Writers"}
 
 
 # -- the digest --------------------------------------------------------------------------------------------------------------------

@@ -78,8 +78,7 @@ def test_nothing_and_null_and_an_empty_text_are_three_things() -> None:
 
 
 def test_every_value_and_every_key_has_its_place() -> None:
-    document = reading("# a comment\na:\n  - 😀b\n  - {c: 'd'}\n")
-    item = entry(document, "a")
+    item = entry(reading("# a comment\na:\n  - 😀b\n  - {c: 'd'}\n"), "a")
     assert item.at == Source("f.yaml", 2, 1)
     assert isinstance(item.node, List)
     assert item.node.at == Source("f.yaml", 3, 3)

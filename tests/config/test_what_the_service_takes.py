@@ -351,5 +351,4 @@ def test_the_same_certificate_in_another_wrapping_at_the_service_makes_no_differ
 
 def test_a_file_in_der_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
     (tmp_path / "idp.der").write_bytes(base64.b64decode(IDP))
-    message = refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.der") }}'))
-    assert "openssl x509 -inform DER" in message
+    assert "openssl x509 -inform DER" in refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.der") }}'))

@@ -64,8 +64,7 @@ def test_a_commit_of_thousands_of_folders_stops_no_other_project_of_its_reposito
 @pytest.mark.parametrize("name", ["shallow.lock", "config.lock", "packed-refs.lock", "refs/kept/x.lock", "HEAD.lock"])
 def test_what_a_killed_git_leaves_is_in_no_copy_that_is_used(remote: Remote, tmp_path: Path, name: str) -> None:
     first = write(remote, "a: 1\n")
-    cache = tmp_path / "cache"
-    folder = git.fetched(cache, remote.source()).folder
+    folder = git.fetched(tmp_path / "cache", remote.source()).folder
     (folder / name).write_text("")  # as an earlier version could leave it
     write(remote, "a: 2\n")
     assert checkout(tmp_path, remote.source("docs")) == {"a.yaml": "a: 2\n"}

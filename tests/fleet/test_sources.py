@@ -137,8 +137,7 @@ def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_his
         return remote("rev-parse", "HEAD")
 
     def wrote(since: str | None) -> list[str]:
-        found = git.authors(cache, source, git.fetched(cache, source), since)
-        return [email.partition("@")[0] for email in found]
+        return [email.partition("@")[0] for email in git.authors(cache, source, git.fetched(cache, source), since)]
 
     base = commit("old")
     assert wrote(None) == ["ada", "old"], "the committer counts as well"

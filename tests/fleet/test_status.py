@@ -49,8 +49,7 @@ def test_an_exposure_that_changes_nothing_else_waits_to_be_applied_and_is_counte
     def ahead(changes: list[str], *exposures: dict[str, Any]) -> int:
         said = [{"address": address, "fields": []} for address in changes]
         plan = {"changes": said, "blocked": [], "unknown": [], "inDoubt": [], "exposures": list(exposures)}
-        drift = {"resources": [], "unknown": [], "summary": {"managed": 1, "unmanaged": 0}}
-        return of_documents("c0ffee", plan, drift).ahead
+        return of_documents("c0ffee", plan, {"resources": [], "unknown": [], "summary": {"managed": 1, "unmanaged": 0}}).ahead
 
     assert ahead([]) == 0
     assert ahead([], exposure("acme/site/docs"), exposure("acme/site/docs")) == 1
@@ -125,8 +124,7 @@ def change(*actions: str, fields: tuple[str, ...] = (), parents: tuple[str, str]
     ],
 )
 def test_a_plan_has_classes_of_change(changes: list[Any], exposed: bool, expected: set[ChangeClass]) -> None:
-    plan = {"changes": changes, "exposures": [{"asked": True}] if exposed else []}
-    assert approvals.classes(plan) == expected
+    assert approvals.classes({"changes": changes, "exposures": [{"asked": True}] if exposed else []}) == expected
 
 
 def test_an_approval_is_of_a_person_for_one_plan_and_two_are_not_the_author() -> None:

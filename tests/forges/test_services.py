@@ -263,8 +263,7 @@ def test_jobs_in_threads_do_not_lose_each_others_parts(name: str) -> None:
 
 def test_a_turn_that_a_killed_job_left_is_taken_over() -> None:
     with service("github") as served:
-        comments = served.comments()
-        assert comments.take() is not None
+        assert served.comments().take() is not None
         served.pull.reactions[0]["created_at"] = "2026-01-01T00:00:00Z"
         assert (served.keep(part("acme")).writes, served.pull.reactions) == (1, [])
 

@@ -38,8 +38,7 @@ def mixed(many: int, word: str = "Space") -> Tree:
     ]
     shown = [{**section(i), "spaces": [{"key": f"x{i}", "space": f"s{i}"}]} for i in range(many * 14 // 100)]
     sites = dict(site(first, shown[first : first + PER_SITE]) for first in range(0, len(shown), PER_SITE))
-    teams = {f"t{i}": {"title": f"Team {i}"} for i in range(many // 10)}
-    return organization(content=content, sites=sites, teams=teams)
+    return organization(content=content, sites=sites, teams={f"t{i}": {"title": f"Team {i}"} for i in range(many // 10)})
 
 
 class Passing:

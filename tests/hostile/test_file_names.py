@@ -65,8 +65,7 @@ def read(path: Path) -> str:
 
 def test_a_name_is_text_in_every_report_and_log(project: Cli) -> None:
     reports = ("json", "junit", "sarif", "codequality", "github")
-    options = [f"--report={name}=r.{name}" for name in reports]
-    done = project("validate", "p", *options, "--log-file", "log", code=3)
+    done = project("validate", "p", *[f"--report={name}=r.{name}" for name in reports], "--log-file", "log", code=3)
     assert "add-mask" in done.stderr + done.stdout
     wrong = [("stderr", found) for found in controls(done.stderr) + orders(done.stderr)]
     wrong += [("stdout", found) for found in controls(done.stdout) + orders(done.stdout)]

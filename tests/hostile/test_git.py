@@ -266,8 +266,7 @@ def test_a_partial_clone_is_read_without_fetching_and_what_it_lacks_is_said(clon
 def test_a_folder_with_an_unusual_name_is_read(clone: Path, tmp_path: Path, name: str) -> None:
     git(clone, "mv", "docs", f"./{name}")
     git(clone, "commit", "-q", "-m", "renamed")
-    moved = clone.rename(tmp_path / name)
-    same(moved / name, name)
+    same(clone.rename(tmp_path / name) / name, name)
 
 
 def test_a_link_to_a_checkout_is_read(clone: Path, tmp_path: Path) -> None:

@@ -41,8 +41,7 @@ def outside(cli: Cli) -> Path:
 
 def unchanged(cli: Cli) -> bool:
     """Whether nothing outside the checkout has changed."""
-    folder = outside(cli)
-    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()} == {"profile": VICTIM}
+    return {path.name: path.read_text() for path in outside(cli).iterdir() if path.is_file()} == {"profile": VICTIM}
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------------------------
@@ -427,8 +426,7 @@ def test_a_crafted_commit_writes_nothing_outside_and_is_refused(checkout: Cli, n
         "nested .git": [("40000", "a", folder(checkout, ("40000", ".GiT", inner)))],
         "slash": [("100644", "../outside/profile", file)],
     }
-    inside = trees.get(name, [("40000", name, inner)])
-    commit = crafted(checkout, [("40000", "p", folder(checkout, project, *inside))])
+    commit = crafted(checkout, [("40000", "p", folder(checkout, project, *trees.get(name, [("40000", name, inner)])))])
     git(checkout.root, "tag", "crafted", commit)
     done = checkout("diff", "p", "--from", "crafted", "--to", "crafted")
     assert unchanged(checkout)

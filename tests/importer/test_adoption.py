@@ -35,8 +35,7 @@ def test_a_lost_state_can_be_recovered(cli: Cli) -> None:
     for file in (cli.root / "acme" / ".reconciler").glob("state.db*"):
         file.unlink()
     plan = cli.json("plan", "acme", "--sandbox", "s.db")
-    actions = {action for change in plan["changes"] for action in change["actions"]}
-    assert actions == {"adopt"}
+    assert {action for change in plan["changes"] for action in change["actions"]} == {"adopt"}
     assert plan["steps"] == []
     assert cli("apply", "acme", "--sandbox", "s.db", "--yes").exit_code == 0
     cli("plan", "acme", "--sandbox", "s.db", "--detailed-exitcode", code=0)

@@ -51,8 +51,7 @@ def test_the_flagship_is_imported_and_the_plan_after_it_is_empty(acme: Cli) -> N
     assert "{section: webhooks, title: Webhooks, spaces: [webhooks]}" in made["sites/acme-documentation.yaml"]
     plan = acme("plan", "new", "--detailed-exitcode")  # the project names the sandbox itself
     assert plan.exit_code == 0, plan.stdout
-    refused = acme("import", "new", "--org", "org_acme", "--sandbox", "s.db", code=3)
-    assert "--into" in refused.stderr
+    assert "--into" in acme("import", "new", "--org", "org_acme", "--sandbox", "s.db", code=3).stderr
     assert acme("import", "new", "--into", "--sandbox", "s.db").stdout == "Wrote 0 files to new and tracked 0 objects.\n"
     acme("import", "other", "--org", "org_acme", "--sandbox", "s.db")
     assert files(acme.root / "other") == files(acme.root / "new") == made
@@ -86,8 +85,7 @@ def test_into_a_project_goes_only_what_it_lacks_and_comments_stay(acme: Cli) -> 
     ],
 )
 def test_what_cannot_be_imported_is_said_and_nothing_is_written(acme: Cli, words: tuple[str, ...], said: str) -> None:
-    result = acme("import", *words, "--sandbox", "s.db", code=3)
-    assert said in result.stderr
+    assert said in acme("import", *words, "--sandbox", "s.db", code=3).stderr
     assert not (acme.root / "new").exists()
 
 
@@ -102,8 +100,7 @@ def test_what_could_not_be_read_is_said_at_the_top(tmp_path: Path) -> None:
 
 def test_a_value_that_cannot_be_written_is_unchanged_and_reported(tmp_path: Path) -> None:
     site = {"organization": "org_acme", "id": "site_1", "title": "Docs", "visibility": "by-invitation"}
-    org = Org(tmp_path, seed={**Org(tmp_path / "plain").seed, "sites": [site]})
-    found, plan = imported(org, tmp_path / "new")
+    found, plan = imported(Org(tmp_path, seed={**Org(tmp_path / "plain").seed, "sites": [site]}), tmp_path / "new")
     assert plan.empty
     assert '  # visibility is "by-invitation", which is left as it is: ' in found.files["sites/docs.yaml"]
 

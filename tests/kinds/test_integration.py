@@ -140,8 +140,7 @@ def test_a_wrong_integration_is_one_problem_with_its_place(org: Org, tree: dict[
 
 def test_a_secret_is_sent_and_is_nowhere_else(org: Org) -> None:
     org.write(published())
-    plan = org.plan()
-    fields = next(change.fields for change in plan.changes if str(change.address) == MINE)
+    fields = next(change.fields for change in org.plan().changes if str(change.address) == MINE)
     assert [(delta.sensitive, delta.after) for delta in fields if delta.name == "secrets"] == [(True, fields[0].before)]
     applied(org, published())
     org.write(published(secrets={"apiKey": SECRET + "-2"}))
@@ -353,8 +352,7 @@ def test_the_first_publication_of_what_existed_says_what_it_may_lose(org: Org) -
 
 def test_an_integration_that_does_not_exist_is_named(org: Org) -> None:
     org.write({"members": {"ada@acme.example": "admin"}, "installations": {"x": {"integration": {"id": "nobody"}}}})
-    plan = org.plan()
-    (blocked,) = plan.blocked
+    (blocked,) = org.plan().blocked
     assert "nobody" in blocked.reason
 
 

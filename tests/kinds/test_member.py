@@ -138,8 +138,7 @@ def test_a_member_is_planned_applied_and_referred_to(email: str, tmp_path: Path)
     org = Org(tmp_path, seed=with_people())
     org.write({"members": {email: "edit"}, "teams": {"writers": {"title": "Writers", "members": [email]}}})
     org.apply()
-    roles = {member["user"]["email"]: member["role"] for member in org.items(f"/orgs/{ORGANIZATION}/members")}
-    assert roles[email] == "edit"
+    assert {member["user"]["email"]: member["role"] for member in org.items(f"/orgs/{ORGANIZATION}/members")}[email] == "edit"
     assert org.plan(targets=(f"acme/member/{email}",)).empty
     assert org.plan().empty
     org.write({"members": {}}, removed=[{"address": f"acme/member/{email}", "action": "forget"}])

@@ -97,8 +97,7 @@ def test_a_token_that_only_reads_plans_and_says_what_it_may_not_do(served: Folde
     before = facts(served.service)
     env = {"RECONCILER_TOKEN": ADA_READS}
     assert served("plan", env=env).exit_code == 0
-    result = served("apply", "--yes", env=env, code=1)
-    assert "403" in result.stdout
+    assert "403" in served("apply", "--yes", env=env, code=1).stdout
     assert facts(served.service).rows == before.rows
 
 

@@ -122,8 +122,7 @@ FILES = {"reconciler.yaml": RECONCILER, "people.yaml": PEOPLE, "content.yaml": C
 
 def build(root: Path) -> Path:
     """The project in `root`/p, applied once, with its service in `root`/service.db."""
-    planted = {name: part for name, part in SEED.items() if name != "teams"}
-    seed(root / "service.db", planted)
+    seed(root / "service.db", {name: part for name, part in SEED.items() if name != "teams"})
     (root / "p").mkdir()
     cli = Cli(root / "p")
     for name, text in FILES.items():

@@ -119,8 +119,7 @@ def seeded(folder: Path, tree: dict[str, Any]) -> Org:
 
 def test_a_thousand_spaces_in_fifty_collections_and_twenty_sites_take_at_most_150_readings(tmp_path: Path) -> None:
     org = seeded(tmp_path, large(1000, 50, 20))
-    plan = org.plan()
-    assert plan.empty
+    assert org.plan().empty
     assert len(org.requests) <= 150
     assert len(org.requests) == formula(org)
 

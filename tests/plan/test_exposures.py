@@ -374,8 +374,7 @@ def test_a_new_url_is_the_one_that_the_service_shows_afterwards(tmp_path: Any, p
         node_of_it = node(tree, "guides")["spaces"][0] if name == "one" else node(tree, name)
         node_of_it["path"] = path
     org.write(tree)
-    plan = org.plan()
-    told = {str(entry.address): (entry.before, entry.after) for entry in plan.broken}
+    told = {str(entry.address): (entry.before, entry.after) for entry in org.plan().broken}
     ids = {address: org.id(address) for address in told}
     before = published(org)
     assert {before[id] for id in ids.values()} == {url for url, _ in told.values()}
@@ -498,8 +497,7 @@ def test_a_site_that_is_closed_outside_is_not_an_exposure(org: Org) -> None:
 
 def test_a_change_of_the_files_from_what_somebody_opened_is_compared_with_what_was_agreed_to(org: Org) -> None:
     org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "public"})
-    plan = accepted(org, lambda t: t["sites"]["docs"].update(visibility="unlisted"))
-    (line,) = outside(plan)
+    (line,) = outside(accepted(org, lambda t: t["sites"]["docs"].update(visibility="unlisted")))
     assert (line.before, line.after) == ("share-link", "unlisted")
     assert "anyone with the URL" in line.readers
 
@@ -529,8 +527,7 @@ def test_a_space_that_somebody_moved_to_where_members_may_do_more_is_an_exposure
         content.remove(two)
         node(tree, "other")["content"].append(two)
 
-    plan = accepted(org, moved)
-    assert [(str(line.address), line.field) for line in outside(plan)] == [("acme/space/two", "parent")]
+    assert [(str(line.address), line.field) for line in outside(accepted(org, moved))] == [("acme/space/two", "parent")]
 
 
 def test_a_lost_state_raises_no_alarm(org: Org) -> None:

@@ -309,8 +309,7 @@ def test_a_tighter_rule_alone_is_an_empty_plan_and_remembered_all_the_same(proje
 
 def test_a_looser_rule_is_shown_again_until_it_was_applied_and_undo_is_not_about_it(project: Cli) -> None:
     write(project, guards={"maxDelete": {"atLeast": 30}})
-    undone = project("undo", "last", "p", "--yes", code=0)
-    assert "exposure" not in undone.stdout
+    assert "exposure" not in project("undo", "last", "p", "--yes", code=0).stdout
     assert "maxDelete.atLeast 3 -> 30" in project("plan", "p").stdout
 
 

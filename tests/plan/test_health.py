@@ -173,8 +173,7 @@ def test_a_change_outside_that_lets_somebody_do_more_is_an_exposure_and_any_othe
     assert concerns_of(org, Sort.EXPOSURE) == {}
     for name in OPENING:
         edit(org, cases[name])
-    concerns = concerns_of(org, Sort.EXPOSURE)
-    assert concerns.keys() == {cases[name].address for name in OPENING}
+    assert concerns_of(org, Sort.EXPOSURE).keys() == {cases[name].address for name in OPENING}
 
 
 def test_what_somebody_shows_or_opens_by_hand_is_an_exposure_of_what_is_managed(org: Org) -> None:

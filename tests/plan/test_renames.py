@@ -331,16 +331,14 @@ def test_a_rename_onto_a_tracked_key_deletes_and_changes_nothing(living: Org, ki
             tree["sites"]["flat"]["structure"].pop(1)
     if kind == "site":
         tree["defaultContent"] = {"site": "docs"}
-    moved = [{"from": f"{prefix}/{b}", "to": f"{prefix}/{a}"}] if spelling == "moved" else []
-    living.write(tree, moved=moved)
+    living.write(tree, moved=[{"from": f"{prefix}/{b}", "to": f"{prefix}/{a}"}] if spelling == "moved" else [])
     before = ids(living)
     plan = living.plan(allow_replace=("**",))
     blocked = {str(entry.address): entry for entry in plan.blocked}
     for key in (a, b):
         assert "both are tracked" in blocked[f"{prefix}/{key}"].reason
         assert "first apply without" in blocked[f"{prefix}/{key}"].remedy
-    touched = [str(step.address) for step in plan.steps]
-    assert [at for at in touched if at.startswith((f"{prefix}/{a}", f"{prefix}/{b}"))] == []
+    assert [at for at in [str(step.address) for step in plan.steps] if at.startswith((f"{prefix}/{a}", f"{prefix}/{b}"))] == []
     living.requests.clear()
     living.apply()
     assert before.items() <= ids(living).items() or kind == "space"
@@ -382,8 +380,7 @@ def test_an_object_cannot_leave_its_site(living: Org) -> None:
     tree = pairs()
     contact = tree["sites"]["help"]["structure"].pop(1)
     tree["sites"]["docs"]["structure"].append(contact)
-    line = {"from": "acme/site/help/section/contact", "to": "acme/site/docs/section/contact"}
-    living.write(tree, moved=[line])
+    living.write(tree, moved=[{"from": "acme/site/help/section/contact", "to": "acme/site/docs/section/contact"}])
     plan = living.plan()
     blocked = {str(entry.address): entry for entry in plan.blocked}
     assert "is in acme/site/help and cannot leave it" in blocked["acme/site/docs/section/contact"].reason
@@ -671,8 +668,7 @@ def test_a_role_never_goes_to_another_person(tmp_path: Any) -> None:
     before = roles(org)
     org.write(people(small(), grace={"role": "admin", "previously": ["linus@acme.example"]}))
     plan = org.plan()
-    blocked = {str(entry.address): entry for entry in plan.blocked}
-    grace = blocked["acme/member/grace@acme.example"]
+    grace = {str(entry.address): entry for entry in plan.blocked}["acme/member/grace@acme.example"]
     assert grace.reason == (
         "acme/member/linus@acme.example cannot become acme/member/grace@acme.example: the email of usr_linus is linus@acme.example, "
         "and the email of a member cannot be changed"
@@ -692,8 +688,7 @@ def test_two_people_are_not_exchanged(tmp_path: Any) -> None:
     before = roles(org)
     names = {"linus": "grace", "grace": "linus"}
     org.write(people(small(), **{name: {"role": "create", "previously": [f"{names[name]}@acme.example"]} for name in names}))
-    plan = org.plan()
-    assert {str(blocked.address) for blocked in plan.blocked} == {f"acme/member/{name}@acme.example" for name in names}
+    assert {str(blocked.address) for blocked in org.plan().blocked} == {f"acme/member/{name}@acme.example" for name in names}
     org.apply()
     assert roles(org) == before
 
@@ -773,8 +768,7 @@ def test_what_is_taken_out_of_a_site_is_deleted_though_the_site_is_renamed(acme:
     acme.write(handbook(tree, with_previously=spelling == "previously"), moved=moved)
     planned = acme.plan()
     assert planned.blocked == ()
-    outcome = applied(acme, tree, moved=moved)
-    deletes = [verb for verb in verbs(outcome) if verb.startswith("delete")]
+    deletes = [verb for verb in verbs(applied(acme, tree, moved=moved)) if verb.startswith("delete")]
     assert deletes
     assert all(delete.startswith("delete acme/site/handbook/") for delete in deletes)
     if edit is without_links:

@@ -93,8 +93,7 @@ def test_sections_that_all_leave_count_what_is_deleted_with_them_and_the_second_
     through(org, SECTIONS)
     org.write(tree([*LETTERS]))
     plan = org.plan(allow_replace=("**",))
-    along = {f"section/{key}" for key in "xyz"} | {f"site-space/{key}" for key in "cdef"}
-    assert announced(plan) == along
+    assert announced(plan) == ({f"section/{key}" for key in "xyz"} | {f"site-space/{key}" for key in "cdef"})
     assert {address.key for address in plan.deferred} == set(LETTERS)
     desired = org.load().desired
     with pytest.raises(Refused, match="deletes 7 objects"):
@@ -168,10 +167,8 @@ def test_the_first_section_takes_in_the_existing_spaces_and_only_the_rest_is_rep
     through(org, [*LETTERS])
     kept = org.id(f"{SITE}/site-space/b")
     org.write(tree(SECTIONS))
-    plan = org.plan(allow_replace=("**",))
-    assert announced(plan) == {f"site-space/{member}" for member in "acdef"}
-    sent = through(org, SECTIONS)
-    assert sum(item.startswith("delete") for item in sent) == 5
+    assert announced(org.plan(allow_replace=("**",))) == {f"site-space/{member}" for member in "acdef"}
+    assert sum(item.startswith("delete") for item in through(org, SECTIONS)) == 5
     assert shown(org) == SECTIONED
     assert org.id(f"{SITE}/site-space/b") == kept
     site = org.items(f"/orgs/{ORGANIZATION}/sites")[0]["id"]
@@ -327,8 +324,7 @@ def test_a_collection_that_one_unmanaged_space_keeps_loses_none_of_its_spaces(ac
 def test_what_is_named_is_deleted_although_its_container_stays(acme: Org) -> None:
     stranger(acme, PRODUCT)
     acme.write(without("product"), **said(DEEP, action="delete"))
-    plan = acme.plan(allow_replace=("**",))
-    assert deleted(plan) & {PRODUCT, *IN_PRODUCT} == {DEEP, THREE}
+    assert deleted(acme.plan(allow_replace=("**",))) & {PRODUCT, *IN_PRODUCT} == {DEEP, THREE}
 
 
 def test_all_that_is_in_a_collection_is_deleted_with_delete_all(acme: Org) -> None:
@@ -350,8 +346,7 @@ def test_unmanaged_collections_and_what_is_in_them_are_deleted_with_delete_all(a
     inner = acme.call("POST", f"/orgs/{ORGANIZATION}/collections", {"title": "Inner", "parent": acme.id(DEEP)})["id"]
     strange: str = acme.call("POST", "/spaces/spc_blank/duplicate")["id"]
     acme.call("POST", f"/spaces/{strange}/move", {"parent": inner})
-    gone = without("product")
-    applied(acme, gone, **said(PRODUCT, action="delete-all"))
+    applied(acme, without("product"), **said(PRODUCT, action="delete-all"))
     assert not exists(acme, strange)
     assert "Inner" not in {collection["title"] for collection in acme.items(f"/orgs/{ORGANIZATION}/collections")}
 
@@ -403,8 +398,7 @@ def test_what_an_earlier_run_left_in_a_container_that_is_no_longer_managed_is_le
     acme.write(tree, **said(PRODUCT, action="forget"))
     with acme.store() as store, store.lease(who="test", command="apply") as journal:
         journal.remember(forget=[Address.parse(PRODUCT)])  # as a run about the collection alone may have done
-    plan = acme.plan(allow_replace=("**",))
-    assert not deleted(plan) & IN_PRODUCT
+    assert not deleted(acme.plan(allow_replace=("**",))) & IN_PRODUCT
 
 
 # -- what stays --------------------------------------------------------------------------------------------------------------------

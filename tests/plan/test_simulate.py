@@ -49,8 +49,7 @@ def step(verb: str, address: str, target: str | None = None, *, body: Any = None
 
 
 def order(world: Simulation, kind: str) -> list[str]:
-    shown = world.actual().objects[kind].values()
-    return [observed.id for observed in sorted(shown, key=lambda observed: observed.rank or 0)]
+    return [observed.id for observed in sorted(world.actual().objects[kind].values(), key=lambda observed: observed.rank or 0)]
 
 
 def sections(count: int, chosen: int = 0) -> list[Observed]:
@@ -169,8 +168,7 @@ def test_a_restore_brings_an_object_back_as_it_was() -> None:
     from datetime import UTC, datetime
 
     deleted = Observed("space", "spc_1", {"title": "T", "defaultLevel": "edit"}, ORG, {}, deleted_at=datetime(2026, 1, 1, tzinfo=UTC))
-    world = simulate(KINDS, actual(deleted), IDS, [step("restore", "acme/space/t", "spc_1")])
-    back = world.find("space", "spc_1")
+    back = simulate(KINDS, actual(deleted), IDS, [step("restore", "acme/space/t", "spc_1")]).find("space", "spc_1")
     assert back is not None
     assert back.deleted_at is None
     assert back.values == deleted.values

@@ -199,8 +199,7 @@ def test_single_sign_on_is_not_turned_on_while_its_last_provider_is_deleted(tmp_
     top: dict[str, Any] = {"service": {}, "removed": [{"address": "acme/saml/okta", "action": "delete"}]}
     org.write({"sso": True, "saml": {}}, **top)
     assert refusals(org.plan()) == [("acme", "RC-required-kind-missing")]
-    entra = {**OKTA, "label": "Entra", "entityID": "http://entra.example/1"}
-    org.write({"sso": True, "saml": {"entra": entra}}, **top)
+    org.write({"sso": True, "saml": {"entra": {**OKTA, "label": "Entra", "entityID": "http://entra.example/1"}}}, **top)
     org.faults = {"POST /orgs/org_acme/saml": FAULTS["refused"]}
     org.apply()
     assert org.call("GET", "/orgs/org_acme")["sso"] is False

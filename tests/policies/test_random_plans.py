@@ -196,8 +196,7 @@ def test_the_policies_give_what_plain_python_gives(seed: int, tmp_path: Path) ->
     org.write(second, **everything)
     asked = policies()
     result, desired, actual = planned(org, asked)
-    scene = of_plan(kinds(), desired, actual, result)
-    problems = judge(asked, scene, environment=None, today=TODAY)
+    problems = judge(asked, of_plan(kinds(), desired, actual, result), environment=None, today=TODAY)
     org.apply()
     after = shown(org, names)
     unmanaged = {address for address in {*before, *after} if address not in declared(second) and address not in declared(first)}

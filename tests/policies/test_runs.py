@@ -57,8 +57,7 @@ def test_a_saved_plan_is_refused_too(project: Cli) -> None:
     project.edit("p/reconciler.yaml", "title: Guides", "title: User guides")
     assert project("plan", "p", "--out", "saved.json").exit_code == 0
     changed(project, UNLISTED)
-    result = project("apply", "p", "--plan", "saved.json", code=4)
-    assert "policy unlisted" in result.stderr
+    assert "policy unlisted" in project("apply", "p", "--plan", "saved.json", code=4).stderr
     assert "Guides -> User guides" in project("plan", "p").stdout
 
 
@@ -120,8 +119,7 @@ def test_an_exception_that_expired_is_an_error_also_where_nothing_violates_the_p
 
 def test_the_document_names_each_violation(project: Cli) -> None:
     changed(project, UNLISTED)
-    document = valid(json.loads(project("plan", "p", "--format", "json").stdout), "plan")
-    (violation,) = document["violations"]
+    (violation,) = valid(json.loads(project("plan", "p", "--format", "json").stdout), "plan")["violations"]
     assert (violation["sort"], violation["rule"], violation["address"], violation["level"]) == (
         "policy",
         "unlisted",
@@ -232,8 +230,7 @@ def test_the_permissions_of_the_token_are_those_that_the_service_shows(project: 
 
 def test_a_policy_that_cannot_be_evaluated_refuses(project: Cli) -> None:
     changed(project, "policies: [{id: x, on: [site], assert: '${{ days(after.title) > 0 }}', message: m}]\n")
-    result = project("plan", "p", code=4)
-    assert "policy x: m (it cannot be evaluated: days requires a day: YYYY-MM-DD)" in result.stdout
+    assert "policy x: m (it cannot be evaluated: days requires a day: YYYY-MM-DD)" in project("plan", "p", code=4).stdout
 
 
 def test_validate_evaluates_a_policy_on_siblings_for_each_of_them(cli: Cli) -> None:

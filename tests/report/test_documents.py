@@ -255,8 +255,7 @@ def test_it_says_where_and_what(at: tuple[Any, ...], new: Any, says: str) -> Non
 
 
 def test_an_address_made_to_take_long_does_not() -> None:
-    hostile = "a" + "/a" * 50_000 + "/!"
-    assert check(put(SMALL, ("steps", 0, "address"), hostile)) is not None
+    assert check(put(SMALL, ("steps", 0, "address"), "a" + "/a" * 50_000 + "/!")) is not None
 
 
 def test_text_with_an_unpaired_surrogate_is_text() -> None:

@@ -173,8 +173,7 @@ def test_junit_without_findings_has_a_test_that_passed() -> None:
 
 
 def test_sarif_is_read_with_rules_places_and_fingerprints_of_its_own() -> None:
-    log = sarif_pydantic.Sarif.model_validate(sarif(FINDINGS, folder="docs"))
-    (run,) = log.runs
+    (run,) = sarif_pydantic.Sarif.model_validate(sarif(FINDINGS, folder="docs")).runs
     rules = run.tool.driver.rules or []
     assert {rule.id for rule in rules} == {"RC-waits", "RC-more-readers", "policy/two-admins"}
     assert [rules[result.rule_index or 0].id for result in run.results or []] == [finding.name for finding in FINDINGS]

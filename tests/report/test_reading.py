@@ -159,8 +159,7 @@ def test_problems_of_a_project_are_serious_where_they_are_errors() -> None:
 
 @pytest.mark.parametrize("name", ["plan", "saved-plan", "outcome", "drift"])
 def test_documents_of_every_version_are_shown(name: str) -> None:
-    document = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    made = sheet_of(document)
+    made = sheet_of(json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
     assert made.headline.endswith(".")
     assert made.kind == ("plan" if name == "saved-plan" else name)
     assert all(entry_text(entry) for entry in made.entries)

@@ -310,8 +310,7 @@ def test_wide_characters_count_twice() -> None:
 
 
 def test_text_of_the_service_cannot_fake_a_line_or_a_colour() -> None:
-    made = plan(change("acme/space/x", Action.DELETE, id="spc_1", title="x\nPlan: 0 to delete. \x1b[2K\u202e"))
-    shown = text(made)
+    shown = text(plan(change("acme/space/x", Action.DELETE, id="spc_1", title="x\nPlan: 0 to delete. \x1b[2K\u202e")))
     assert "\n  - delete" in shown
     assert [line for line in shown.splitlines() if line.startswith("Plan:")] == ["Plan: 1 to delete. 0 requests."]
     assert "\x1b" not in shown
@@ -456,8 +455,7 @@ def test_a_certificate_is_its_subject_expiry_and_fingerprint() -> None:
 
 def test_a_certificate_without_its_frame_or_inside_a_value_is_one_too() -> None:
     pem = made("idp.example", 10)
-    bare = "".join(line for line in pem.splitlines() if not line.startswith("-----"))
-    assert shown(bare) == shown(pem)
+    assert shown("".join(line for line in pem.splitlines() if not line.startswith("-----"))) == shown(pem)
     assert shown({"key": pem}) == f"{{key: ({shown(pem)})}}"
     assert shown(pem + pem) == f"{shown(pem)} and 1 more"
 

@@ -513,8 +513,7 @@ def test_over_http_a_cut_after_the_answer_closes_a_connection_that_was_to_stay(s
 )
 def test_a_strange_body_stays_a_refusal(box: Box, body: bytes) -> None:
     faults(box, {"fault": "position-ignored"})
-    headers = {"Content-Type": "application/json"}
-    assert box.refused("POST", "/spaces/spc_one/move", status=400, content=body, headers=headers)
+    assert box.refused("POST", "/spaces/spc_one/move", status=400, content=body, headers={"Content-Type": "application/json"})
 
 
 @pytest.mark.parametrize("rule", [{"fault": "truncated"}, {"fault": "not-json"}])
@@ -545,8 +544,7 @@ def test_the_rules_of_the_example_can_be_read() -> None:
 
 def table() -> dict[str, list[str]]:
     """The rows of the table of faults: the words that each names, by its fault."""
-    rows = TEXT.split("| fault | what happens |")[1].split("\n\n")[0].splitlines()[2:]
-    cells = [row.split("|") for row in rows]
+    cells = [row.split("|") for row in TEXT.split("| fault | what happens |")[1].split("\n\n")[0].splitlines()[2:]]
     return {cell[1].strip(" `"): re.findall(r"`([A-Za-z0-9-]+)`", cell[3]) for cell in cells}
 
 

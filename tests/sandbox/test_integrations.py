@@ -185,8 +185,7 @@ def test_secrets_scripts_and_the_tunnel_are_shown_nowhere(box: Box) -> None:
 
 
 def test_a_refusal_does_not_repeat_a_secret(box: Box) -> None:
-    wrong = WHOLE | {"secrets": {"KEY": ["the-secret-of-words"]}}
-    assert "the-secret-of-words" not in box.refused("POST", WORDS, wrong)
+    assert "the-secret-of-words" not in box.refused("POST", WORDS, WHOLE | {"secrets": {"KEY": ["the-secret-of-words"]}})
 
 
 @pytest.mark.parametrize(("visibility", "read", "listed"), [("private", 404, []), ("unlisted", 200, []), ("public", 200, ["words"])])

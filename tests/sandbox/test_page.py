@@ -42,9 +42,7 @@ def test_it_shows_organizations_people_content_and_sites(box: Box) -> None:
 
 def test_groups_sections_variants_and_their_defaults_have_the_order_of_visitors(box: Box) -> None:
     site = box.site(title="Docs")
-    first = box.section(site, "Guides")
-    second = box.section(site, "API reference", "spc_two")
-    assert first != second
+    assert box.section(site, "Guides") != box.section(site, "API reference", "spc_two")
     text = words(shown(box))
     assert text.index("Guides One") < text.index("API reference Two")
 
@@ -64,8 +62,7 @@ def test_titles_are_text_and_what_cannot_be_seen_is_written_out(box: Box) -> Non
 
 def test_secrets_of_share_links_are_not_shown(box: Box) -> None:
     site = box.site(title="Docs")
-    link = box.post(f"{site}/share-links", {"name": "Partners"})
-    secret = link["urls"]["published"].split("key=")[1]
+    secret = box.post(f"{site}/share-links", {"name": "Partners"})["urls"]["published"].split("key=")[1]
     html = shown(box)
     assert "share link: Partners" in html
     assert secret not in html

@@ -36,8 +36,7 @@ def test_the_end_is_that_of_a_twin_built_from_nothing(tmp_path: Path, seed: int)
     draw = drawn(seed)
     org = two(tmp_path / "org")
     org.applied(*draw.first, protect=[])
-    outcome = org.applied(*draw.last, *draw.moved, protect=[])
-    transfers = [step for step in sent(outcome) if step.startswith("transfer ")]
+    transfers = [step for step in sent(org.applied(*draw.last, *draw.moved, protect=[])) if step.startswith("transfer ")]
     assert len(transfers) == len(set(transfers))
     assert difference(twin(tmp_path / "twin", draw), lines(org)) == []
 

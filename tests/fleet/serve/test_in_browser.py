@@ -59,8 +59,7 @@ class Dashboard:
         self.fleet.environ |= {"OIDC_SECRET": SECRET, "HOOK_SECRET": HOOK, "METRICS_TOKEN": METRICS}
         self.url = self.url or f"http://127.0.0.1:{browser.free_port()}"
         dashboard = {"url": self.url, "oidc": oidc, "roles": ROLES, "metrics": {"env": "METRICS_TOKEN"}}
-        webhooks = {"github": {"secret": {"env": "HOOK_SECRET"}}}
-        self.fleet.declare(*projects, more={"dashboard": dashboard, "webhooks": webhooks})
+        self.fleet.declare(*projects, more={"dashboard": dashboard, "webhooks": {"github": {"secret": {"env": "HOOK_SECRET"}}}})
         process = self.fleet.start("fleet", "serve", "--port", self.url.rpartition(":")[2])
         assert process.stdout is not None
         assert "ready" in process.stdout.readline()
