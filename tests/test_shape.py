@@ -45,8 +45,7 @@ def test_no_function_has_more_than_ten_parameters() -> None:
 
 
 def test_no_module_is_longer_than_600_lines() -> None:
-    long = [str(path.relative_to(ROOT)) for path in modules() if len(path.read_text(encoding="utf-8").splitlines()) > LINES]
-    assert long == []
+    assert [str(path.relative_to(ROOT)) for path in modules() if len(path.read_text(encoding="utf-8").splitlines()) > LINES] == []
 
 
 def test_no_folder_has_more_than_25_modules() -> None:

@@ -52,10 +52,9 @@ def test_any_organization_becomes_any_other(first: dict[str, Any], second: dict[
             before = everything(org)
             plan, again = org.plan(allow_replace=("**",)), org.plan(allow_replace=("**",))
             assert repr(plan) == repr(again)
-            outcome = org.apply()
             assert [
                 (str(result.step.address), result.step.verb, result.error)
-                for result in outcome.results
+                for result in org.apply().results
                 if result.status is not StepStatus.DONE
             ] == []
             named = {str(change.id) for change in plan.changes} | {str(step.target) for step in plan.steps} | {

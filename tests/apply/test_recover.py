@@ -230,8 +230,7 @@ def test_a_late_move_is_waited_for_and_the_order_then_planned_from_a_new_reading
 
 def test_an_object_in_the_right_collection_may_still_be_moved_within_it(made: Org) -> None:
     two, product = made.id("acme/space/two"), made.id("acme/collection/product")
-    mine = written(made, "acme/space/two", "move", f"/spaces/{two}", writes={"parent": product})
-    notes, waits = recovered(made, mine, settle=30)
+    notes, waits = recovered(made, written(made, "acme/space/two", "move", f"/spaces/{two}", writes={"parent": product}), settle=30)
     assert notes == ("acme/space/two: move is planned again",)
     assert len(waits) == 1
 

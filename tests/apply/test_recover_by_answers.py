@@ -267,8 +267,7 @@ def at(name: str) -> Address:
 
 
 def copy(id: int, name: str, source: str = "blank", **parts: Any) -> Intent:
-    base = intent(id, at(name), target=source, writes={}, lookup=(SPACES,), known=frozenset({"blank", "other"}))
-    return replace(base, **parts)
+    return replace(intent(id, at(name), target=source, writes={}, lookup=(SPACES,), known=frozenset({"blank", "other"})), **parts)
 
 
 def pages(*titles: str) -> dict[str, Any]:
@@ -350,8 +349,7 @@ def test_titles_are_not_asked_where_the_pages_of_the_other_source_differ() -> No
 def test_only_creates_of_the_same_kind_make_other_sources() -> None:
     update = intent(2, at("two"), verb="update", target="other", lookup=("/spaces/other",), writes={"title": "X"})
     another = intent(3, target="other", writes={"title": "Nobody"})
-    done = recovered({**spaces(space("c1", "Untitled")), TEAMS: []}, copy(1, "one"), update, another)
-    assert done.endings[0] == (1, "recovered")
+    assert recovered({**spaces(space("c1", "Untitled")), TEAMS: []}, copy(1, "one"), update, another).endings[0] == (1, "recovered")
 
 
 def test_where_nothing_new_is_found_no_source_is_read() -> None:
@@ -585,8 +583,7 @@ def test_what_was_done_is_remembered_as_sent_and_as_it_is_seen() -> None:
         Address.parse("acme/team/writers"), "team", "it", Origin.CREATED, {"title": "Old", "rest": 1}, {"title": "Old", "kept": 2}
     )
     mine = unanswered_intent("update", writes={"title": "Writers", "hidden": 3})
-    now = seen("it", title="Writers!", hidden=UNSET, extra=4)
-    assert updated_binding(TEAM, old, mine, now) == replace(
+    assert updated_binding(TEAM, old, mine, seen("it", title="Writers!", hidden=UNSET, extra=4)) == replace(
         old, sent={"title": "Writers", "rest": 1, "hidden": 3}, seen={"title": "Writers!", "kept": 2}
     )
 

@@ -134,8 +134,7 @@ def test_an_unmanaged_one_keeps_its_container_until_somebody_says_that_it_goes_t
     (blocked,) = org.plan().blocked
     assert blocked.reason == "would be deleted, but it still contains unmanaged adaptive-schema 'adaptive-schema'"
     org.write(rest, removed=[{"address": "acme/site/docs", "action": "delete-all"}])
-    reasons = {str(change.address): change.reason for change in org.plan().changes}
-    assert reasons[VISITORS] == "unmanaged; deleted with acme/site/docs"
+    assert {str(change.address): change.reason for change in org.plan().changes}[VISITORS] == "unmanaged; deleted with acme/site/docs"
 
 
 def test_what_could_not_be_read_is_neither_created_nor_written(org: Org) -> None:

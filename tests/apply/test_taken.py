@@ -532,8 +532,7 @@ def test_a_level_can_be_inherited_and_set_again(acme: Org, kind: str, key: str, 
     for level in ("read", "inherit", "guest", "inherit", "comment"):
         node(tree, key)["defaultLevel"] = level
         applied(acme, tree)
-        shown = acme.call("GET", f"/{path}/{acme.id(f'acme/{kind}/{key}')}")["defaultLevel"]
-        assert shown == (None if level == "guest" else level)
+        assert acme.call("GET", f"/{path}/{acme.id(f'acme/{kind}/{key}')}")["defaultLevel"] == (None if level == "guest" else level)
 
 
 def test_what_a_level_that_is_no_longer_inherited_opens_is_said(acme: Org) -> None:
@@ -570,8 +569,7 @@ def test_texts_are_cleared_with_null(acme: Org) -> None:
     shown = next(section for section in acme.items(SECTIONS.format(site)) if section["title"] == "Guides")
     assert not {"icon", "description"} & shown.keys()
     acme.call("PATCH", f"{SECTIONS.format(site)}/{shown['id']}", {"icon": "gear"})
-    plan = acme.plan()
-    assert [(str(change.address), [field.name for field in change.fields]) for change in plan.changes] == [
+    assert [(str(change.address), [field.name for field in change.fields]) for change in acme.plan().changes] == [
         ("acme/site/docs/section/guides", ["icon"])
     ]
 

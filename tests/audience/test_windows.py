@@ -160,8 +160,7 @@ class Line:
         parts = re.fullmatch(r"(.*?)(?: for whom (.*?) holds?)?(?: \((\w+)\))?", consent.principal)
         assert parts is not None
         met = frozenset(parts[2].split(" and ")) if parts[2] else frozenset()
-        link = consent.cause if parts[1] == LINK_HOLDERS else ""
-        return Line(consent.address, parts[1], met, LEVELS.index(consent.level), link)
+        return Line(consent.address, parts[1], met, LEVELS.index(consent.level), consent.cause if parts[1] == LINK_HOLDERS else "")
 
     def includes(self, reader: str, level: int, addresses: dict[str, str]) -> bool:
         """Whether the readers of the line include this reader of the sandbox at this level."""

@@ -32,6 +32,7 @@ from reconciler.report.findings import Check
 from reconciler.report.words import Level
 from reconciler.sandbox.server import Embedded, embedded
 from tests.cli.conftest import Cli
+from tests.contains import assert_contains
 from tests.documents import valid
 from tests.harness import Org
 
@@ -192,9 +193,12 @@ def test_the_whole_url_of_a_state_is_what_is_confirmed(tmp_path: Path) -> None:
 def test_a_state_elsewhere_without_verified_tls_is_refused_with_what_to_write(cli: Cli) -> None:
     project(cli, "{sandbox: s.db}")
     result = cli("plan", "p", "--state", "postgresql://ada@db.example/x", code=1)
-    assert "--state sends its password to db.example without verifying whose server that is" in result.stderr
-    assert "?sslmode=verify-full" in result.stderr
-    assert "sslmode=require" in result.stderr
+    assert_contains(
+        result.stderr,
+        "--state sends its password to db.example without verifying whose server that is",
+        "?sslmode=verify-full",
+        "sslmode=require",
+    )
 
 
 DOCTOR_PROJECT = """\
@@ -408,8 +412,7 @@ def test_a_state_that_is_damaged(cli: Cli, served: Embedded) -> None:
 
 def test_a_state_that_another_run_holds(cli: Cli, served: Embedded) -> None:
     assert cli("apply", "--yes").exit_code == 0
-    lock = cli.root / ".reconciler" / "state.db.lock"
-    with lock.open("r+") as held:
+    with (cli.root / ".reconciler" / "state.db.lock").open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         held.write(json.dumps({"run": "r", "who": "ada@host", "command": "apply", "since": "2026-01-01T00:00:00", "pid": 7}))
         held.flush()

@@ -300,8 +300,7 @@ def test_it_is_refused_with_the_way_past_it_and_goes_through_with_that_way_taken
     assert danger.past in told
     for words in danger.freed:
         call(copy, words, ids)
-    ways = danger.way or (lambda d: None,)
-    for way in ways:
+    for way in danger.way or (lambda d: None,):
         way(document)
         write(copy, document)
         copy("apply", "p", "--yes", *danger.options, code=0)

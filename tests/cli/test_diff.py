@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.contains import assert_contains
 from tests.documents import valid
 
 ACME: Final = Path(__file__).parents[2] / "examples" / "acme"
@@ -49,9 +50,12 @@ def test_an_edit_is_a_plan_with_its_exposures_without_token_state_or_request(rep
     repository.edit(SITE, "visibility: share-link", "visibility: public")
     done = repository("diff", "docs", "--from", "main", "--detailed-exitcode")
     assert done.exit_code == 4  # the example says who must not read what
-    assert "! violation   access anyone: anyone can read it after this plan" in done.stdout
-    assert "~ visibility  share-link -> public" in done.stdout
-    assert "! exposure    visibility share-link -> public: more people can read it" in done.stdout
+    assert_contains(
+        done.stdout,
+        "! violation   access anyone: anyone can read it after this plan",
+        "~ visibility  share-link -> public",
+        "! exposure    visibility share-link -> public: more people can read it",
+    )
     assert not (repository.root / "docs" / ".reconciler").exists()
 
 
@@ -78,9 +82,12 @@ def test_what_others_did_since_the_branch_was_left_is_not_its_work(repository: C
 def test_a_project_that_is_new_is_created(repository: Cli) -> None:
     shutil.copytree(repository.root / "docs", repository.root / "more")
     done = repository("diff", "more", code=0)
-    assert "to create" in done.stdout
-    assert "), which does not have this project, to the files as they are" in done.stdout
-    assert '"ada@acme.example" must exist on the service\n' in done.stdout
+    assert_contains(
+        done.stdout,
+        "to create",
+        "), which does not have this project, to the files as they are",
+        '"ada@acme.example" must exist on the service\n',
+    )
     assert "unmanaged" not in done.stdout
 
 

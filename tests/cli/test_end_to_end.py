@@ -82,8 +82,7 @@ def test_the_state_lists_every_binding_in_columns(applied: Cli) -> None:
 def test_the_documents_are_those_of_their_schemas(docs: Cli) -> None:
     document = valid(docs.json("plan", "p"), "plan")
     assert document["summary"]["requests"] == len(document["steps"]) == 11
-    unborn = [step["path"] for step in document["steps"] if "{" in step["path"]]
-    assert "/v1/orgs/org_acme/sites/{acme/site/docs}/sections" in unborn
+    assert "/v1/orgs/org_acme/sites/{acme/site/docs}/sections" in [step["path"] for step in document["steps"] if "{" in step["path"]]
     done = docs("apply", "p", "--yes", "--format", "json")
     outcome = valid(json.loads(done.stdout), "outcome")
     assert outcome["summary"] == {"done": 11, "failed": 0, "skipped": 0, "inDoubt": 0, "stale": 0, "requests": 11, "outside": 0}
@@ -143,8 +142,7 @@ def test_a_pattern_that_matches_nothing_is_a_mistake(applied: Cli, option: str) 
 def test_what_is_blocked_has_its_own_exit_codes(applied: Cli) -> None:
     applied.edit("p/reconciler.yaml", "          - {space: api, title: API reference, duplicateOf: blank}\n", "")
     applied.edit("p/reconciler.yaml", "          - {section: api, title: API, spaces: [api]}\n", "")
-    result = applied("plan", "p", code=5)
-    assert "  ! blocked     is no longer declared, and space 'API reference' is protected" in result.stdout
+    assert "  ! blocked     is no longer declared, and space 'API reference' is protected" in applied("plan", "p", code=5).stdout
 
 
 def test_a_guard_refuses_and_says_the_way_past_it(applied: Cli) -> None:

@@ -172,8 +172,7 @@ def test_the_project_is_found_from_a_subfolder_and_named(cli: Cli) -> None:
     for words in (("validate",), ("plan",), ("state", "list"), ("config", "render"), ("fmt", "--check"), ("api", "GET", "/orgs/org_acme")):
         done = cli("-C", str(deep), *words, code=0)
         assert f"Using the project in {cli.root / 'p'}.\n" in done.stderr
-    moved = cli("-C", str(deep), "state", "mv", "acme/team/writers", "acme/team/authors")
-    assert "acme/team/authors now tracks" in moved.stdout
+    assert "acme/team/authors now tracks" in cli("-C", str(deep), "state", "mv", "acme/team/writers", "acme/team/authors").stdout
     assert cli("-C", str(deep), "validate", "-q").stderr == ""
     assert "Using" not in cli("-C", "p", "validate").stderr
     cli("-C", str(deep), "validate", ".", code=3)

@@ -119,8 +119,7 @@ def test_schemas_are_written_into_the_project_for_editors_and_name_what_is_wrong
     shutil.rmtree(cli.root / "p" / ".reconciler")
     (cli.root / "p" / "sub").mkdir()
     cli("-C", "p/sub", "schema", "--write", code=0)
-    folder = cli.root / "p" / ".reconciler"
-    assert {path.name for path in folder.iterdir()} == {path.name for path in SCHEMAS.glob("*.schema.json")}
+    assert {path.name for path in (cli.root / "p" / ".reconciler").iterdir()} == {path.name for path in SCHEMAS.glob("*.schema.json")}
     modeline = (cli.root / "p" / "reconciler.yaml").read_text(encoding="utf-8").splitlines()[0].partition("$schema=")[2]
     checked = ("check_jsonschema", "--schemafile", str(cli.root / "p" / modeline), str(cli.root / "p" / "reconciler.yaml"))
     assert subprocess.run([sys.executable, "-m", *checked], capture_output=True, check=False).returncode == 0

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import DOCS, base, site, write
 from tests.cli.test_drift import edit, ids
+from tests.contains import assert_contains
 from tests.documents import valid
 
 OUTSIDE = "RC-exposed-outside"
@@ -46,9 +47,12 @@ def text(cli: Cli) -> str:
 def test_drift_shows_an_exposure_in_every_format(exposed: Cli) -> None:
     reports = [part for name in ("markdown", "html", "github", "sarif", "junit") for part in ("--report", f"{name}=drift.{name}")]
     said = exposed("drift", "p", *reports, code=2)
-    assert "! exposure    visibility share-link -> public: more people can read it" in said.stdout
-    assert "accepting it requires --allow-exposure ADDRESS" in said.stdout
-    assert "; 1 exposure" in said.stdout
+    assert_contains(
+        said.stdout,
+        "! exposure    visibility share-link -> public: more people can read it",
+        "accepting it requires --allow-exposure ADDRESS",
+        "; 1 exposure",
+    )
     document = exposed.json("drift", "p")
     valid(document, "drift")
     (line,) = document["exposures"]

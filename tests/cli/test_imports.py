@@ -186,8 +186,7 @@ def test_a_command_imports_no_other_command(applied: Path) -> None:
 def planning(cli: Cli) -> Iterator[tuple[list[str], Mapping[str, str]]]:
     """The arguments and the environment of a plan against a service of its own, so that the sandbox is not imported."""
     applied_project(cli)
-    sandbox = next((cli.root / "p" / ".reconciler").glob("*sandbox*.db"))
-    with embedded(sandbox) as running:
+    with embedded(next((cli.root / "p" / ".reconciler").glob("*sandbox*.db"))) as running:
         with closing(sqlite3.connect(cli.root / "p/.reconciler/state.db")) as database, database:
             database.execute("UPDATE states SET service = ?", (running.base_url,))
         yield ["plan", str(cli.root / "p"), "--base-url", running.base_url], {"RECONCILER_TOKEN": running.token}

@@ -67,8 +67,7 @@ def test_the_lists_that_the_kinds_declare_are_those_of_the_sandbox() -> None:
 def test_a_new_file_holds_what_the_project_takes_for_granted(cli: Cli) -> None:
     made = seed(cli)
     assert made["organizations"] == [{"id": "org_acme", "title": "Acme Inc"}, {"id": "org_second", "title": "second"}]
-    people = [(one["organization"], one["id"], one["email"], one["role"]) for one in made["members"]]
-    assert people == [
+    assert [(one["organization"], one["id"], one["email"], one["role"]) for one in made["members"]] == [
         ("org_acme", "usr_ada", "ada@acme.example", "admin"),
         ("org_acme", "usr_ada_2", "ada@other.example", "read"),
         ("org_acme", "usr_linus", "linus@acme.example", "read"),
@@ -225,8 +224,7 @@ def test_a_served_sandbox_is_controlled_by_its_address(seeded: Cli, served: Embe
 
 def test_the_token_may_come_from_the_environment_and_is_never_shown(seeded: Cli, served: Embedded) -> None:
     seeded("sandbox", "clock", "--base-url", served.base_url, env={"RECONCILER_TOKEN": served.token}, code=0)
-    wrong = seeded("sandbox", "clock", "--base-url", served.base_url, "--token", "wrong-token", code=3)
-    assert "wrong-token" not in wrong.stderr
+    assert "wrong-token" not in seeded("sandbox", "clock", "--base-url", served.base_url, "--token", "wrong-token", code=3).stderr
 
 
 def test_rules_set_in_the_file_befall_the_service_that_runs_on_it(seeded: Cli, served: Embedded) -> None:
@@ -354,8 +352,7 @@ def test_a_table_shows_the_widest_readers_of_every_object(held: Cli) -> None:
     assert (found.exit_code, found.stderr) == (0, "")
     rows = [line.split(maxsplit=3) for line in found.stdout.splitlines()]
     assert rows[0] == ["kind", "title", "id", "readers"]
-    spaces = {row[2]: row[3] for row in rows if row[0] == "space"}
-    assert spaces == {
+    assert {row[2]: row[3] for row in rows if row[0] == "space"} == {
         "spc_root": "nobody",
         "spc_one": "anyone",
         "spc_two": "visitor, member (edit)",

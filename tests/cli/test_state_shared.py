@@ -249,8 +249,7 @@ def test_unlock_shows_the_holder_and_takes_the_lease_only_from_the_run_that_is_n
         process.stdin.flush()
         assert process.stdout.readline().startswith("StateError another run has taken over the lease on the state; this one writes")
         assert applied("state", "list", "p").stdout == before
-    runs = valid(applied.json("history", "p"), "history")["runs"]
-    assert [(one["command"], one["exit"]) for one in runs[:3]] == [
+    assert [(one["command"], one["exit"]) for one in valid(applied.json("history", "p"), "history")["runs"][:3]] == [
         ("apply", 0),
         (f"state unlock --force {run[:8]}", 0),
         ("apply", None),

@@ -95,8 +95,7 @@ def test_a_collector_that_is_broken_slow_or_away_neither_fails_nor_holds_up_a_ru
     initialised(cli)
     with socket.create_server(("127.0.0.1", 0)) as silent, collector(status=503) as (broken, _, _):
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        cases = {broken: "cannot be reached, or refuses them", address: "did not answer within 1 s"}
-        for url, says in cases.items():
+        for url, says in {broken: "cannot be reached, or refuses them", address: "did not answer within 1 s"}.items():
             done = cli("plan", "p", env={ENDPOINT: url}, code=0)
             assert done.stderr.count("Not all traces were delivered") == 1
             assert says in done.stderr

@@ -332,8 +332,7 @@ def test_what_is_not_a_certificate_is_refused_with_the_reason_and_not_quoted(tmp
     ],
 )
 def test_a_certificate_is_sent_without_what_is_around_it(tmp_path: Path, text: str) -> None:
-    loaded = load(project(tmp_path, FIELDS["certificate"](text)), kinds())
-    assert loaded.desired.resources[OKTA].values["certificate"] == pem(IDP)
+    assert load(project(tmp_path, FIELDS["certificate"](text)), kinds()).desired.resources[OKTA].values["certificate"] == pem(IDP)
 
 
 def test_a_chain_is_sent_whole_and_in_its_order(tmp_path: Path) -> None:

@@ -115,8 +115,7 @@ def test_a_worker_that_is_killed_during_a_fetch_blocks_nobody(remote: Remote, tm
 
 def test_a_copy_that_fetches_cannot_use_is_begun_again(remote: Remote, tmp_path: Path) -> None:
     write(remote, "a: 1\n")
-    folder = git.fetched(tmp_path / "cache", remote.source()).folder
-    for pack in (folder / "objects/pack").iterdir():
+    for pack in (git.fetched(tmp_path / "cache", remote.source()).folder / "objects/pack").iterdir():
         pack.unlink()
         pack.write_bytes(b"broken")
     write(remote, "a: 2\n")

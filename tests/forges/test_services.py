@@ -227,8 +227,7 @@ def test_a_comment_appears_once_whichever_request_fails(served: Service, scenari
     served.keep(now)
     requests = len(served.fake.sent) - begun
     assert requests <= {"github": 8, "gitlab": 8, "bitbucket": 6}[served.name]
-    cases = [(number, *fault) for number in range(requests) for fault in FAULTS.items()]
-    for number, name, fault in cases[:: stride(31)]:
+    for number, name, fault in [(number, *fault) for number in range(requests) for fault in FAULTS.items()][:: stride(31)]:
         with service(served.name) as other:
             written(other, *before)
             waiting, begun = [fault], len(other.fake.sent)

@@ -256,7 +256,6 @@ def test_no_browser_runs_or_builds_anything_of_a_title(cli: Watched) -> None:
     begun(cli)
     assert cli("plan", "p", "--full", *REPORTS).exit_code == 0
     assert in_a_browser(cli.root / "page-0.html") == []
-    text = (cli.root / "page-0.html").read_text(encoding="utf-8")
-    opened = text.replace("default-src 'none'; ", "").replace("&lt;img", "<img")
+    opened = (cli.root / "page-0.html").read_text(encoding="utf-8").replace("default-src 'none'; ", "").replace("&lt;img", "<img")
     (cli.root / "opened.html").write_text(opened, encoding="utf-8")
     assert "img" in in_a_browser(cli.root / "opened.html")  # so it would have been seen

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.contains import assert_contains
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, small
 
@@ -45,9 +46,12 @@ def test_several_candidates_are_listed_and_one_is_chosen_by_id(org: Org) -> None
     one, two = (org.call("PUT", f"/orgs/{ORGANIZATION}/teams", {"title": "Writers"})["id"] for _ in range(2))
     org.write({"teams": {"writers": {"title": "Writers"}}})
     (blocked,) = org.plan().blocked
-    assert "2 objects match" in blocked.reason
-    assert one in blocked.reason
-    assert two in blocked.reason
+    assert_contains(
+        blocked.reason,
+        "2 objects match",
+        one,
+        two,
+    )
     assert blocked.remedy == "choose one: reconciler adopt acme/team/writers ID"
     org.write({"teams": {"writers": {"title": "Writers", "id": two}}})
     assert org.apply().leftover == ()

@@ -296,8 +296,7 @@ def test_a_removed_integration_is_protected_and_its_delete_says_what_goes_with_i
     org.write({"members": {"ada@acme.example": "admin"}}, protect=["integration"])
     (blocked,) = org.plan().blocked
     assert "is protected" in blocked.reason
-    removed = [{"address": MINE, "action": "delete"}]
-    org.write({"members": {"ada@acme.example": "admin"}}, protect=["integration"], removed=removed)
+    org.write({"members": {"ada@acme.example": "admin"}}, protect=["integration"], removed=[{"address": MINE, "action": "delete"}])
     (line,) = org.plan().exposures
     assert line.says == "it is uninstalled wherever it is installed"
     org.apply()

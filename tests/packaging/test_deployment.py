@@ -157,8 +157,7 @@ def test_the_dashboard_has_none_of_the_secrets_of_the_workers() -> None:
 
 
 def test_every_pod_has_a_policy_for_what_it_may_ask_and_none_reaches_a_clouds_credentials() -> None:
-    policies = [document["spec"] for document in documents(DEPLOY / "kubernetes/network.yaml")]
-    for policy in policies:
+    for policy in [document["spec"] for document in documents(DEPLOY / "kubernetes/network.yaml")]:
         assert sorted(policy["policyTypes"]) == ["Egress", "Ingress"]
         blocks = [peer["ipBlock"] for rule in policy["egress"] for peer in rule.get("to", ())]
         assert blocks

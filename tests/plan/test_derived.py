@@ -154,8 +154,7 @@ def test_a_title_that_changes_in_the_same_run_counts(org: Org, how: str) -> None
 def test_a_path_that_does_not_follow_its_title_is_said_with_what_to_write(org: Org) -> None:
     applied(org, tree(["Get started", "Guides"], [{"section": "p", "title": "Part", "spaces": ["s00", {"space": "s01", "path": "own"}]}]))
     org.write(tree(["First steps", "Manual"], [{"section": "p", "title": "Piece", "spaces": ["s00", {"space": "s01", "path": "own"}]}]))
-    notes = org.plan().notes
-    assert notes == (
+    assert org.plan().notes == (
         f"{SITE}/section/p: path stays part, it does not follow the title; to change it, write path: piece",
         f"{SITE}/site-space/s00: path stays get-started, it does not follow the title; to change it, write path: first-steps",
     )

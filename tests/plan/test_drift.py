@@ -268,8 +268,7 @@ def test_without_the_line_drift_shows_what_changed_meanwhile(org: Org) -> None:
 
 def test_what_is_adopted_is_not_overwritten_and_its_value_is_the_baseline(org: Org) -> None:
     applied(org, {"members": {"linus@acme.example": {"role": "edit", "ignoreChanges": ["role"]}}})
-    roles = {member["user"]["email"]: member["role"] for member in org.items("/orgs/org_acme/members")}
-    assert roles["linus@acme.example"] == "read"
+    assert {member["user"]["email"]: member["role"] for member in org.items("/orgs/org_acme/members")}["linus@acme.example"] == "read"
     member = next(member["id"] for member in org.items("/orgs/org_acme/members") if member["user"]["email"] == "linus@acme.example")
     org.call("PATCH", f"/orgs/org_acme/members/{member}", {"role": "comment"})
     org.write({"members": {"linus@acme.example": {"role": "read"}}})

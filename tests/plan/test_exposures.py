@@ -342,8 +342,7 @@ def test_a_variant_recreated_elsewhere_loses_its_url(living: Org) -> None:
     tree = {**small(), "hostname": "acme"}
     node(tree, "more")["spaces"].append(node(tree, "guides")["spaces"].pop(0))
     living.write(tree)
-    plan = living.plan(allow_replace=("**",))
-    assert [(str(url.address), url.after, url.reason) for url in plan.broken] == [
+    assert [(str(url.address), url.after, url.reason) for url in living.plan(allow_replace=("**",)).broken] == [
         (f"{DOCS}/site-space/one", None, "it is recreated; the service chooses the URL")
     ]
 
@@ -827,8 +826,7 @@ def test_a_space_that_is_restored_where_everybody_reads_it_is_a_line(tmp_path: A
     org = Org(tmp_path)
     applied(org, world())
     org.call("DELETE", f"/spaces/{org.id('acme/space/guide')}")
-    plan = org.plan()
-    assert [(str(exposure.address), exposure.readers) for exposure in plan.exposures] == [("acme/space/guide", ("anyone",))]
+    assert [(str(exposure.address), exposure.readers) for exposure in org.plan().exposures] == [("acme/space/guide", ("anyone",))]
 
 
 def test_a_section_that_somebody_deleted_is_a_line_when_it_comes_back(tmp_path: Any) -> None:

@@ -216,8 +216,7 @@ def test_each_looser_rule_is_an_exposure_at_its_line(tight: Org, rules: dict[str
     assert told(plan.exposures) == [line]
     assert (plan.steps, plan.empty, plan.pending) == ((), False, True)
     assert exposures[0].source is not None
-    text = (tight.project / "reconciler.yaml").read_text().splitlines()[exposures[0].source.line - 1]
-    assert text.strip().startswith(f"{rule}:")
+    assert (tight.project / "reconciler.yaml").read_text().splitlines()[exposures[0].source.line - 1].strip().startswith(f"{rule}:")
     assert "! exposure" in plain(plan_text(plan))
 
 

@@ -604,8 +604,7 @@ def test_one_that_people_restored_themselves_is_adopted(acme: Org) -> None:
 def test_where_it_cannot_be_read_nothing_is_created_in_its_place(acme: Org) -> None:
     id = deleted(acme)
     acme.write(small())
-    blocked = {str(row.address): row.reason for row in acme.plan(failing=(id,)).blocked}
-    assert "it could not be read" in blocked["acme/space/six"]
+    assert "it could not be read" in {str(row.address): row.reason for row in acme.plan(failing=(id,)).blocked}["acme/space/six"]
 
 
 def test_deleted_and_created_at_another_time_it_is_the_latest_that_is_restored(acme: Org) -> None:

@@ -48,8 +48,7 @@ def believed(org: Org) -> None:
         try:
             state = store.read()
             async with org.client(Reader) as reader:
-                matches = identify(kinds(), desired, state, await observe(reader, kinds(), desired, state))
-                believable(matches, desired, accept=None)
+                believable(identify(kinds(), desired, state, await observe(reader, kinds(), desired, state)), desired, accept=None)
         finally:
             store.close()
 

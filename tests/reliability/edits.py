@@ -56,8 +56,7 @@ def prepared(name: str, database: Database) -> Base:
     world.apply()
     calm = _lines(world.made)
     doomed = frozenset(id for id, address in ids.items() if "delete" in calm.get(address, ""))
-    touched = frozenset(id for id, address in ids.items() if address in calm)
-    return Base(world, start, ids, touched, doomed, calm, len(world.requests))
+    return Base(world, start, ids, frozenset(id for id, address in ids.items() if address in calm), doomed, calm, len(world.requests))
 
 
 def _lines(plan: Plan | None) -> dict[str, str]:

@@ -72,8 +72,7 @@ def test_an_empty_plan_says_so_in_one_line() -> None:
 
 
 def test_what_could_not_be_read_is_said_even_where_nothing_changes() -> None:
-    made = Plan("acme-docs", None, managed=4, unknown=(Unknown("team", "org_acme", "GET /teams: 503"),))
-    assert text(made) == (
+    assert text(Plan("acme-docs", None, managed=4, unknown=(Unknown("team", "org_acme", "GET /teams: 503"),))) == (
         """\
 every team in org_acme
   ? unknown     GET /teams: 503; none is created, deleted or reported as drift
@@ -238,8 +237,7 @@ Plan: 11 to create. 0 requests.
 
 def test_updates_fold_only_where_the_same_fields_change_for_the_same_cause() -> None:
     alike = [change(f"acme/space/s{n:02}", Action.UPDATE, fields=(delta("title", str(n), "x"),)) for n in range(FOLD + 1)]
-    other = change("acme/space/other", Action.UPDATE, fields=(delta("title", "a", "b", Cause.DRIFT),))
-    assert text(plan(*alike, other)) == (
+    assert text(plan(*alike, change("acme/space/other", Action.UPDATE, fields=(delta("title", "a", "b", Cause.DRIFT),)))) == (
         """\
 11 × space
   ~ update      title of acme/space/s00, acme/space/s01 and 9 more; --full shows each
@@ -253,8 +251,7 @@ Plan: 12 to update. 0 requests.
 
 def test_what_destroys_comes_last_and_is_never_folded() -> None:
     deletes = [change(f"acme/space/s{n:02}", Action.DELETE, reason="no longer declared", id=f"spc_{n}") for n in range(FOLD + 5)]
-    replaced = change("acme/site/docs/group/g", Action.REPLACE)
-    lines = text(plan(*deletes, replaced, change("acme/team/x", Action.CREATE))).splitlines()
+    lines = text(plan(*deletes, change("acme/site/docs/group/g", Action.REPLACE), change("acme/team/x", Action.CREATE))).splitlines()
     heads = [line.split()[0] for line in lines if line.startswith("acme")]
     assert heads == ["acme/team/x", "acme/site/docs/group/g", *(str(each.address) for each in deletes)]
 

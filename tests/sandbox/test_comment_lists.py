@@ -158,8 +158,7 @@ def test_only_the_author_and_admins_edit_and_delete(box: Box, base: str) -> None
 def test_who_lost_the_role_keeps_the_comment_and_may_no_longer_edit_it(box: Box, base: str) -> None:
     comment = said(box, base, token=EVA)
     box.patch("/orgs/org_a/members/usr_eva", {"role": "read"})
-    shown = box.send("GET", comment, token=EVA).json()
-    assert shown["permissions"] == {"view": True, "edit": False, "reply": False, "delete": False}
+    assert box.send("GET", comment, token=EVA).json()["permissions"] == {"view": True, "edit": False, "reply": False, "delete": False}
     box.refused("PUT", comment, {"body": {"markdown": "x"}}, token=EVA, status=403)
     box.refused("DELETE", comment, token=EVA, status=403)
 

@@ -233,8 +233,7 @@ def test_a_merge_answers_conflicts_and_is_not_done(box: Box, verb: str) -> None:
     made = box.post("/spaces/spc_one/change-requests", {"template": {"id": "Guide"}})
     before = (box.get("/spaces/spc_one"), box.get("/spaces/spc_one/change-requests/1"))
     faults(box, {"fault": "conflicts"})
-    answer = box.post(f"/spaces/spc_one/change-requests/1/{verb}", status=200)
-    assert answer == {"revision": made["revision"], "result": "conflicts"}
+    assert box.post(f"/spaces/spc_one/change-requests/1/{verb}", status=200) == {"revision": made["revision"], "result": "conflicts"}
     assert (box.get("/spaces/spc_one"), box.get("/spaces/spc_one/change-requests/1")) == before
     box.refused("POST", f"/spaces/spc_one/change-requests/2/{verb}", status=404)
     assert kinds(box) == ["conflicts"]
@@ -317,8 +316,7 @@ def statuses(box: Box, count: int) -> list[int]:
 def test_nth_and_times_say_which_of_the_matching_requests(box: Box) -> None:
     faults(box, {"fault": "error", "operation": "GET /orgs", "nth": [2, 4, 5], "times": 2})
     assert (box.send("GET", TEAMS).status_code, statuses(box, 6)) == (200, [200, 500, 200, 500, 200, 200])
-    shown = box.send("GET", "/_sandbox/faults", token=CONTROL).json()["rules"]
-    assert [(one["seen"], one["injected"]) for one in shown] == [(6, 2)]
+    assert [(one["seen"], one["injected"]) for one in box.send("GET", "/_sandbox/faults", token=CONTROL).json()["rules"]] == [(6, 2)]
 
 
 def test_the_same_seed_picks_the_same_requests(box: Box) -> None:

@@ -94,8 +94,7 @@ def test_only_admins_install_and_only_existing_integrations(box: Box) -> None:
 def test_lists_hold_what_the_callers_own_organizations_installed(box: Box) -> None:
     publish(box)
     ours, theirs = install(box)["id"], install(box, "org_b", BOB)["id"]
-    by = {ADA: [ours], BOB: [theirs], ZOE: [ours, theirs], CONTROL: [ours, theirs], CARA: []}
-    for token, expected in by.items():
+    for token, expected in {ADA: [ours], BOB: [theirs], ZOE: [ours, theirs], CONTROL: [ours, theirs], CARA: []}.items():
         assert [one["id"] for one in items(box, INSTALLATIONS, token)] == expected
         assert sorted(one["installationId"] for one in items(box, EVENTS, token)) == sorted(expected)
     theirs_event = next(item["id"] for item in items(box, EVENTS, BOB))
