@@ -26,7 +26,7 @@ from reconciler.client.pacing import Clock
 from reconciler.client.service import Reader, Writer
 from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
-from reconciler.model import Outcome, Plan
+from reconciler.model import Outcome, Plan, State
 from reconciler.observe import observe, planned
 from reconciler.plan.guard import guard
 from reconciler.plan.planner import plan
@@ -140,6 +140,11 @@ class Org:
         url, beside = self.url or f"sqlite:///{self.root}/state.db", self.project / ".reconciler"
         return Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside, lag=self.settle or 0.0)
 
+    def remembered(self) -> State:
+        """What the state database has, read in a moment."""
+        with self.store() as store:
+            return store.read()
+
     def transport(self) -> httpx2.AsyncBaseTransport:
         transport = between(self.service_transport(), self._recorded)
         return between(transport, self.way) if self.way else transport
@@ -163,8 +168,7 @@ class Org:
 
     async def _plan(self, allow_replace: tuple[str, ...], selection: Selection, token: str, failing: tuple[str, ...]) -> Plan:
         desired = self.load().desired
-        store = self.store()
-        try:
+        with self.store() as store:
             state = store.read()
             async with self.client(Reader, token=token, failing=failing) as reader:
                 actual = await observe(reader, kinds(), desired, state)
@@ -174,8 +178,6 @@ class Org:
                     actual,
                     lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
                 )
-        finally:
-            store.close()
         return prove(kinds(), desired, state, actual, made, selection=selection)
 
     def apply(self, *, allow_replace: tuple[str, ...] = ("**",), selection: Selection = WHOLE) -> Outcome:
@@ -183,45 +185,41 @@ class Org:
 
     async def _apply(self, allow_replace: tuple[str, ...], selection: Selection = WHOLE) -> Outcome:
         desired = self.load().desired
-        store = self.store()
-        try:
-            with store.lease(who="test", command="apply") as journal:
-                async with self.client() as writer:
-                    await recover(writer, kinds(), desired, journal, settle=self.settle)
-                    state = journal.state()
-                    actual = await observe(writer, kinds(), desired, state)
-                    made, actual = await planned(
-                        writer,
-                        kinds(),
-                        actual,
-                        lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
-                    )
-                    made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired)
-                    self.made, self.planned = made, len(self.requests)
-                    outcome = await apply(
-                        writer,
-                        kinds(),
-                        desired,
-                        made,
-                        actual,
-                        journal,
-                        ApplyOptions(
-                            deadline=self.deadline,
-                            fresh=self.fresh,
-                            nonce=self.nonce,
-                            verify=self.verify,
-                            selection=selection,
-                            settle=self.settle or 0.0,
-                            clearance=self.clearance,
-                        ),
-                    )
-                    if outcome.went_through and made.state_update.rules is not None:
-                        journal.remember_rules(made.state_update.rules)
-                    whole = outcome.went_through and not (outcome.leftover or made.blocked or made.deferred or made.in_doubt)
-                    journal.finish(exit_code=0 if whole else 5, summary={})
-                    return outcome
-        finally:
-            store.close()
+        with self.store() as store, store.lease(who="test", command="apply") as journal:
+            async with self.client() as writer:
+                await recover(writer, kinds(), desired, journal, settle=self.settle)
+                state = journal.state()
+                actual = await observe(writer, kinds(), desired, state)
+                made, actual = await planned(
+                    writer,
+                    kinds(),
+                    actual,
+                    lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
+                )
+                made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired)
+                self.made, self.planned = made, len(self.requests)
+                outcome = await apply(
+                    writer,
+                    kinds(),
+                    desired,
+                    made,
+                    actual,
+                    journal,
+                    ApplyOptions(
+                        deadline=self.deadline,
+                        fresh=self.fresh,
+                        nonce=self.nonce,
+                        verify=self.verify,
+                        selection=selection,
+                        settle=self.settle or 0.0,
+                        clearance=self.clearance,
+                    ),
+                )
+                if outcome.went_through and made.state_update.rules is not None:
+                    journal.remember_rules(made.state_update.rules)
+                whole = outcome.went_through and not (outcome.leftover or made.blocked or made.deferred or made.in_doubt)
+                journal.finish(exit_code=0 if whole else 5, summary={})
+                return outcome
 
     # -- behind its back -----------------------------------------------------------------------------------------------------------
 
@@ -240,8 +238,4 @@ class Org:
 
     def id(self, address: str) -> str:
         """The id an address is bound to, as the service calls it."""
-        store = self.store()
-        try:
-            return next(bare(binding.id) for at, binding in store.read().bindings.items() if str(at) == address)
-        finally:
-            store.close()
+        return next(bare(binding.id) for at, binding in self.remembered().bindings.items() if str(at) == address)

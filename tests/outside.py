@@ -255,11 +255,7 @@ def showing(id: str, key: str, value: Any) -> Way:
 
 def observed(org: Org) -> tuple[State, Actual]:
     """What is remembered, and what the service shows."""
-    store = org.store()
-    try:
-        state = store.read()
-    finally:
-        store.close()
+    state = org.remembered()
 
     async def look() -> Actual:
         async with org.client(Reader) as reader:
@@ -275,11 +271,7 @@ def drifted(org: Org, *, case: Case | None = None, whole: bool = False, failing:
 
 async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str, ...]) -> Drift:
     desired = org.load().desired
-    store = org.store()
-    try:
-        state = store.read()
-    finally:
-        store.close()
+    state = org.remembered()
     if case is not None and case.shown is not None:
         transport = between(org.transport(), showing(org.id(case.address), case.shown, case.value))
         reader = Reader(ClientSettings(BASE, TOKEN), transport=Through(transport))

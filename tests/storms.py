@@ -109,8 +109,7 @@ def example(root: Path) -> Record:
 def record(org: Org) -> Record:
     """What one observation reads."""
     desired, answers = org.load().desired, dict[str, tuple[int, bytes]]()
-    with org.store() as store:
-        state = store.read()
+    state = org.remembered()
 
     async def keeping(request: httpx2.Request, onward: Onward) -> httpx2.Response:
         answer = await onward(request)

@@ -75,9 +75,8 @@ def test_only_kinds_that_say_so_are_marked(org: Marking) -> None:
 
 def test_the_naming_has_an_intent_of_its_own(org: Marking) -> None:
     org.apply()
-    store = org.store()
-    entries = [entry for run in store.runs() for entry in store.entries(run.id)]
-    store.close()
+    with org.store() as store:
+        entries = [entry for run in store.runs() for entry in store.entries(run.id)]
     assert [(one.intent.verb, one.intent.writes["title"], one.status) for one in entries] == [
         ("create", "reconciler:00000001", "done"), ("update", "Writers", "done"),
     ]  # fmt: skip
@@ -133,9 +132,7 @@ def test_an_object_that_arrives_before_it_is_recreated_is_tracked_and_named(org:
     assert described(org.plan()) == ["acme/team/writers: update adopt title"]
     org.apply()
     assert titles(org) == ["Writers"]
-    store = org.store()
-    assert [binding.origin.value for binding in store.read().bindings.values() if binding.kind == "team"] == ["recovered"]
-    store.close()
+    assert [binding.origin.value for binding in org.remembered().bindings.values() if binding.kind == "team"] == ["recovered"]
     settled(org)
 
 

@@ -167,9 +167,7 @@ def test_what_somebody_changes_after_our_write_is_reported_and_never_remembered_
     assert [(str(one.address), one.field, one.before, one.after) for one in outcome.edited] == [(TEAM, "title", "Authors", "Scribes")]
     assert outcome.leftover == ()
     assert of_outcome(outcome) == PARTLY
-    with org.store() as store:
-        binding = next(one for at, one in store.read().bindings.items() if str(at) == TEAM)
-    assert binding.seen["title"] == "Authors"
+    assert next(one for at, one in org.remembered().bindings.items() if str(at) == TEAM).seen["title"] == "Authors"
     assert [delta.cause for change in org.plan().changes for delta in change.fields] == [Cause.DRIFT]
 
 

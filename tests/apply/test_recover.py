@@ -62,14 +62,11 @@ def recovered(
         async with org.client(failing=failing) as writer:
             return await recover(writer, kinds(), org.load().desired, journal, settle=settle, wait=wait)
 
-    store = org.store()
-    try:
+    with org.store() as store:
         with store.lease(who="test", command="apply") as journal:
             journal.intend(open)
         with store.lease(who="test", command="apply") as journal:
             return asyncio.run(run()), waits
-    finally:
-        store.close()
 
 
 @pytest.fixture
@@ -179,9 +176,7 @@ def test_an_update_that_was_done_is_remembered_as_sent(made: Org) -> None:
     notes, waits = recovered(made, written(made, "acme/team/writers", "update", f"{LIST}/{team}", writes={"title": "Authors"}), settle=30)
     assert notes == ("acme/team/writers: update was done by an earlier run",)
     assert waits == []
-    store = made.store()
-    binding = store.read().bindings[address(made, "acme/team/writers")]
-    store.close()
+    binding = made.remembered().bindings[address(made, "acme/team/writers")]
     assert (binding.sent["title"], binding.seen["title"]) == ("Authors", "Authors")
 
 
@@ -298,10 +293,8 @@ def test_where_a_list_could_not_be_read_nothing_else_is_made_in_it(fresh: Org) -
     tree = small()
     tree["teams"]["readers"] = {"title": "Readers"}
     fresh.write(tree)
-    store = fresh.store()
-    with store.lease(who="test", command="apply") as journal:
+    with fresh.store() as store, store.lease(who="test", command="apply") as journal:
         journal.intend([intent(fresh, lookup=("/orgs/org_unknown/teams",))])
-    store.close()
     outcome = fresh.apply()
     assert {"acme/team/writers", "acme/team/readers"} <= {str(refusal.address) for refusal in outcome.plan.blocked}
     assert fresh.items(LIST) == []
@@ -369,9 +362,8 @@ def test_a_request_says_where_its_effect_is_seen(made: Org) -> None:
     tree["sites"]["docs"]["structure"][2]["title"] = "Still more"
     made.write(tree)
     made.apply()
-    store = made.store()
-    entries = [entry.intent for run in store.runs()[:1] for entry in store.entries(run.id)]
-    store.close()
+    with made.store() as store:
+        entries = [entry.intent for run in store.runs()[:1] for entry in store.entries(run.id)]
     team, site = made.id("acme/team/writers"), made.id("acme/site/docs")
     assert {str(one.address): one.lookup for one in entries} == {
         "acme/team/writers": (f"{LIST}/{team}",),

@@ -38,8 +38,7 @@ def org(tmp_path: Path) -> Meddled:
 
 
 def binding(org: Meddled, address: str) -> Binding:
-    with org.store() as store:
-        return next(one for at, one in store.read().bindings.items() if str(at) == address)
+    return next(one for at, one in org.remembered().bindings.items() if str(at) == address)
 
 
 @pytest.mark.parametrize(("shown", "says"), [(True, "answered active: True"), (None, "does not show active")])

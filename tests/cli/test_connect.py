@@ -192,9 +192,8 @@ def test_the_whole_url_of_a_state_is_what_is_confirmed(tmp_path: Path) -> None:
 
 def test_a_state_elsewhere_without_verified_tls_is_refused_with_what_to_write(cli: Cli) -> None:
     project(cli, "{sandbox: s.db}")
-    result = cli("plan", "p", "--state", "postgresql://ada@db.example/x", code=1)
     assert_contains(
-        result.stderr,
+        cli("plan", "p", "--state", "postgresql://ada@db.example/x", code=1).stderr,
         "--state sends its password to db.example without verifying whose server that is",
         "?sslmode=verify-full",
         "sslmode=require",

@@ -46,9 +46,8 @@ def text(cli: Cli) -> str:
 
 def test_drift_shows_an_exposure_in_every_format(exposed: Cli) -> None:
     reports = [part for name in ("markdown", "html", "github", "sarif", "junit") for part in ("--report", f"{name}=drift.{name}")]
-    said = exposed("drift", "p", *reports, code=2)
     assert_contains(
-        said.stdout,
+        exposed("drift", "p", *reports, code=2).stdout,
         "! exposure    visibility share-link -> public: more people can read it",
         "accepting it requires --allow-exposure ADDRESS",
         "; 1 exposure",

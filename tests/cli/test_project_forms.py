@@ -486,9 +486,8 @@ def test_undo_takes_a_change_back(agents: Cli) -> None:
 
 
 def test_explain_the_graph_and_the_schema_know_them(agents: Cli) -> None:
-    page = agents("explain", "adaptive-schema").stdout
     assert_contains(
-        page,
+        agents("explain", "adaptive-schema").stdout,
         "the value adaptiveSchema of a site",
         "ORGANIZATION/site/SITE/adaptive-schema",
         "its site, which has one at most; it has no id",

@@ -217,9 +217,8 @@ def test_what_was_done_by_hand_meanwhile_is_refused_by_name(changed: Cli) -> Non
 def test_what_needs_something_that_is_refused_is_refused_too(docs: Cli) -> None:
     assert docs("plan", "p", "--out", "plan.json").exit_code == 0
     docs.edit("p/reconciler.yaml", "title: Product", "title: Products")
-    result = docs("apply", "p", "--plan", "plan.json", "--partial", code=5)
     assert_contains(
-        result.stderr,
+        docs("apply", "p", "--plan", "plan.json", "--partial", code=5).stderr,
         "  acme/collection/product: it would now be changed differently\n",
         "  acme/space/guides: it waits for acme/collection/product\n",
         "  acme/site/docs/section/api: it waits for acme/",

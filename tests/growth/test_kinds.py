@@ -113,8 +113,7 @@ def work(root: Path, edit: Edit, many: int, *, effort: Callable[[Callable[[], ob
         done(org.apply())
     org.write(second, **ALLOWED)
     desired = org.load().desired
-    with org.store() as store:
-        state = store.read()
+    state = org.remembered()
     seen: list[Actual] = []
     asked = len(org.requests)
     looking = effort(lambda: seen.append(asyncio.run(_observed(org, desired, state))))

@@ -77,7 +77,5 @@ def test_an_absence_is_believed_when_the_service_s_clock_says_that_it_was_long_a
 def test_only_what_was_written_is_recent(org: LaggingOrg) -> None:
     org.write({"teams": {"writers": {"title": "Writers"}}, "content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}]})
     org.apply()
-    store = org.store()
-    state = store.read()
-    store.close()
+    state = org.remembered()
     assert {str(address) for address in state.bindings} > {str(address) for address in state.recent} == {"acme/team/writers"}

@@ -88,8 +88,7 @@ def again(acme: Org, path: str, id: str, body: Any, method: str = "POST") -> str
 
 
 def id_of(org: Org, address: str) -> str:
-    with org.store() as store:
-        return next(one.id for at, one in store.read().bindings.items() if str(at) == address)
+    return next(one.id for at, one in org.remembered().bindings.items() if str(at) == address)
 
 
 def test_a_team_that_was_deleted_and_created_again_is_adopted_and_the_plan_says_so(acme: Org) -> None:
@@ -195,8 +194,7 @@ def read(org: Org) -> tuple[Plan, Any]:
 
     async def look() -> Any:
         desired = org.load().desired
-        with org.store() as store:
-            state = store.read()
+        state = org.remembered()
         async with org.client(Reader) as reader:
             return desired, state, await observe(reader, kinds(), desired, state)
 

@@ -46,11 +46,7 @@ def site(org: Org) -> str:
 def paths(org: Org) -> dict[str, str]:
     """The path of each site space and section, by the last two parts of its address."""
     listed = {entry["id"]: entry["path"] for kind in ("site-spaces", "sections") for entry in org.items(f"{site(org)}/{kind}")}
-    store = org.store()
-    try:
-        bound = {str(at): binding.id for at, binding in store.read().bindings.items()}
-    finally:
-        store.close()
+    bound = {str(at): binding.id for at, binding in org.remembered().bindings.items()}
     return {at.removeprefix(f"{SITE}/"): listed[id] for at, id in bound.items() if id in listed and at.startswith(SITE)}
 
 
@@ -467,8 +463,7 @@ def test_a_copy_is_made_when_its_source_is_as_declared(acme: Org) -> None:
     node(tree, "product")["content"].append({"space": "seven", "title": "Seven", "duplicateOf": "one"})
     node(tree, "product")["content"].append({"space": "eight", "title": "Eight", "duplicateOf": "seven", "emoji": "📙"})
     applied(acme, tree)
-    with acme.store() as store:
-        bindings = {str(address): binding.id for address, binding in store.read().bindings.items()}
+    bindings = {str(address): binding.id for address, binding in acme.remembered().bindings.items()}
     looks = [
         (space["emoji"], space["editMode"])
         for space in (acme.call("GET", f"/spaces/{bindings[f'acme/space/{key}']}") for key in ("one", "seven", "eight"))
@@ -488,15 +483,13 @@ def test_an_address_that_is_only_mentioned_is_reported_once(acme: Org) -> None:
 
 
 def test_sites_of_a_permanently_deleted_space_show_the_recreated_one(acme: Org) -> None:
-    with acme.store() as store:
-        (id,) = (binding.id for address, binding in store.read().bindings.items() if str(address) == "acme/space/three")
+    (id,) = (binding.id for address, binding in acme.remembered().bindings.items() if str(address) == "acme/space/three")
     acme.call("DELETE", f"/spaces/{id}")
     acme.app.state.service.store.set_meta("offset", str(8 * 24 * 3600.0))
     acme.write(small())
     acme.apply()
     assert acme.plan().empty
-    with acme.store() as store:
-        ids = {str(address): binding.id for address, binding in store.read().bindings.items()}
+    ids = {str(address): binding.id for address, binding in acme.remembered().bindings.items()}
     assert ids["acme/space/three"] != id
     shown = [entry["space"]["id"] for entry in acme.call("GET", f"/orgs/{ORGANIZATION}/sites/{ids['acme/site/docs']}/site-spaces")["items"]]
     assert ids["acme/space/three"] in shown
@@ -504,8 +497,7 @@ def test_sites_of_a_permanently_deleted_space_show_the_recreated_one(acme: Org) 
 
 
 def test_an_id_of_another_site_is_not_adopted_below_this_one(acme: Org) -> None:
-    with acme.store() as store:
-        ids = {str(address): binding.id for address, binding in store.read().bindings.items()}
+    ids = {str(address): binding.id for address, binding in acme.remembered().bindings.items()}
     tree = small()
     theirs = ids["acme/site/docs/share-link/partners"]
     tree["sites"]["docs"]["shareLinks"] = {}

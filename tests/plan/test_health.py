@@ -72,11 +72,8 @@ def translate(org: Org) -> None:
 
 def looked(org: Org, *, failing: tuple[str, ...] = ()) -> OrganizationHealth:
     """The health that a reading of everything shows, and that nothing else was read for it."""
-    desired, store = org.load().desired, org.store()
-    try:
-        state = store.read()
-    finally:
-        store.close()
+    desired = org.load().desired
+    state = org.remembered()
 
     async def look() -> Any:
         async with org.client(Reader, failing=failing) as reader:

@@ -158,8 +158,7 @@ def test_of_equally_small_answers_the_earliest_items_stay(case: Case) -> None:
             return False
         for index, item in enumerate(kept):
             before = kept[index - 1] if index else -1
-            between = set(case.wanted[before + 1 : item]) & case.narrow
-            if between and item not in case.narrow and before not in case.narrow:
+            if (set(case.wanted[before + 1 : item]) & case.narrow) and item not in case.narrow and before not in case.narrow:
                 return False
         behind = set(case.wanted[kept[-1] + 1 :]) & case.narrow if kept else case.narrow
         return not behind or bool(kept and kept[-1] in case.narrow)

@@ -60,8 +60,7 @@ def planned(org: Org, state: State) -> Plan:
 
 
 def remembered(org: Org) -> State:
-    with org.store() as store:
-        return store.read()
+    return org.remembered()
 
 
 def spelled(plan: Plan) -> str:

@@ -63,11 +63,7 @@ def pairs() -> dict[str, Any]:
 
 def ids(org: Org) -> dict[str, str]:
     """The tracked ids by address."""
-    store = org.store()
-    try:
-        return {str(address): binding.id for address, binding in store.read().bindings.items()}
-    finally:
-        store.close()
+    return {str(address): binding.id for address, binding in org.remembered().bindings.items()}
 
 
 def rekeyed(tree: dict[str, Any], kind: str, names: Mapping[str, str], *, with_previously: bool = True) -> dict[str, Any]:

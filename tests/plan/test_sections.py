@@ -44,13 +44,11 @@ def believed(org: Org) -> None:
     """A run that has not been told otherwise believes what is gone."""
 
     async def read() -> None:
-        desired, store = org.load().desired, org.store()
-        try:
+        desired = org.load().desired
+        with org.store() as store:
             state = store.read()
             async with org.client(Reader) as reader:
                 believable(identify(kinds(), desired, state, await observe(reader, kinds(), desired, state)), desired, accept=None)
-        finally:
-            store.close()
 
     asyncio.run(read())
 

@@ -31,13 +31,11 @@ def _run(org: Org, selection: Selection, **options: Any) -> Plan:
     from reconciler.client.service import Reader
 
     async def read() -> Plan:
-        desired, store = org.load().desired, org.store()
-        try:
+        desired = org.load().desired
+        with org.store() as store:
             state = store.read()
             async with org.client(Reader) as reader:
                 actual = await observe(reader, kinds(), desired, state)
-        finally:
-            store.close()
         return make_plan(kinds(), desired, state, actual, selection=selection, **options)
 
     return asyncio.run(read())

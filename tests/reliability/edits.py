@@ -68,11 +68,7 @@ def _lines(plan: Plan | None) -> dict[str, str]:
 
 
 def _bindings(world: World) -> dict[str, str]:
-    store = world.store()
-    try:
-        return {binding.id: str(address) for address, binding in store.read().bindings.items()}
-    finally:
-        store.close()
+    return {binding.id: str(address) for address, binding in world.remembered().bindings.items()}
 
 
 def run(

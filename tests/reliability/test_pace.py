@@ -41,9 +41,8 @@ def test_a_client_that_leaves_a_part_unused_is_seen(monkeypatch: pytest.MonkeyPa
 @proof
 def test_a_client_that_learns_nothing_from_refusals_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Pace, "_slow_down", lambda self, *given: None)
-    said = whats(ran("blind", runs=1))
     assert_contains(
-        said,
+        whats(ran("blind", runs=1)),
         "were answered with 429",
         "came to no end",
         "of all were answered with 429",

@@ -182,10 +182,7 @@ def test_what_could_not_be_stored_is_kept_and_taken_in_without_reading_it_again(
     assert len([request for request in org.requests if request[0] != "GET"]) == len(json.loads(file.read_text())["endings"])
     org.apply()
     assert (kept(org), titles(org)) == ([], ["Authors", "Blank", "First", "Readers"])
-    store = org.store()
-    origins = {str(at): binding.origin.value for at, binding in store.read().bindings.items()}
-    store.close()
-    assert origins["acme/team/readers"] == "created"
+    assert {str(at): binding.origin.value for at, binding in org.remembered().bindings.items()}["acme/team/readers"] == "created"
 
 
 def test_a_kept_file_holds_no_values_of_fields(tmp_path: Path, start: Path) -> None:

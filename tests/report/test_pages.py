@@ -307,9 +307,8 @@ def test_frames_are_subgraphs_in_both_languages() -> None:
         "  classDef delete fill:#fbdcdc,stroke:#c62a2f,color:#1c2024\n"
         "  class n2 delete\n"
     )  # fmt: skip
-    drawn = graph_text(graph, "dot")
     assert_contains(
-        drawn,
+        graph_text(graph, "dot"),
         '  subgraph cluster_n1 {\n    label="Docs (site docs)";',
         '    n2 [label="a", fillcolor="#fbdcdc", color="#c62a2f"];\n  }\n',
         "  n3 -> n1 [lhead=cluster_n1];\n",
@@ -325,9 +324,8 @@ def test_both_languages_escape_labels() -> None:
         "  n1 --> n2\n"
         "  n2 -.-> n1\n"
     )  # fmt: skip
-    drawn = graph_text(graph, "dot")
     assert_contains(
-        drawn,
+        graph_text(graph, "dot"),
         '  n1 [label="say \\"hi\\"; \\\\x1b"];\n',
         '  n2 [label="b\\\\\\nc"];\n',
         "  n1 -> n2;\n  n2 -> n1 [style=dashed];\n}\n",
@@ -337,7 +335,6 @@ def test_both_languages_escape_labels() -> None:
 def test_every_node_is_one_line() -> None:
     def lines(number: int) -> int:
         nodes = {f"s{index}": GraphNode((f"s{index}",), inside=f"c{index % 10}") for index in range(number)}
-        frames = {f"c{index}": GraphNode((f"c{index}",)) for index in range(10)}
-        return graph_text(Graph({**frames, **nodes}), "dot").count("\n")
+        return graph_text(Graph({**{f"c{index}": GraphNode((f"c{index}",)) for index in range(10)}, **nodes}), "dot").count("\n")
 
     assert lines(2_000) - lines(1_000) == 1_000

@@ -33,9 +33,8 @@ def words(html: str) -> str:
 def test_it_shows_organizations_people_content_and_sites(box: Box) -> None:
     site = box.site("spc_one", title="Handbook")
     box.put("/orgs/org_a/teams", {"title": "Writers", "members": ["usr_ada"]}, status=201)
-    text = words(shown(box))
     assert_contains(
-        text,
+        words(shown(box)),
         "Acme org_a · 4 spaces · 1 site · 4 members",
         "▸ Guides",
         "Writers Ada",
@@ -115,9 +114,8 @@ def test_it_takes_no_writes(box: Box, method: str) -> None:
 
 
 def test_every_operation_is_described_for_people(box: Box) -> None:
-    text = words(shown(box, "/docs"))
     assert_contains(
-        text,
+        words(shown(box, "/docs")),
         "PUT /v1/orgs/{organizationId}/teams Make a team; each call makes another one",
         "title * text, 1 to 64 characters",
         "200 page: list of team List teams",

@@ -134,8 +134,7 @@ def written(world: Laboratory, text: str, chance: random.Random) -> None:
 
 def agreed(world: Laboratory) -> None:
     """State and service agree: every object is tracked once, below the organization that has it, and nothing is in doubt."""
-    with world.store() as store:
-        state = store.read()
+    state = world.remembered()
     assert state.intents == ()
     ids = [binding.id for binding in state.bindings.values()]
     assert len(ids) == len({*ids})

@@ -215,8 +215,7 @@ def misplaced(one: Before, now: dict[str, list[str]], after: dict[str, list[str]
 
 
 def bound(org: Org) -> dict[str, str]:
-    with org.store() as store:
-        return {str(address): binding.id for address, binding in store.read().bindings.items()}
+    return {str(address): binding.id for address, binding in org.remembered().bindings.items()}
 
 
 def still(names: dict[str, str], lost: set[str]) -> dict[str, str]:

@@ -44,8 +44,7 @@ def test_a_plan_of_an_earlier_reading_is_as_old_as_that_and_leaves_no_answer_for
     desired = org.load().desired
 
     async def plan_twice() -> tuple[Planned, float, float]:
-        with org.store() as store:
-            state = store.read()
+        state = org.remembered()
         async with org.client() as writer:
             with writer.keeping() as answers:
                 first = await make_plan(writer, kinds(), desired, state, PlanScope(Selection()))
