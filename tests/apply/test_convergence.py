@@ -292,8 +292,7 @@ def test_team_members_that_change_are_reported_and_nothing_is_replaced(acme: Org
     tree["teams"]["writers"]["members"] = ["ada@acme.example"]
     acme.write(tree)
     plan = acme.plan()
-    assert plan.changes == ()
-    assert plan.steps == ()
+    assert (plan.changes, plan.steps) == ((), ())
     (note,) = plan.notes
     assert note.startswith("acme/team/writers: members differs from its value at creation, and cannot be changed later")
 

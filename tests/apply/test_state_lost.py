@@ -246,8 +246,7 @@ def test_what_was_deleted_created_again_and_added_since_is_recognized(org: Org) 
     backup.restore()
     made = org.plan()
     assert done(made, Action.CREATE) == done(made, Action.DELETE) == done(made, Action.RESTORE) == []
-    assert made.steps == ()
-    assert made.blocked == ()
+    assert (made.steps, made.blocked) == ((), ())
     org.apply()
     assert ids(org) == latest
     assert counted(org) == before

@@ -258,8 +258,7 @@ def test_written_names_every_section_of_the_yaml(tour: Project, tmp_path: Path) 
 
 
 def test_prune_and_protect_hold_every_kind_and_its_default(tour: Project, tmp_path: Path) -> None:
-    assert tour.desired.prune["team"] == "all"
-    assert tour.desired.prune["member"] == "none"
+    assert (tour.desired.prune["team"], tour.desired.prune["member"]) == ("all", "none")
     assert set(tour.desired.prune) == set(kinds())
     assert tour.desired.protect == {"space", "saml"}
     assert project(tmp_path, "").desired.protect == {"space", "collection", "site", "saml", "integration"}

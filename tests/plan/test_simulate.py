@@ -107,8 +107,7 @@ def test_a_create_brings_its_first_child_and_the_service_chooses_both() -> None:
     world = simulate(KINDS, actual(), IDS, [create])
     child = world.find("site-space", world.ids[brought])
     assert child is not None
-    assert child.values["space"] == "spc_1"
-    assert child.values["section"] == world.ids[create.address]
+    assert (child.values["space"], child.values["section"]) == ("spc_1", world.ids[create.address])
     assert world.chosen("site", "site_1") == {"defaultSiteSection": world.ids[create.address]}
     assert world.chosen("section", world.ids[create.address]) == {"defaultSiteSpace": child.id}
 

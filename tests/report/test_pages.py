@@ -130,8 +130,7 @@ class Tags(HTMLParser):
 def test_a_page_is_well_formed_fetches_nothing_and_runs_nothing(sheet: Sheet) -> None:
     text = html(sheet)
     tags = Tags(text)
-    assert tags.open == []
-    assert tags.links == []
+    assert (tags.open, tags.links) == ([], [])
     assert not tags.names & {"script", "link", "img", "iframe", "object", "form"}
     assert "default-src 'none'" in text
     assert not re.search(r"url\(|@import", text)

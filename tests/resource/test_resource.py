@@ -48,8 +48,7 @@ def declare(**parts: Any) -> Any:
 
 def test_a_sound_declaration_says_what_the_engine_needs() -> None:
     kind = declare().kind
-    assert kind.name == "thing"
-    assert kind.fields["title"].on == ("create", "update")
+    assert (kind.name, kind.fields["title"].on) == ("thing", ("create", "update"))
     assert [verb.name for verb in kind.update_verbs] == ["update"]
     assert not kind.ordered
 
