@@ -100,8 +100,7 @@ def test_spaces_are_reordered_with_one_move(acme: Org) -> None:
     content = node(tree, "product")["content"]
     content.insert(0, content.pop())
     assert verbs(applied(acme, tree)) == ["move acme/space/four"]
-    shown = [item["title"] for item in acme.items(f"/collections/{acme.id('acme/collection/product')}/spaces")]
-    assert shown == ["Four", "One", "Two"]
+    assert [item["title"] for item in acme.items(f"/collections/{acme.id('acme/collection/product')}/spaces")] == ["Four", "One", "Two"]
 
 
 def test_collections_are_reordered_where_no_listing_shows_it(acme: Org) -> None:
@@ -379,8 +378,7 @@ def test_a_lost_state_can_be_recovered(acme: Org) -> None:
     for file in acme.root.glob("state.db*"):
         file.unlink()
     plan = acme.plan()
-    made = [str(change.address) for change in plan.changes if Action.CREATE in change.actions or Action.DELETE in change.actions]
-    assert made == []
+    assert [str(change.address) for change in plan.changes if Action.CREATE in change.actions or Action.DELETE in change.actions] == []
     assert plan.steps == ()
     applied(acme, small())
 

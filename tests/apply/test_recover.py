@@ -182,8 +182,7 @@ def test_an_update_that_was_done_is_remembered_as_sent(made: Org) -> None:
 
 def test_an_update_that_is_not_seen_is_planned_again_only_when_it_can_no_longer_arrive(made: Org) -> None:
     team = made.id("acme/team/writers")
-    mine = written(made, "acme/team/writers", "update", f"{LIST}/{team}", writes={"title": "Authors"})
-    notes, (wait,) = recovered(made, mine, settle=30)
+    notes, (wait,) = recovered(made, written(made, "acme/team/writers", "update", f"{LIST}/{team}", writes={"title": "Authors"}), settle=30)
     assert notes == ("acme/team/writers: update is planned again",)
     assert 45 < wait < 52
 

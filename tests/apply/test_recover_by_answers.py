@@ -276,8 +276,7 @@ def pages(*titles: str) -> dict[str, Any]:
 
 def spaces(*shown: dict[str, Any], **tree: Any) -> dict[str, Any]:
     """The service with these spaces in its list; `tree`: pages by id, those of each where nothing is said."""
-    ids = ["blank", "other", *(one["id"] for one in shown)]
-    outlines = {f"/spaces/{id}/content/pages": tree.get(id, pages("a", "b")) for id in ids}
+    outlines = {f"/spaces/{id}/content/pages": tree.get(id, pages("a", "b")) for id in ["blank", "other", *(one["id"] for one in shown)]}
     sources = {"/spaces/blank": space("blank", "Blank"), "/spaces/other": space("other", "Handbook")}
     return {SPACES: [{"space": one} for one in shown], **outlines, **sources}
 

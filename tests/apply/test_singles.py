@@ -196,8 +196,7 @@ organizations:
 def test_an_accepted_value_is_in_the_yaml_and_the_rest_is_unchanged(org: Org) -> None:
     applied(org, YAML)  # type: ignore[arg-type]
     org.call("PUT", INSTRUCTIONS, {"instructions": document("Be brief.")})
-    more = {"isBeta": {"type": "boolean"}, "isGamma": {"type": "boolean"}}
-    org.call("PUT", path_of(org), {"jsonSchema": {**SCHEMA, "properties": more}})
+    org.call("PUT", path_of(org), {"jsonSchema": {**SCHEMA, "properties": {"isBeta": {"type": "boolean"}, "isGamma": {"type": "boolean"}}}})
     accept(org, AGENTS, f"{VISITORS}.jsonSchema")
     now = (org.project / "reconciler.yaml").read_text("utf-8")
     changed = YAML.replace("Answer in plain English.", "Be brief.")

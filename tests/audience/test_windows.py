@@ -207,8 +207,7 @@ class Run:
 def known(readers: Readers, reader: str) -> int:
     """The level of a reader as what they are, or as anybody; who has a share link knows the address of the site as well."""
     name = reader.partition(":")[0]
-    names = [reader, *(["anyone"] if name != "agent" else []), *([ADDRESS] if name == "link" else [])]
-    return max(readers.get(name, -1) for name in names)
+    return max(readers.get(name, -1) for name in [reader, *(["anyone"] if name != "agent" else []), *([ADDRESS] if name == "link" else [])])
 
 
 Rule = Callable[[Run, Line], bool]

@@ -130,8 +130,7 @@ def test_an_unknown_commit_is_reported_with_a_remedy(repository: Cli, name: str,
 
 def test_a_folder_without_a_repository_is_said(cli: Cli) -> None:
     shutil.copytree(ACME, cli.root / "docs", ignore=shutil.ignore_patterns(".reconciler"))
-    done = cli("diff", "docs", env={"GIT_CEILING_DIRECTORIES": str(cli.root.parent)}, code=3)
-    assert "docs is not in a git repository" in done.stderr
+    assert "docs is not in a git repository" in cli("diff", "docs", env={"GIT_CEILING_DIRECTORIES": str(cli.root.parent)}, code=3).stderr
 
 
 def test_nothing_of_the_repository_is_run(repository: Cli) -> None:

@@ -118,8 +118,7 @@ def test_a_changed_title_is_an_update_and_an_edit_behind_its_back_is_drift(appli
     team = applied.json("state", "show", "acme/team/writers", "p")["id"]
     edited = applied("api", "PATCH", f"/orgs/org_acme/teams/{team}", "-f", "title=Poets", "--project", "p", "--jq", ".title")
     assert edited.stdout == "Poets\n"
-    drift = applied("plan", "p", "--detailed-exitcode", code=2)
-    assert "  ~ title       Poets -> Authors                      (drift)\n" in drift.stdout
+    assert "  ~ title       Poets -> Authors                      (drift)\n" in applied("plan", "p", "--detailed-exitcode", code=2).stdout
 
 
 def test_a_target_plans_only_that(applied: Cli) -> None:

@@ -276,8 +276,7 @@ def test_a_renamed_environment_keeps_its_state_and_its_history(project: Cli, old
     assert moved.stdout.startswith(f"What docs{f' in {old}' if old else ''} tracked is now tracked by ")
     assert project("plan", "--env", new, "--detailed-exitcode").exit_code == 0
     assert [run["id"] for run in project.json("history", "--env", new)["runs"]][1:] == [run["id"] for run in runs]
-    again = project("state", "mv", "--from-env", old, "--env", new, code=3)
-    assert "this state tracks nothing of a project called docs" in again.stderr
+    assert "this state tracks nothing of a project called docs" in project("state", "mv", "--from-env", old, "--env", new, code=3).stderr
     name(project, new, old)
     assert project("state", "mv", "--from-env", new, "--env", old).exit_code == 0  # and back
     assert project("plan", "--env", old, "--detailed-exitcode").exit_code == 0

@@ -145,8 +145,7 @@ def test_it_prints_the_page_of_a_cause(cli: Cli, word: str) -> None:
 
 
 def test_a_cause_that_does_not_exist_comes_with_the_nearest(cli: Cli) -> None:
-    result = cli("explain", "RC-lokced", code=3)
-    assert "there is no cause 'RC-lokced'; did you mean \"RC-locked\"? [RC-unknown-cause]" in result.stderr
+    assert "there is no cause 'RC-lokced'; did you mean \"RC-locked\"? [RC-unknown-cause]" in cli("explain", "RC-lokced", code=3).stderr
 
 
 PROJECT = """\

@@ -131,8 +131,7 @@ def test_a_log_file_called_dash_is_refused_because_messages_are_on_stderr_alread
 def test_a_log_file_that_cannot_be_written_is_refused_before_anything_is_done(cli: Cli) -> None:
     refused = initialised(cli)("apply", "p", "-y", "--log-file", "nowhere/run.log", code=3)
     assert "the log file nowhere/run.log cannot be written: no such file or directory" in refused.stderr
-    full = cli("plan", "p", "--log-file", "/dev/full", code=0)
-    assert "the log file /dev/full is not complete: no space left on device" in full.stderr
+    assert "the log file /dev/full is not complete: no space left on device" in cli("plan", "p", "--log-file", "/dev/full", code=0).stderr
 
 
 class Terminal(io.StringIO):

@@ -221,8 +221,7 @@ def api(split: Cli, *words: str) -> None:
 
 
 def split_id(split: Cli, address: str) -> str:
-    rows = split("state", "list", "--sandbox", "s.db").stdout.splitlines()
-    return next(row.split()[2] for row in rows if row.split()[0] == address)
+    return next(row.split()[2] for row in split("state", "list", "--sandbox", "s.db").stdout.splitlines() if row.split()[0] == address)
 
 
 def test_every_command_that_only_reads_knows_the_files(split: Cli) -> None:
@@ -481,8 +480,7 @@ def test_undo_takes_a_change_back(agents: Cli) -> None:
     assert agents("apply", "p", *SANDBOX, "--yes").exit_code == 0
     result = agents("undo", "last", "p", *SANDBOX, "--yes")
     assert result.exit_code in (0, 5), result.stderr
-    shown = agents("api", "GET", "/orgs/org_example/agent-instructions", *SANDBOX, "--project", "p").stdout
-    assert "Answer in plain English, and" in shown
+    assert "Answer in plain English, and" in agents("api", "GET", "/orgs/org_example/agent-instructions", *SANDBOX, "--project", "p").stdout
 
 
 def test_explain_the_graph_and_the_schema_know_them(agents: Cli) -> None:

@@ -186,8 +186,7 @@ def test_a_ref_without_rules_is_an_error_and_never_no_rules(change: Cli, command
     git(change.root, "checkout", "-q", "--orphan", "empty")
     git(change.root, "rm", "-rq", "--cached", ".")
     git(change.root, "commit", "-q", "--allow-empty", "-m", "nothing")
-    empty = change(*words, "--rules-from", "empty", code=3)
-    assert "this commit has no reconciler.yaml, and so no rules for this project" in empty.stderr
+    assert "this commit has no reconciler.yaml, and so no rules for this project" in change(*words, "--rules-from", "empty", code=3).stderr
     broken = ruled()
     broken["guards"] = {"maxDelte": 3}
     write(change, broken)

@@ -323,8 +323,7 @@ def test_what_a_saved_plan_is_about_is_not_said_twice(changed: Cli, words: tuple
 
 def test_a_request_that_cannot_be_derived_again_is_refused_by_name(changed: Cli) -> None:
     def forge(document: Any) -> None:
-        step = {**document["steps"][0], "id": 9, "address": "acme/space/blank", "method": "DELETE", "verb": "delete"}
-        document["steps"].append(step)
+        document["steps"].append({**document["steps"][0], "id": 9, "address": "acme/space/blank", "method": "DELETE", "verb": "delete"})
         document["requests"].append({"step": 9, "digest": document["requests"][0]["digest"]})
 
     tamper(changed, forge)

@@ -209,8 +209,7 @@ def test_without_a_key_nothing_is_kept_of_a_secret() -> None:
     certificate = secretive()["saml"].fields["certificate"]
     with pytest.raises(ValueError, match="certificate is sensitive, and there is no key to keep it with"):
         certificate.stored(PASSWORD, "saml_1")
-    url = kinds.load()["saml"].fields["ssoURL"]
-    assert url.stored("https://ci:hunter2@idp.example/x", "saml_1") == "https://(hidden)@idp.example/x"
+    assert kinds.load()["saml"].fields["ssoURL"].stored("https://ci:hunter2@idp.example/x", "saml_1") == "https://(hidden)@idp.example/x"
 
 
 WRITTEN = "https://ci:hunter2-pw@api.acme.example/openapi.json?private_token=glpat-5up3r"

@@ -48,8 +48,7 @@ def test_a_state_moves_with_its_history_and_an_earlier_run_can_still_be_undone(
     shown = cli.json("show", before[1]["id"], "p")
 
     cli.env["RECONCILER_STATE"] = urls[second]
-    pushed = cli("state", "push", "state.json", "p")
-    assert pushed.stdout == f"The state was imported: 12 tracked, 2 runs, serial {document['serial']}.\n"
+    assert cli("state", "push", "state.json", "p").stdout == f"The state was imported: 12 tracked, 2 runs, serial {document['serial']}.\n"
     assert json.loads(cli("state", "pull", "p").stdout)["runs"][-1]["command"] == "state push"
     assert cli("plan", "p", "--detailed-exitcode").exit_code == 0
     runs = cli.json("history", "p")["runs"]

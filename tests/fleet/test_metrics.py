@@ -138,8 +138,7 @@ def test_the_audit_log_is_printed_as_json_lines_from_a_time(database: FleetDatab
             audit.AuditRecord("the fleet", "apply", "acme", "blue"),
         )
     done = CliRunner().invoke(main, ["fleet", "audit", "--database", fleet_url, "--format", "json"])
-    lines = [json.loads(line) for line in done.output.splitlines()]
-    assert [(line["person"], line["action"], line["details"]) for line in lines] == [
+    assert [(line["person"], line["action"], line["details"]) for line in [json.loads(line) for line in done.output.splitlines()]] == [
         ("ada", "approve", {"digest": "ab"}),
         ("the fleet", "apply", {}),
     ]

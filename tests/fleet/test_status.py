@@ -169,8 +169,7 @@ def test_only_a_fresh_reading_that_knows_everything_and_found_nothing_is_healthy
             else HealthWord.HEALTHY
         )  # fmt: skip
         assert word(checked, age) is expected
-        made = health.health(checked, NOW - timedelta(seconds=age), NOW, every=600)
-        assert bool(made.sentences) == (expected is not HealthWord.HEALTHY)
+        assert bool(health.health(checked, NOW - timedelta(seconds=age), NOW, every=600).sentences) == (expected is not HealthWord.HEALTHY)
         assert health.of_data(json.loads(json.dumps(health.as_data(checked)))) == checked
     assert word(None) is HealthWord.UNKNOWN
     assert health.health(HealthReading((ends(40),)), NOW, NOW, every=600, soon=41 * 86_400).word is HealthWord.WARNING

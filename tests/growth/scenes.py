@@ -78,8 +78,7 @@ def _empty(people: Tree, organization: str = ORGANIZATION, blank_space: str = "s
         },
         "space": {blank_space: seen("space", blank_space, within, {"title": "Blank"}, title="Blank", parent=None)},
     }
-    complete = frozenset((name, organization) for name, kind in everything.items() if kind.within == "organization")
-    return Actual(objects, complete=complete)
+    return Actual(objects, complete=frozenset((name, organization) for name, kind in everything.items() if kind.within == "organization"))
 
 
 @lru_cache(maxsize=4)

@@ -76,8 +76,7 @@ def git(folder: Path, *words: str, check: bool = True, terminal: bool = False) -
         os.close(its)
         os.close(ours)
         return ""
-    done = subprocess.run(["git", *words], cwd=folder, env=environ, capture_output=True, text=True, check=check, timeout=60)
-    return done.stdout.strip()
+    return subprocess.run(["git", *words], cwd=folder, env=environ, capture_output=True, text=True, check=check, timeout=60).stdout.strip()
 
 
 @dataclass(frozen=True)

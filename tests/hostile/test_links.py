@@ -229,8 +229,7 @@ def test_permissions_are_private_kept_or_those_of_the_umask(place: Path) -> None
         writing.write_out(place / "kept", "y")
     finally:
         os.umask(before)
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.iterdir()}
-    assert modes == {"private": 0o600, "report": 0o640, "kept": 0o604}
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.iterdir()} == {"private": 0o600, "report": 0o640, "kept": 0o604}
 
 
 def test_a_pipe_and_a_device_are_written_to_and_never_replaced(place: Path) -> None:

@@ -157,8 +157,7 @@ def answers(kind: Kind) -> Iterator[Mapping[str, Any]]:
         if isinstance(reading, Sighting):
             yield from (outer[reading.at] for outer in answers(KINDS[reading.kind]))
         elif isinstance(reading, Listing | One):
-            responses = operations()[("GET", shape("/v1" + reading.path))]["responses"]
-            shown = example(responses["200"]["content"]["application/json"]["schema"])
+            shown = example(operations()[("GET", shape("/v1" + reading.path))]["responses"]["200"]["content"]["application/json"]["schema"])
             assert shown is not None, f"{reading.path}: the document describes no answer; add a line to operations.tsv"
             yield reading.object(shown["items"][0]) if isinstance(reading, Listing) and not reading.single else shown
 

@@ -186,8 +186,7 @@ def test_a_provider_says_who_can_join_and_as_what_and_a_consent_is_for_that_alon
     (exposure,) = org.plan().exposures
     assert exposure.says == "whoever it signs in may join the organization (ssoURL: https://new.example/sso, defaultRole: admin)"
     assert (exposure.id, exposure.asked) == ("RC-access-granted", True)
-    others = [NEW | change for change in ({"ssoURL": "https://evil.example"}, {"certificate": pem(OTHER)}, {"defaultRole": "read"})]
-    for other in others:
+    for other in [NEW | change for change in ({"ssoURL": "https://evil.example"}, {"certificate": pem(OTHER)}, {"defaultRole": "read"})]:
         org.write({"saml": {"new": other}})
         assert not set(exposure.consents).issuperset(org.plan().exposures[0].consents)
     org.write({"saml": {"new": {**NEW, "label": "Newer"}}})

@@ -160,8 +160,7 @@ def test_of_equally_small_answers_the_earliest_items_stay(case: Case) -> None:
             before = kept[index - 1] if index else -1
             if (set(case.wanted[before + 1 : item]) & case.narrow) and item not in case.narrow and before not in case.narrow:
                 return False
-        behind = set(case.wanted[kept[-1] + 1 :]) & case.narrow if kept else case.narrow
-        return not behind or bool(kept and kept[-1] in case.narrow)
+        return not (set(case.wanted[kept[-1] + 1 :]) & case.narrow if kept else case.narrow) or bool(kept and kept[-1] in case.narrow)
 
     answer = case.answer()
     free = [item for item in case.wanted if item not in case.must]

@@ -159,8 +159,7 @@ FINDINGS: Final = (
 
 
 def test_junit_has_a_case_for_each_and_errors_fail() -> None:
-    read = junitparser.JUnitXml.fromstring(junit(FINDINGS, title="Plan for docs", summary="Plan: 2 to do.", folder="docs").encode())
-    (suite,) = read
+    (suite,) = junitparser.JUnitXml.fromstring(junit(FINDINGS, title="Plan for docs", summary="Plan: 2 to do.", folder="docs").encode())
     assert (suite.tests, suite.failures, suite.errors) == (5, 2, 0)
     cases = list(suite)
     assert [case.is_passed for case in cases] == [True, False, True, True, False]

@@ -157,8 +157,7 @@ def test_problems_of_a_project_are_serious_where_they_are_errors() -> None:
     finding = {"id": "invalid", "severity": "error", "message": 'unknown field "titel"', "address": None, "remedy": None, "fix": None}
     findings = [finding | {"severity": "warning", "id": "emoji", "source": None}, finding | {"source": {**AT, "column": 1}}]
     summary = {"error": 1, "warning": 1, "fixable": 0}
-    document = {"format": "reconciler.findings/1", "project": None, "environment": None, "summary": summary, "findings": findings}
-    made = sheet_of(document)
+    made = sheet_of({"format": "reconciler.findings/1", "project": None, "environment": None, "summary": summary, "findings": findings})
     assert [entry.title for entry in urgent(made)] == ["sites/docs.yaml:12"]
     assert made.headline == "1 error, 1 warning."
 

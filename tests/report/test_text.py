@@ -295,8 +295,7 @@ Plan: nothing to do; 1 after a second run, 1 in doubt. 0 requests.
 @pytest.mark.parametrize("width", [1, 40, 60, 80, 100, 200])
 def test_nothing_is_cut_whatever_the_width(width: int) -> None:
     value = " ".join(f"word{number}" for number in range(60)) + " " + "x" * 300
-    made = plan(change("acme/space/x", Action.UPDATE, fields=(delta("description", value, "short", Cause.DRIFT),)))
-    shown = text(made, width=width)
+    shown = text(plan(change("acme/space/x", Action.UPDATE, fields=(delta("description", value, "short", Cause.DRIFT),))), width=width)
     assert "".join(value.split()) in "".join(shown.split())
     assert all(cells(line) <= max(width, 40) for line in shown.splitlines())
 

@@ -536,8 +536,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text(encoding="u
 def test_the_rules_of_the_example_can_be_read() -> None:
     example = re.search(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
     assert example is not None
-    found = [rules.parse(json.dumps(one)) for one in yaml.safe_load(example[1])]
-    assert [one.fault for one in found] == ["error", "rate-limit", "cut"]
+    assert [one.fault for one in [rules.parse(json.dumps(one)) for one in yaml.safe_load(example[1])]] == ["error", "rate-limit", "cut"]
 
 
 def table() -> dict[str, list[str]]:

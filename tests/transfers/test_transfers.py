@@ -183,8 +183,7 @@ def test_what_is_transferred_there_and_back_in_turns_keeps_its_id_and_is_sent_on
     lines = [("acme/collection/product", "beta/collection/product"), ("beta/collection/product", "acme/collection/product")]
     for turn in range(4):
         inside = [collection("product", space("guides", of=("base", "blank")[turn % 2]))]
-        outcome = org.applied(*(([], inside), (inside, []))[turn % 2], lines[turn % 2])
-        assert [step.split()[0] for step in sent(outcome)] == ["transfer"]
+        assert [step.split()[0] for step in sent(org.applied(*(([], inside), (inside, []))[turn % 2], lines[turn % 2]))] == ["transfer"]
         assert {*org.addresses().values()} == {*first.values()}
     assert org.addresses() == first
 

@@ -223,6 +223,5 @@ def test_a_run_that_continues_a_killed_one_asks_nothing_that_was_consented_to(tm
     world.watch = None
     for image in camera.images[:: stride(5)]:
         world.put(image)
-        consented = world.remembered().consents
-        assert not consented or [exposure for exposure in world.plan().exposures if exposure.asked] == [], image.case
+        assert not world.remembered().consents or [exposure for exposure in world.plan().exposures if exposure.asked] == [], image.case
     world.service.connection.close()

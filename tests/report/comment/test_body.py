@@ -109,8 +109,7 @@ def test_serious_parts_are_first_and_calm_ones_last() -> None:
         "c-serious": replace(base, entries=(calm, gone), quiet=False),
         "d-failed": failed("plan"),
     }
-    parts = [part(made, name, PartOrigin((1, 1))) for name, made in sheets.items()]
-    written = body(CommentText("", tuple(parts)), DIALECTS[0]).text
+    written = body(CommentText("", tuple([part(made, name, PartOrigin((1, 1))) for name, made in sheets.items()])), DIALECTS[0]).text
     assert sorted(sheets, key=lambda name: written.index(f"Plan of `{name}`")) == ["c-serious", "d-failed", "b-calm", "a-quiet"]
     assert written.index("@@ acme/space/old @@") < written.index("<details>") < written.index("@@ acme/space/new @@")
     assert "The job failed before it had a result." in written
