@@ -67,6 +67,16 @@ class Still:
         await asyncio.sleep(0)
 
 
+def recording(seen: list[tuple[str, str]]) -> Way:
+    """Passes requests on and remembers them."""
+
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        seen.append((request.method, request.url.path.removeprefix("/v1")))
+        return await onward(request)
+
+    return way
+
+
 def failing_at(segments: tuple[str, ...]) -> Way:
     """Refuses to show the paths that end in one of the given segments."""
 
@@ -146,12 +156,8 @@ class Org:
             return store.read()
 
     def transport(self) -> httpx2.AsyncBaseTransport:
-        transport = between(self.service_transport(), self._recorded)
+        transport = between(self.service_transport(), recording(self.requests))
         return between(transport, self.way) if self.way else transport
-
-    async def _recorded(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
-        self.requests.append((request.method, request.url.path.removeprefix("/v1")))
-        return await onward(request)
 
     def service_transport(self) -> httpx2.AsyncBaseTransport:
         return httpx2.ASGITransport(self.app)
