@@ -78,13 +78,16 @@ def source_data(source: Source | None) -> t.SourceData | None:
 # -- plans, outcomes, drift -----------------------------------------------------------------------------------------------------------
 
 
+LATER: Final = (Action.TRANSFER, Action.RENAME)  # actions of later versions
+
+
 def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
     """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy."""
     # A program that waits until nothing is blocked needs no second rule for these.
     later = [Blocked(address, f"{IN_SECOND_RUN}{reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()]
     blocked = (*plan.blocked, *later)
     counts = Counter(action for change in plan.changes for action in change.actions)
-    summary: dict[str, int | None] = {action.value: counts[action] for action in Action if action is not Action.TRANSFER}
+    summary: dict[str, int | None] = {action.value: counts[action] for action in Action if action not in LATER}
     summary |= {
         "unmanaged": None if plan.files_only else len(plan.unmanaged),
         "blocked": len(blocked),
@@ -92,8 +95,7 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "outside": plan.outside or 0,
     }
     # Keys that came with a later version are absent where they say nothing, so that a document without them is still the same.
-    if counts[Action.TRANSFER]:
-        summary["transfer"] = counts[Action.TRANSFER]
+    summary |= {action.value: counts[action] for action in LATER if counts[action]}
     if plan.ignored:
         summary["ignored"] = plan.ignored_count
     document: plan_types.PlanDocument = {

@@ -36,7 +36,7 @@ CONSENT: Final = "with --yes, each of these requires --allow-exposure ADDRESS"
 ROLE: Final = "use the token of a member who may, or raise the role of this member"
 
 # Actions with a line of their own; updates and moves are shown by their fields and locations.
-ALONE: Final = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
+ALONE: Final = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.RENAME, Action.CREATE)
 
 # A difference that the files cause needs no remark; one that somebody caused outside does, because applying the plan undoes their work.
 CAUSES: Final = {Cause.YOURS: "", Cause.DRIFT: "drift", Cause.BOTH: "your change and drift"}
@@ -220,7 +220,7 @@ def _change(change: Change, zone: tzinfo | None) -> SheetEntry:
         lines += _move(change)
     weight = Weight.URGENT if change.destructive else Weight.CHANGE
     column = max([VALUE, *(len(delta.name) + 6 for delta in fields)])
-    if Action.RESTORE in change.actions and Action.ADOPT not in change.actions and not change.deleted_by_us:
+    if Action.RESTORE in change.actions and Action.RENAME not in change.actions and not change.deleted_by_us:
         # Who deleted it is news; where it is declared is not.
         return SheetEntry(str(change.address), "drift: deleted outside Reconciler", lines, weight, where_style=Style.DRIFT, column=column)
     source = change.source if change.source is not None and change.source.line else None
@@ -237,7 +237,7 @@ def _object_and_reason(change: Change, action: Action, zone: tzinfo | None) -> s
     named = id_and_title(change.id, change.title)
     if action is Action.ADOPT:
         return f"{named} {reason or 'exists and is unmanaged'}".strip()
-    if action is Action.TRANSFER:
+    if action in (Action.TRANSFER, Action.RENAME):
         return f"{named} {reason}".strip()
     if action in (Action.DELETE, Action.FORGET, Action.REPLACE):
         return "; ".join(part for part in (named, reason) if part)

@@ -38,6 +38,7 @@ SYMBOLS: Final = {
     Action.REPLACE: "-/+",
     Action.DELETE: "-",
     Action.ADOPT: "=",
+    Action.RENAME: "@",
     Action.FORGET: ".",
     Action.RESTORE: "↑",
     Action.TRANSFER: "»",
@@ -50,6 +51,7 @@ STYLES: Final = {
     Action.REPLACE: Style.DELETE,
     Action.DELETE: Style.DELETE,
     Action.ADOPT: Style.CREATE,
+    Action.RENAME: Style.MOVE,
     Action.FORGET: Style.UPDATE,
     Action.RESTORE: Style.CREATE,
     Action.TRANSFER: Style.MOVE,
@@ -57,7 +59,8 @@ STYLES: Final = {
 
 # Destructive ones last: the end of a sentence is read best.
 SUMMARY_ORDER: Final = (
-    Action.CREATE, Action.UPDATE, Action.MOVE, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE, Action.DELETE,
+    Action.CREATE, Action.UPDATE, Action.MOVE, Action.RENAME, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE,
+    Action.DELETE,
 )  # fmt: skip
 
 RULES: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNING: (Style.UPDATE, "warning")}

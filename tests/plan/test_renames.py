@@ -20,6 +20,7 @@ from reconciler.kinds import load
 from reconciler.model import Action, Binding, Cause, Observed, Origin
 from reconciler.model.drift import DriftWord
 from reconciler.plan.matching.differences import differences, explain
+from reconciler.report.plan import plan_sheet
 from reconciler.resource import UNSET
 from tests.harness import SEED, Org
 from tests.outside import drifted
@@ -225,6 +226,36 @@ def test_two_titles_are_exchanged_and_no_key(living: Org, kind: str) -> None:
     assert ids(living) == before
     applied(living, pairs())
     assert ids(living) == before
+
+
+# -- how a rename is reported --------------------------------------------------------------------------------------------------------
+
+
+def test_a_rename_is_called_rename_and_what_is_in_it_follows_without_a_line_of_its_own(living: Org) -> None:
+    tree = rekeyed(pairs(), "site", {"docs": "handbook"})
+    tree["sites"]["handbook"]["structure"][0]["title"] = "Guides of the handbook"
+    living.write(tree)
+    plan = living.plan()
+    inside = sum(at.startswith("acme/site/docs/") for at in ids(living))
+    assert [(str(change.address), change.actions, change.reason) for change in plan.changes] == [
+        ("acme/site/handbook", (Action.RENAME,), f"was acme/site/docs, with the {inside} objects in it"),
+        ("acme/site/handbook/section/guides", (Action.UPDATE,), ""),
+    ]
+    assert len(plan.state_update.rename) == inside + 1
+    assert "1 to update, 1 to rename" in plan_sheet(plan).summary
+
+
+def test_a_key_in_a_renamed_container_that_changes_too_is_a_rename_of_its_own(living: Org) -> None:
+    living.write(rekeyed(rekeyed(pairs(), "section", {"more": "rest"}), "site", {"docs": "handbook"}))
+    renames = {str(change.address): change.reason for change in living.plan().changes if Action.RENAME in change.actions}
+    assert renames["acme/site/handbook/section/rest"] == "was acme/site/docs/section/more"
+    assert len(renames) == 2
+
+
+def test_a_target_in_a_renamed_container_is_reported_itself(living: Org) -> None:
+    living.write(rekeyed(pairs(), "site", {"docs": "handbook"}))
+    (change,) = living.plan(targets=("acme/site/handbook/section/more",)).changes
+    assert (change.actions, change.reason) == ((Action.RENAME,), "was acme/site/docs/section/more")
 
 
 # -- renames that have had their effect ----------------------------------------------------------------------------------------------
