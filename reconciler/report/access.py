@@ -294,16 +294,22 @@ def _row(depth: int, row: ReviewRow, review: Review) -> str:
 def _cell(lines: Sequence[ReaderLine] | None, row: ReviewRow, review: Review) -> str:
     if lines is None:
         return '<span class="same">does not exist</span>'
-    return "".join(_reader(line, row) for line in lines) or f'<span class="nobody">{nobody(review)}</span>'
+    # Readers with the same path have it below the last of them.
+    following = [*lines[1:], None]
+    cells = (
+        _reader(line, row, last=after is None or (after.path, after.doubt) != (line.path, line.doubt))
+        for line, after in zip(lines, following, strict=False)
+    )
+    return "".join(cells) or f'<span class="nobody">{nobody(review)}</span>'
 
 
-def _reader(line: ReaderLine, row: ReviewRow) -> str:
+def _reader(line: ReaderLine, row: ReviewRow, *, last: bool) -> str:
     level = f" ({line.level})" if line.level not in ("", READ) else ""
     reader = line.reader if line.via is None else line.reader.replace(str(line.via), link_name(line.via, row))
     who = f"perhaps {reader}" if line.doubt else reader
     notes = [line.doubt] if line.doubt else []
     notes += [f"by {' → '.join(line.path)}"] if len(line.path) > 1 else []
-    by = "".join(f'<div class="by">{escaped(note)}</div>' for note in notes)
+    by = "".join(f'<div class="by">{escaped(note)}</div>' for note in notes) if last else ""
     return f'<div class="reader"><span class="{_style(line.reader)}">{escaped(who + level)}</span>{by}</div>'
 
 
