@@ -637,6 +637,22 @@ def test_containers_in_each_other_that_are_renamed_together_are_found_from_the_i
     assert plan.steps == ()
 
 
+@pytest.mark.parametrize("also", ["section", "site-space"])
+def test_contents_that_have_other_keys_too_are_recognized_by_their_natural_keys(org: Org, also: str) -> None:
+    tree = small()
+    tree["sites"]["flat"]["structure"].pop()
+    help_site = {"title": "Help", "structure": [{"section": "start", "title": "Start", "spaces": ["four"]}]}
+    tree["sites"]["help"] = help_site
+    applied(org, tree)
+    section = help_site["structure"][0]
+    section |= {"section": "begin", "spaces": [{"key": "first", "space": "four"}]}
+    if also == "site-space":
+        section["title"] = "Begin here"
+    tree["sites"]["support"] = {**tree["sites"].pop("help"), "title": "Support"}
+    org.write(tree)
+    assert printed_line(org.plan(), "acme/site/support") == "previously: [help]"
+
+
 def test_a_group_whose_only_section_is_renamed_too_is_probably_renamed(org: Org) -> None:
     tree = small()
     node(tree, "reference")["structure"].pop()

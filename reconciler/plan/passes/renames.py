@@ -29,7 +29,7 @@ from reconciler.model.codec import comparable, substitute, title
 from reconciler.plan.containment import parent
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import UNSET, FieldRole, Kind
+from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.text.names import canonical
 
 NAMES = ("title", "name", "label")
@@ -81,7 +81,6 @@ def _claims(
     beside: dict[tuple[str, Address | None], list[Address]] = defaultdict(list)
     for address, draft in fresh.items():
         beside[draft.kind.name, address.container].append(address)
-    kinds_at = {address: draft.kind for address, draft in decisions.drafts.items()}
     claims: dict[tuple[Address, Address], None] = {}
 
     def claim(kind: Kind, observed: Observed | None, new: Draft) -> None:
@@ -97,14 +96,29 @@ def _claims(
         claim(draft.kind, draft.observed or draft.old, draft)
     for old, new in alike:
         claim(old.kind, old.observed, new)
-    for address, removal in decisions.removals.items():
+    holders: dict[Hashable, dict[Address, None]] = defaultdict(dict)
+    for address, draft in decisions.drafts.items():
+        if address.container is not None and address.container in fresh:
+            for sign in _content_signs(draft.kind, address, draft.wants):
+                holders[sign][address.container] = None
+    for address, removal in decisions.removals.items() if holders else ():
         container = address.container
-        # Every container of a kind has its singleton.
-        if container is not None and container in vanished and not address.is_singleton:
-            for newer in beside[vanished[container].kind.name, container.container]:
-                if removal.kind is kinds_at.get(address.renamed(container, newer)):
-                    claims[container, newer] = None
+        if container is not None and container in vanished:
+            values = {**removal.observed.raw, **removal.observed.values} if removal.observed is not None else {}
+            shared = {holder for sign in _content_signs(removal.kind, address, values) for holder in holders.get(sign, ())}
+            for holder in beside[vanished[container].kind.name, container.container]:
+                if holder in shared:
+                    claims[container, holder] = None
     return claims
+
+
+def _content_signs(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[Hashable]:
+    """What it has in common with the same content of another container: its key, what people call it, and its natural key without its
+    location. A singleton has none: every container of its kind may have one."""
+    if not address.is_singleton:
+        yield kind.name, address.key
+        for sign in _shown(values, [field for field in kind.keys if not field.container]):
+            yield kind.name, *sign
 
 
 def _claimed(
@@ -259,12 +273,17 @@ def _pairs(
 
 def _signs(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[Hashable]:
     """What it has in common with whatever people would call the same, or has the same natural key, beside it."""
+    for sign in _shown(values, kind.keys):
+        yield kind.name, address.container, *sign
+
+
+def _shown(values: Mapping[str, Any], keys: Sequence[Field]) -> Iterator[tuple[str, str]]:
+    """What people call it, and its natural key, where it has all of these fields."""
     for name in NAMES:
         if values.get(name, UNSET) not in (UNSET, None, ""):
-            yield kind.name, address.container, name, _folded(values[name])
-    keys = [comparable(field, values.get(field.name, UNSET)) for field in kind.keys]
-    if keys and all(values.get(field.name, UNSET) is not UNSET for field in kind.keys):
-        yield kind.name, address.container, "", repr(keys)
+            yield name, _folded(values[name])
+    if keys and all(values.get(field.name, UNSET) is not UNSET for field in keys):
+        yield "", repr([comparable(field, values.get(field.name, UNSET)) for field in keys])
 
 
 def _folded(name: Any) -> str:
