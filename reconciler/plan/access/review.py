@@ -371,7 +371,7 @@ class _Reviewing:
                         )
 
     def _parent(self, key: Key) -> Key | None:
-        """The nearest object that contains it and has readers, after the plan, or before it where it is deleted."""
+        """The nearest object that contains it and has readers: after the plan, or now if the plan deletes it."""
         for look in reversed(self.looks):
             at, seen = key, {key}
             while (observed := look.audiences.objects.get(at[0], {}).get(at[1])) is not None:
