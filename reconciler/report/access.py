@@ -63,7 +63,7 @@ def names(lines: Sequence[ReaderLine] | None, row: ReviewRow, review: Review) ->
     for line in lines:
         form = line.reader if line.via is None else line.reader.replace(str(line.via), LINK)
         links.setdefault((form, line.level, line.doubt), []).extend([link_name(line.via, row)] if line.via is not None else [])
-    readers = [reader_text(form.replace(LINK, " or ".join(some)), level, doubt) for (form, level, doubt), some in links.items()]
+    readers = [reader_text(form.replace(LINK, " or ".join(sorted(some))), level, doubt) for (form, level, doubt), some in links.items()]
     return ", ".join(readers) or nobody(review)
 
 
