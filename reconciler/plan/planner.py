@@ -140,7 +140,7 @@ def plan(
         project=desired.project,
         environment=desired.environment,
         changes=(
-            *changes(desired, drafts, run.rows, names, run.derived),
+            *changes(desired, drafts, run.rows, names, matches.renamed, run.derived),
             *removal_changes(removals),
             *unmanaged_cascades(world, removals, decisions.rearrangements),
         ),
@@ -256,5 +256,7 @@ def _outside(world: World, decisions: Decisions, names: Names) -> int:
     drafts = {entry.address: entry for entry in entries if isinstance(entry, Draft)}
     removals = {entry.address: entry for entry in entries if isinstance(entry, Removal)}
     rows = arrange(decisions.meant(), drafts)
-    pending = {change.address for change in (*changes(world.desired, drafts, rows, names), *removal_changes(removals))}
+    pending = {
+        change.address for change in (*changes(world.desired, drafts, rows, names, decisions.matches.renamed), *removal_changes(removals))
+    }
     return len(pending | {entry.address for entry in entries if not entry.active})

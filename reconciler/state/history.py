@@ -6,15 +6,14 @@ deciding what can be undone, or opened.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Action, Consent, JournalEntry, RecordedRun, StateChange, What
+from reconciler.model import Consent, JournalEntry, RecordedRun, StateChange, What, renamed_with_containers
 from reconciler.state.connection import Connection
 from reconciler.state.tables.rows import INTENTS, intent_of
 from reconciler.state.tables.schema import insert
@@ -90,11 +89,19 @@ def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[Stat
 
 
 def count_state_changes(connection: Connection, state: int) -> Mapping[str, Mapping[str, int]]:
-    """The number of changes of each sort, by run."""
+    """The number of changes of each sort, by run. What is renamed with its container does not count."""
     query = "SELECT run, what, count(*) AS number FROM turns WHERE state = :state GROUP BY run, what ORDER BY min(id)"
     counts: dict[str, dict[str, int]] = defaultdict(dict)
     for row in connection.rows(query, state=state):
         counts[row.run][row.what] = row.number
+    renames: dict[str, dict[Address, Address]] = defaultdict(dict)
+    query = "SELECT * FROM turns WHERE state = :state AND what = :what"
+    for row in connection.rows(query, state=state, what=What.RENAME.value):
+        change = _turn(row)
+        if change.old is not None:
+            renames[row.run][change.old] = change.address
+    for run, renamed in renames.items():
+        counts[run][What.RENAME.value] -= len(renamed_with_containers(renamed))
     return counts
 
 
@@ -111,10 +118,6 @@ def _turn(row: Any) -> StateChange:
 
 RECORDED: Final = "record"  # what a run did that changed no binding but in the values of its fields
 WHAT: Final = "what a run was allowed to open"
-BOUND: Final = "what a request changed in the state"
-CREATED: Final = Action.CREATE.value
-DELETED: Final = Action.DELETE.value
-PLANNED: Final = frozenset(action.value for action in Action)
 ENDED_WELL: Final = 0  # the exit code of a run that ended well
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
 STATE_COMMANDS: Final = "state "  # beginnings of commands that change only the state
@@ -137,49 +140,29 @@ def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
         counts, word = (did, row.verb) if row.status in DONE else (undone, row.status or "in-doubt")
         counts[row.run][word] = counts[row.run].get(word, 0) + row.number
     turned = count_state_changes(connection, state)
-    changed = _changed(connection, state)
     rows = connection.rows("SELECT * FROM runs WHERE state = :state ORDER BY started DESC, id", state=state)
-    runs = (_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in rows)
-    return tuple(replace(run, changed=changed.get(run.id, {})) for run in runs)
-
-
-def _changed(connection: Connection, state: int) -> dict[str, Counter[str]]:
-    """By run, how many addresses it created, updated and so on, as a plan counts them: what a create needs is part of it."""
-    query = (
-        "SELECT journal.run, journal.address, journal.verb, outcomes.bound, outcomes.forgotten FROM journal"
-        " JOIN outcomes ON outcomes.state = journal.state AND outcomes.intent = journal.id"
-        " WHERE journal.state = :state AND outcomes.status IN :done ORDER BY outcomes.id"
-    )
-    verbs: dict[str, dict[str, set[str]]] = defaultdict(dict)
-    for row in connection.rows(query, state=state, done=DONE):
-        others = mapping(row.bound, BOUND) if row.verb == CREATED else from_json(row.forgotten, BOUND) if row.verb == DELETED else ()
-        for address in (row.address, *others):
-            verbs[row.run].setdefault(address, set()).add(row.verb)
-    return {run: Counter(word for done in some.values() for word in _words(done)) for run, some in verbs.items()}
-
-
-def _words(verbs: set[str]) -> Iterator[str]:
-    """The words of a plan for the requests about one address."""
-    if CREATED in verbs:
-        yield Action.REPLACE.value if DELETED in verbs else CREATED
-    else:
-        words = {verb if verb in PLANNED else Action.UPDATE.value for verb in verbs}
-        yield from (action.value for action in Action if action.value in words)
+    return tuple(_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in rows)
 
 
 def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Mapping[str, int]) -> RecordedRun:
     try:
         ended = None if row.ended is None else datetime.fromisoformat(row.ended)
-        changed = turned or ({} if did or undone else _recorded(row.summary))
-        return RecordedRun(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone, changed)
+        summary = mapping(row.summary, "the summary of a run") if row.summary else {}
+        changed = turned or ({} if did or undone else _recorded(summary))
+        started, actions = datetime.fromisoformat(row.started), _numbers(summary.get("actions"))
+        return RecordedRun(row.id, row.who, row.command, started, ended, row.exit_code, did, undone, changed, actions)
     except (TypeError, ValueError) as error:
         raise damaged(f"the run {row.id!r}") from error
 
 
-def _recorded(summary: str | None) -> dict[str, int]:
+def _recorded(summary: Mapping[str, Any]) -> dict[str, int]:
     """By what they are, the changes of the state of a run that only recorded values which the service had already."""
-    number = mapping(summary, "the summary of a run").get("recorded") if summary else None
-    return {RECORDED: number} if isinstance(number, int) else {}
+    return _numbers({RECORDED: summary.get("recorded")})
+
+
+def _numbers(value: Any) -> dict[str, int]:
+    """The numbers of a summary by their words; none in that of an older version."""
+    return {word: number for word, number in value.items() if isinstance(number, int)} if isinstance(value, dict) else {}
 
 
 def read_undos(connection: Connection, state: int) -> tuple[str, ...]:

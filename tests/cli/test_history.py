@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from reconciler.model import Action, StepStatus
 from tests.cli.conftest import Cli, retitled
 from tests.documents import valid
+from tests.report.made import change, outcome, plan, result
 
 
 @pytest.fixture
 def renamed(cli: Cli) -> Cli:
     """A project applied, and applied again with another title of a team."""
     return retitled(cli)
-
-
-def test_history_counts_what_the_plan_counted(cli: Cli) -> None:
-    cli("init", "p", "--sandbox")
-    plan = cli.json("plan", "p")["summary"]
-    assert cli("apply", "p", "--yes").exit_code == 0
-    (run,) = cli.json("history", "p")["runs"]
-    assert run["changed"] == {"create": plan["create"]}
-    assert (run["turned"], sum(run["did"].values())) == ({"adopt": plan["adopt"]}, plan["requests"])
 
 
 def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> None:
@@ -34,9 +28,57 @@ def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> Non
     header, second, first = renamed("history", "p").stdout.splitlines()
     assert header.split()[:5] == ["run", "started", "who", "command", "ended"]
     column = header.index("what it did")
-    assert (second[column:], first[column:]) == ("1 update", "9 create, by 11 requests; in the state 3 adopt")
+    assert (second[column:], first[column:]) == ("1 update; 1 request", "9 create, 3 adopt; 11 requests")
     assert [line[:8] for line in (second, first)] == [run["id"][:8] for run in document["runs"]]
     assert all("  exit 0  " in line for line in (second, first))
+
+
+def figures(text: str) -> dict[str, int]:
+    """`9 to create, 3 to adopt` or `9 create, 3 adopt` as numbers by action."""
+    return {word: int(number) for number, word in re.findall(r"(\d+) (?:to )?([a-z]+)", text)}
+
+
+SPACE = "          - {{space: {}, title: {}, duplicateOf: blank}}\n"
+GUIDES, API = SPACE.format("guides", "Guides"), SPACE.format("api", "API reference")
+EDITS: dict[str, list[tuple[str, str]]] = {
+    "nothing existed": [],
+    "a container is renamed with all that is in it": [("      docs:\n", "      handbook:\n        previously: [docs]\n")],
+    "two keys, a title, and an order": [
+        ("writers: {title: Writers,", "authors: {title: Authors, previously: [writers],"),
+        (GUIDES + API, API + GUIDES),
+        ("      docs:\n", "      handbook:\n        previously: [docs]\n"),
+    ],
+    "one moves to the top, one is created, one is deleted": [
+        (API, API.replace("          -", "      -")),
+        ("      writers: {title: Writers, members: [ada@acme.example]}", "      editors: {title: Editors}"),
+    ],
+}
+
+
+@pytest.mark.parametrize("edits", EDITS.values(), ids=EDITS)
+def test_history_counts_what_the_plan_counted(cli: Cli, edits: list[tuple[str, str]]) -> None:
+    cli("init", "p", "--sandbox")
+    if edits:
+        assert cli("apply", "p", "--yes").exit_code == 0
+    for old, new in edits:
+        cli.edit("p/reconciler.yaml", old, new)
+    planned = next(line for line in cli("plan", "p").stdout.splitlines() if line.startswith("Plan: "))
+    todo, requests, *_ = planned.removeprefix("Plan: ").split(". ")
+    assert cli("apply", "p", "--yes", "--allow-delete", "9").exit_code == 0
+    run = valid(cli.json("history", "p"), "history")["runs"][0]
+    assert run["actions"] == figures(todo)
+    shown = cli("history", "p").stdout.splitlines()[1].partition("exit 0")[2].strip()
+    assert shown == f"{todo.replace(' to ', ' ')}; {requests.rstrip('.')}"
+
+
+def test_a_change_of_which_one_request_failed_is_not_counted_as_done() -> None:
+    changes = [change(f"acme/team/{key}", Action.CREATE) for key in "abc"]
+    planned = plan(*changes, change("acme/team/d", Action.RENAME), change("acme/site/s/section/gone", Action.DELETE))
+    results = [result(number, f"acme/team/{key}", StepStatus.DONE, verb="create") for number, key in enumerate("abc")]
+    ended = outcome(
+        *results, result(4, "acme/team/b", StepStatus.FAILED), result(5, "acme/site/s", StepStatus.SKIPPED, verb="delete"), plan=planned
+    )
+    assert ended.actions == {"create": 2, "rename": 1}
 
 
 def test_history_before_anything_ran_is_empty(cli: Cli) -> None:

@@ -6,6 +6,7 @@ Whose object it is: a natural key that cannot change makes the whole resource wa
 from __future__ import annotations
 
 import copy
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -17,9 +18,10 @@ import pytest
 from reconciler.address import Address
 from reconciler.errors import ConfigError
 from reconciler.kinds import load
-from reconciler.model import Action, Binding, Cause, Observed, Origin
+from reconciler.model import Action, Binding, Cause, Observed, Origin, Plan
 from reconciler.model.drift import DriftWord
 from reconciler.plan.matching.differences import differences, explain
+from reconciler.report.plan import plan_sheet
 from reconciler.resource import UNSET
 from tests.harness import SEED, Org
 from tests.outside import drifted
@@ -221,6 +223,36 @@ def test_two_titles_are_exchanged_and_no_key(living: Org, kind: str) -> None:
     assert ids(living) == before
     applied(living, pairs())
     assert ids(living) == before
+
+
+# -- how a rename is reported --------------------------------------------------------------------------------------------------------
+
+
+def test_a_rename_is_called_rename_and_what_is_in_it_follows_without_a_line_of_its_own(living: Org) -> None:
+    tree = rekeyed(pairs(), "site", {"docs": "handbook"})
+    tree["sites"]["handbook"]["structure"][0]["title"] = "Guides of the handbook"
+    living.write(tree)
+    plan = living.plan()
+    inside = sum(at.startswith("acme/site/docs/") for at in ids(living))
+    assert [(str(change.address), change.actions, change.reason) for change in plan.changes] == [
+        ("acme/site/handbook", (Action.RENAME,), f"was acme/site/docs, with the {inside} objects in it"),
+        ("acme/site/handbook/section/guides", (Action.UPDATE,), ""),
+    ]
+    assert len(plan.state_update.rename) == inside + 1
+    assert "1 to update, 1 to rename" in plan_sheet(plan).summary
+
+
+def test_a_key_in_a_renamed_container_that_changes_too_is_a_rename_of_its_own(living: Org) -> None:
+    living.write(rekeyed(rekeyed(pairs(), "section", {"more": "rest"}), "site", {"docs": "handbook"}))
+    renames = {str(change.address): change.reason for change in living.plan().changes if Action.RENAME in change.actions}
+    assert renames["acme/site/handbook/section/rest"] == "was acme/site/docs/section/more"
+    assert len(renames) == 2
+
+
+def test_a_target_in_a_renamed_container_is_reported_itself(living: Org) -> None:
+    living.write(rekeyed(pairs(), "site", {"docs": "handbook"}))
+    (change,) = living.plan(targets=("acme/site/handbook/section/more",)).changes
+    assert (change.actions, change.reason) == ((Action.RENAME,), "was acme/site/docs/section/more")
 
 
 # -- renames that have had their effect ----------------------------------------------------------------------------------------------
@@ -508,6 +540,184 @@ def test_one_variant_for_another_in_its_place_is_only_a_remark(living_pairs: Org
     plan = living_pairs.plan()
     assert plan.blocked == ()
     assert any("previously: [more-five]" in note for note in plan.notes)
+
+
+# -- another key and another title at once -------------------------------------------------------------------------------------------
+
+CONTAINERS = {  # a container of each kind: what contains it in the YAML, its key, and what its contents are found by
+    "collection": ("acme/collection", "product"),
+    "collection in a collection": ("acme/collection", "deep"),
+    "site": ("acme/site", "docs"),
+    "site without sections": ("acme/site", "flat"),
+    "section": ("acme/site/docs/section", "guides"),
+    "section in a group": ("acme/site/docs/section", "api"),
+    "group": ("acme/site/docs/group", "reference"),
+}
+
+
+def retitled(name: str, *, with_previously: bool = False, upside_down: bool = False) -> dict[str, Any]:
+    """The small organization, in which a container has another key and another title."""
+    kind, (_, key) = name.split()[0], CONTAINERS[name]
+    tree = rekeyed(small(), kind, {key: "renamed"}, with_previously=with_previously)
+    container = tree["sites"]["renamed"] if kind == "site" else node(tree, "renamed")
+    container["title"] = "Quite another title"
+    if upside_down:
+        content = container.get("content", container.get("structure", container.get("spaces")))
+        content.reverse()
+        tree["sites"] = dict(reversed(tree["sites"].items()))
+        tree["sites"].get("docs", tree["sites"].get("renamed"))["structure"].reverse()
+    return tree
+
+
+def printed_line(plan: Plan, address: str) -> str:
+    """What the plan says to write if it is a rename: `previously: [docs]`."""
+    remedy = next(blocked.remedy for blocked in plan.blocked if str(blocked.address) == address)
+    match = re.match(r"if so, write (previously: \[\S+\]) on (\S+) \(reconciler.yaml:(\d+)\); if not, add to removed: ", remedy)
+    assert match is not None, remedy
+    return match[1]
+
+
+@pytest.mark.parametrize("upside_down", [False, True])
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_container_with_another_key_and_title_is_probably_renamed_if_its_contents_are_declared_in_it(
+    living_pairs: Org, name: str, upside_down: bool
+) -> None:
+    prefix, key = CONTAINERS[name]
+    living_pairs.write(retitled(name, upside_down=upside_down))
+    for allowed in ((), ("**",)):
+        plan = living_pairs.plan(allow_replace=allowed)
+        assert [(step.verb, str(step.address)) for step in plan.steps if step.verb in ("create", "delete")] == []
+        assert [str(entry.address) for entry in plan.blocked if entry.cause is None] == [f"{prefix}/renamed"], "one cause, shown once"
+        causes = {str(entry.address): entry for entry in plan.blocked if entry.id == "RC-probable-rename"}
+        assert causes.keys() == {f"{prefix}/{key}", f"{prefix}/renamed"}
+        lines = (living_pairs.project / "reconciler.yaml").read_text().splitlines()
+        line = next(number for number, text in enumerate(lines, 1) if re.search(r"(collection|group|section): renamed|renamed:", text))
+        for address in causes:
+            assert printed_line(plan, address) == f"previously: [{key}]"
+            assert f"(reconciler.yaml:{line})" in causes[address].remedy
+            assert f"{{address: {prefix}/{key}, action: delete}}" in causes[address].remedy
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_the_printed_line_renames_and_deletes_nothing(tmp_path: Any, name: str) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    prefix, key = CONTAINERS[name]
+    before = ids(org)
+    done = verbs(applied(org, retitled(name, with_previously=True)))
+    assert [verb for verb in done if verb.split()[0] in ("create", "delete")] == []
+    assert ids(org) == {exchanged(address, prefix, {key: "renamed"}): id for address, id in before.items()}
+
+
+def test_containers_in_each_other_that_are_renamed_together_are_found_from_the_inside_out(living_pairs: Org) -> None:
+    tree = rekeyed(
+        rekeyed(small(), "group", {"reference": "ref"}, with_previously=False), "section", {"api": "rest"}, with_previously=False
+    )
+    node(tree, "ref")["title"], node(tree, "rest")["title"] = "Handbook", "REST"
+    tree = rekeyed(
+        rekeyed(tree, "collection", {"product": "goods"}, with_previously=False), "collection", {"deep": "low"}, with_previously=False
+    )
+    node(tree, "goods")["title"], node(tree, "low")["title"] = "Goods", "Low"
+    living_pairs.write(tree)
+    plan = living_pairs.plan()
+    for address, line in {
+        "acme/site/docs/group/ref": "reference",
+        "acme/site/docs/section/rest": "api",
+        "acme/collection/goods": "product",
+        "acme/collection/low": "deep",
+    }.items():
+        assert printed_line(plan, address) == f"previously: [{line}]"
+    assert plan.steps == ()
+
+
+@pytest.mark.parametrize("also", ["section", "site-space"])
+def test_contents_that_have_other_keys_too_are_recognized_by_their_natural_keys(org: Org, also: str) -> None:
+    tree = small()
+    tree["sites"]["flat"]["structure"].pop()
+    help_site = {"title": "Help", "structure": [{"section": "start", "title": "Start", "spaces": ["four"]}]}
+    tree["sites"]["help"] = help_site
+    applied(org, tree)
+    section = help_site["structure"][0]
+    section |= {"section": "begin", "spaces": [{"key": "first", "space": "four"}]}
+    if also == "site-space":
+        section["title"] = "Begin here"
+    tree["sites"]["support"] = {**tree["sites"].pop("help"), "title": "Support"}
+    org.write(tree)
+    assert printed_line(org.plan(), "acme/site/support") == "previously: [help]"
+
+
+def test_a_group_whose_only_section_is_renamed_too_is_probably_renamed(org: Org) -> None:
+    tree = small()
+    node(tree, "reference")["structure"].pop()
+    applied(org, tree)
+    node(tree, "reference").update(group="ref", title="Handbook")
+    node(tree, "api").update(section="rest", title="REST")
+    org.write(tree)
+    plan = org.plan()
+    assert printed_line(plan, "acme/site/docs/group/ref") == "previously: [reference]"
+    assert printed_line(plan, "acme/site/docs/section/rest") == "previously: [api]"
+
+
+def test_two_that_may_be_the_same_are_both_named_and_none_is_chosen(living_pairs: Org) -> None:
+    tree = small()
+    group = node(tree, "reference")
+    structure, at = tree["sites"]["docs"]["structure"], tree["sites"]["docs"]["structure"].index(group)
+    api, cli = group["structure"]
+    structure[at : at + 1] = [{"group": "a", "title": "A", "structure": [api]}, {"group": "b", "title": "B", "structure": [cli]}]
+    living_pairs.write(tree)
+    plan = living_pairs.plan()
+    blocked = {str(entry.address): entry for entry in plan.blocked if entry.id == "RC-probable-rename"}
+    assert blocked.keys() == {f"acme/site/docs/group/{key}" for key in ("a", "b", "reference")}
+    assert "is declared in acme/site/docs/group/a and acme/site/docs/group/b" in blocked["acme/site/docs/group/reference"].reason
+    remedy = blocked["acme/site/docs/group/reference"].remedy
+    assert re.search(
+        r"previously: \[reference\] on acme/site/docs/group/a \(.*\), or write previously: \[reference\] on acme/site/docs/group/b", remedy
+    )
+    assert plan.steps == ()
+
+
+def test_one_that_takes_the_contents_of_two_names_both(living_pairs: Org) -> None:
+    tree = small()
+    product, other = node(tree, "product"), node(tree, "other")
+    tree["content"] = [entry for entry in tree["content"] if entry not in (product, other)]
+    tree["content"].append({"collection": "all", "title": "All", "content": product["content"] + other["content"]})
+    living_pairs.write(tree)
+    (new,) = (entry for entry in living_pairs.plan().blocked if str(entry.address) == "acme/collection/all")
+    assert "would be created with what is in acme/collection/product and acme/collection/other, which are no longer declared" in new.reason
+    assert "previously: [product] on acme/collection/all" in new.remedy
+    assert "previously: [other] on acme/collection/all" in new.remedy
+
+
+def test_one_without_anything_in_common_is_another_object(living_pairs: Org) -> None:
+    tree = small()
+    docs, other = tree["sites"]["docs"]["structure"], node(tree, "other")
+    docs[docs.index(node(tree, "more"))] = {"section": "news", "title": "News", "spaces": [{"key": "news-six", "space": "six"}]}
+    other.update(collection="fresh", title="Fresh", content=[{"space": "seven", "title": "Seven"}])
+    del other["description"]
+    tree["content"].append({"space": "five", "title": "Five"})
+    tree["sites"]["flat"] = {"title": "Flat", "structure": tree["sites"]["flat"]["structure"]}
+    living_pairs.write(tree)
+    plan = living_pairs.plan(allow_replace=("**",))
+    assert [entry for entry in plan.blocked if entry.id == "RC-probable-rename"] == []
+    assert {"create acme/collection/fresh", "delete acme/collection/other"} <= {f"{step.verb} {step.address}" for step in plan.steps}
+
+
+def test_contents_that_move_to_what_existed_before_are_no_rename(living_pairs: Org) -> None:
+    tree = small()
+    other = node(tree, "other")
+    tree["content"].remove(other)
+    node(tree, "product")["content"] += other["content"]
+    living_pairs.write(tree)
+    plan = living_pairs.plan()
+    assert plan.blocked == ()
+    assert "delete acme/collection/other" in {f"{step.verb} {step.address}" for step in plan.steps}
+
+
+def test_with_removed_the_container_is_deleted_and_the_new_one_gets_its_contents(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    done = verbs(applied(org, retitled("group"), removed=[{"address": "acme/site/docs/group/reference", "action": "delete"}]))
+    assert {"create acme/site/docs/group/renamed", "delete acme/site/docs/group/reference"} <= {*done}
 
 
 def test_another_title_is_another_thing(living_pairs: Org) -> None:

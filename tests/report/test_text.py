@@ -128,10 +128,10 @@ acme/team/x
         "a field that is let go of is no update",
     ),
     (
-        change("acme/team/x", Action.ADOPT, reason="was acme/team/y", id="team_1", title="X"),
+        change("acme/team/x", Action.RENAME, reason="was acme/team/y", id="team_1", title="X"),
         """\
 acme/team/x
-  = adopt       team_1 "X" was acme/team/y""",
+  @ rename      team_1 "X" was acme/team/y""",
         "a rename says what it was",
     ),
     (

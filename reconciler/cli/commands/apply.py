@@ -22,7 +22,7 @@ from reconciler.cli.wiring.unseen import Unseen, consented, to_create
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model import Outcome, Plan, StepStatus
+from reconciler.model import Outcome, Plan
 from reconciler.plan.guard import consent, guard
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
@@ -143,7 +143,7 @@ def command(
             code = codes.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
-            journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
+            journal.finish(exit_code=code, summary=outcome.summary)
     _write_outcome(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
     return code
 

@@ -32,7 +32,7 @@ SECTIONS: Final = {key.name: key.doc for key in PROJECT if key.name in POLICIES}
 NAMES: Final[Mapping[str, str]] = {
     "after": "the fields that the resource has after the run; in validate, those that are written",
     "before": "the fields that it has now; none if it does not exist",
-    "action": "what happens to it: create, update, move, replace, delete, adopt, rename, forget, restore or keep",
+    "action": "what happens to it: create, update, move, replace, delete, adopt, rename, forget, restore, transfer or keep",
     "actions": "all of these as a list, if several happen",
     "address": "its address",
     "kind": "its kind",

@@ -81,6 +81,9 @@ class RunData(t.Record):
     changed: NotRequired[Annotated[dict[str, t.Count], t.doc("How many objects it changed, by the words of a plan.")]]
     undone: Annotated[dict[str, t.Count], t.doc("Requests that failed or are in doubt, by how they ended.")]
     turned: Annotated[dict[str, t.Count], t.doc("Changes of the state without a request, by what they were.")]
+    actions: NotRequired[
+        Annotated[dict[str, t.Count], t.doc("What was done of its plan, counted as there; empty where it has no plan or no end.")]
+    ]
 
 
 class HistoryDocument(t.Record):
