@@ -45,6 +45,7 @@ from reconciler.undo import Cannot, YamlLine
 R = TypeVar("R", bound=Mapping[str, Any])
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
+LATER: Final = (Action.TRANSFER, Action.RENAME)  # their numbers are absent where they are 0
 UNREAD: Final = "RC-unread"
 IN_SECOND_RUN: Final = "in a second run: "
 SECOND_RUN: Final = "reconciler apply, once more when this run is done"
@@ -76,9 +77,6 @@ def source_data(source: Source | None) -> t.SourceData | None:
 
 
 # -- plans, outcomes, drift -----------------------------------------------------------------------------------------------------------
-
-
-LATER: Final = (Action.TRANSFER, Action.RENAME)  # actions of later versions
 
 
 def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
@@ -119,6 +117,8 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "blocked": [record(plan_types.BlockedData, item) for item in blocked],
         "notes": list(plan.notes),
     }
+    if plan.lost_readers:
+        document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:
         document["ignored"] = _ignored(plan.ignored)
     return document
