@@ -264,7 +264,7 @@ def _object_and_reason(change: Change, action: Action, zone: tzinfo | None) -> s
     named = id_and_title(change.id, change.title)
     if action is Action.ADOPT:
         return f"{named} {reason or 'exists and is unmanaged'}".strip()
-    if action in (Action.TRANSFER, Action.RENAME):
+    if action is Action.TRANSFER:
         return f"{named} {reason}".strip()
     if action in (Action.DELETE, Action.FORGET, Action.REPLACE):
         return "; ".join(part for part in (named, reason) if part)

@@ -18,7 +18,7 @@ class SummaryData(t.Record):
     adopt: t.Count
     forget: t.Count
     restore: t.Count
-    rename: NotRequired[Annotated[t.Count, t.doc("Absent: none.")]]
+    rename: NotRequired[Annotated[t.Count, t.doc("What the state tracks under another address. Absent: none.")]]
     transfer: NotRequired[Annotated[t.Count, t.doc("Absent: none.")]]
     ignored: NotRequired[Annotated[t.Count, t.doc("Differences that the YAML says to leave alone. Absent: none.")]]
     unmanaged: Annotated[t.Count | None, t.doc("Null where only files were compared.")]
