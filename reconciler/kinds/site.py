@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from typing_extensions import TypedDict
 
-from reconciler.kinds._values import READERS, Path, Proxy, slug
+from reconciler.kinds._values import READERS, Path, Proxy, path_of_title, slug
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -117,7 +117,14 @@ class Site(
         exposes=Exposes("more people can read it"),
         opens=("public", "unlisted"),
     )
-    basename: Path = field("Its path in the published URL.", on="update", unique=True, derived=Derived("title", slug), address="segment")
+    basename: Path = field(
+        "Its path in the published URL.",
+        on="update",
+        unique=True,
+        usual=path_of_title,
+        derived=Derived("title", slug),
+        address="segment",
+    )
     # "POST publish": the reference has no request for the way back.
     published: bool = field(
         "Publish the site. A published site cannot be unpublished.",
