@@ -38,7 +38,7 @@ def shared_values(writer: EntryWriter) -> dict[str, dict[str, Any]]:
 
 
 def _may_share(kind: Kind, field: Field) -> bool:
-    """Whether a value of the field says nothing about a single object: it identifies none, is no secret, and hides or publishes nothing."""
+    """Whether objects can share a value of the field: not what identifies, hides or publishes a single one, and not a secret."""
     single = field.key or field.unique or field.address or field.condition or field.one_way or field.expires or field.hosted
     secret = field.sensitive or field.secret_allowed
     elsewhere = field is tag(kind) or field.name == kind.place.bare_is or kind.place.value_is is not None

@@ -183,7 +183,7 @@ def _changes(changes: Sequence[Change], full: bool, zone: tzinfo | None) -> Iter
         kind, actions = group[0].kind, group[0].actions
         files = listed(sorted({change.source.file for change in group if change.source is not None}), 2)
         names = f"{_some(change.address for change in group)}; --full shows each"
-        fields = [delta.name for delta in group[0].fields] if Action.CREATE not in actions else []
+        fields = [_from_defaults(delta) for delta in group[0].fields] if Action.CREATE not in actions else []
         lines = []
         for action in actions:
             what = f"{', '.join(fields)} of {names}" if action is Action.UPDATE and fields else names
@@ -191,9 +191,17 @@ def _changes(changes: Sequence[Change], full: bool, zone: tzinfo | None) -> Iter
         yield SheetEntry(f"{len(group):,} × {kind}", files, lines)
 
 
+def _from_defaults(delta: Delta) -> str:
+    return f"{delta.name} (from defaults)" if delta.from_defaults else delta.name
+
+
 def _likeness(change: Change) -> object:
     """The key of equal changes: creates of one kind are equal; other changes only if the same fields change for the same cause."""
-    fields = () if Action.CREATE in change.actions else tuple((delta.name, delta.cause, delta.note) for delta in change.fields)
+    fields = (
+        ()
+        if Action.CREATE in change.actions
+        else tuple((delta.name, delta.cause, delta.note, delta.from_defaults) for delta in change.fields)
+    )
     return (change.kind, change.actions, fields)
 
 
@@ -270,7 +278,7 @@ def _field(change: Change, delta: Delta) -> Iterator[SheetLine]:
         pairs = difference_lines(delta.name, delta.before, delta.after)
     cause = CAUSES[delta.cause]
     style, symbol = (Style.CREATE, "+") if new else (Style.UPDATE, "." if dropped else "~")
-    remark = "; ".join(filter(None, [cause, delta.note]))
+    remark = "; ".join(filter(None, [cause, "from defaults" if delta.from_defaults else "", delta.note]))
     for number, (name, value) in enumerate(pairs):
         yield SheetLine(
             Style.DRIFT if cause else style,
