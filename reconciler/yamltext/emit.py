@@ -14,6 +14,7 @@ from typing import Any, Final
 from reconciler.text.escape import is_plain, named
 
 WIDTH: Final = 100  # characters that an entry on one line may have; indentation does not count, so equal entries look alike at any depth
+LIST_WIDTH: Final = 140  # columns that a list of values may reach, as `fmt` has it: its items are short, and look alike anywhere
 STEP: Final = 2  # columns
 
 _PLAIN: Final = re.compile(r"[^\W\d_][\w /.()+&;@-]*")  # texts that need no quotes and cannot be read as another type
@@ -79,7 +80,9 @@ def entry(line: EmittedEntry, indent: int) -> Iterator[str]:
     yield from (f"{margin}# {comment(text)}" for text in line.comments)
     head = f"{margin}{scalar(line.key or '')}:"
     short = flow(line.value)
-    if short is not None and len(head) - indent + 1 + len(short) <= WIDTH:
+    length = len(head) + 1 + len(short or "")
+    listed = isinstance(line.value, EmittedList | list | tuple) and length <= LIST_WIDTH
+    if short is not None and (listed or length - indent <= WIDTH):
         yield f"{head} {short}"
     elif isinstance(line.value, EmittedExpression):
         yield f"{head} {line.value}"

@@ -52,9 +52,7 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @click.option("--org", metavar="ID", help="The id of the organization to import. Without it, list the available organizations.")
 @click.option("--dry-run", is_flag=True, allow_from_autoenv=False, help="Print the files without writing or tracking anything.")
 @click.option("--into", is_flag=True, allow_from_autoenv=False, help="Add to the project in DIR what it does not declare yet.")
-@click.option(
-    "--split", is_flag=True, help="Write a file for each collection and each site, also of a small organization."
-)
+@click.option("--split", is_flag=True, help="Write a file for each collection and each site, also of a small organization.")
 @click.option(
     "--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything."
 )
