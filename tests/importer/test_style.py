@@ -59,7 +59,7 @@ def test_a_value_that_most_share_is_a_default_and_the_others_write_theirs(tmp_pa
     assert (written["Blank"]["editMode"], written["Blank"]["emoji"]) == ("live", None)
 
 
-def test_what_only_one_object_has_is_no_default_of_the_others(tmp_path: Path) -> None:
+def test_what_a_minority_has_is_not_a_default(tmp_path: Path) -> None:
     _, plan = imported(seeded(tmp_path, spaces=[*spaces("A", "B"), *spaces("C", editMode="locked")]), tmp_path / "new")
     assert plan.empty
     assert data(tmp_path / "new")["defaults"]["space"] == {"defaultLevel": "guest"}  # what all of them have
@@ -75,7 +75,7 @@ def test_nothing_that_opens_or_cannot_be_undone_is_a_default(tmp_path: Path) -> 
     assert document["organizations"]["acme"]["sites"]["docs"] == {"title": "Docs", "visibility": "unlisted", "published": True}
 
 
-def test_a_value_that_one_of_them_cannot_write_is_no_default(tmp_path: Path) -> None:
+def test_a_field_that_one_of_them_cannot_write_gets_none(tmp_path: Path) -> None:
     some = [*spaces("A", "B", "C", "D", editMode="locked"), *spaces("E", editMode="suggest")]
     found, plan = imported(seeded(tmp_path, spaces=some), tmp_path / "new")
     assert plan.empty
