@@ -151,6 +151,18 @@ def test_a_killed_import_is_never_a_folder_with_half_of_its_files(tmp_path: Path
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["new"]
 
 
+def test_files_that_a_killed_import_left_in_a_folder_are_completed(cli: Cli) -> None:
+    works(cli, *ORG, *SANDBOX, "--split")
+    cli.write("other/content/spaces.yaml", (cli.root / "new" / "content" / "spaces.yaml").read_text())
+    result = cli("import", "other", *ORG, *SANDBOX, "--split")
+    assert result.exit_code == 0, result.stderr
+    cli.write("third/content/spaces.yaml", "content: []  # ours\n")
+    refused = cli("import", "third", *ORG, *SANDBOX, "--split")
+    assert refused.exit_code == 3
+    assert "third/content/spaces.yaml already exists" in refused.stderr
+    assert tree(cli.root / "third").keys() == {"content", "content/spaces.yaml"}
+
+
 def test_a_folder_that_somebody_else_creates_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     change = FolderChange(tmp_path / "new")
     change.write("reconciler.yaml", "version: 1\n")

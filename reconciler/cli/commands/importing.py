@@ -29,7 +29,7 @@ from reconciler.config.schemas.document import dumped
 from reconciler.errors import UsageError, os_reason
 from reconciler.importer.entry import CERTIFICATES
 from reconciler.importer.merge import into
-from reconciler.importer.project import LIMITS, SPLIT, ImportedProject, Limits, project as project_of
+from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, ImportedProject, Limits, project as project_of
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Actual, Observed, Plan, State
 from reconciler.observe.everything import read_all, roots
@@ -344,7 +344,7 @@ def _differing(plan: Plan) -> list[str]:
 def _write(change: FolderChange, files: Mapping[str, str], kinds: Kinds, project: Project | None) -> None:
     """Write the files, and what editors need. Raises `UsageError` and OSError; of what exists only the files of the project are touched."""
     mine = [] if project is None else [path.resolve() for path in map(project.settings.root.joinpath, project.settings.files)]
-    existing = [path for path in files if (change.root / path).exists() and (change.root / path).resolve() not in mine]
+    existing = [path for path, text in files.items() if (change.root / path).resolve() not in mine and _differs(change.root / path, text)]
     if existing:
         raise UsageError(
             f"{path_from_here(change.target / existing[0])} already exists",
@@ -353,9 +353,16 @@ def _write(change: FolderChange, files: Mapping[str, str], kinds: Kinds, project
         )
     beside = {".gitignore": IGNORED, SCHEMA: dumped(kinds)}
     change.create_folder(".reconciler", mode=0o700)
-    for path, text in {**{path: text for path, text in beside.items() if not (change.root / path).exists()}, **files}.items():
+    new = {path: text for path, text in beside.items() if not (change.root / path).exists()}
+    # The project file comes last: if this program is killed before, there is no project yet, and the import can be repeated.
+    for path, text in sorted({**new, **files}.items(), key=lambda file: file[0] == PROJECT_FILE):
         # A link to a file of the project stays one.
         change.write(path, text, through_link=(change.root / path).resolve() in mine)
+
+
+def _differs(file: Path, text: str) -> bool:
+    """Whether a file exists and contains something else."""
+    return os.path.lexists(file) and not (file.is_file() and file.read_bytes() == text.encode())
 
 
 def _tell(screen: Screen, directory: Path, plan: Plan, imported: ImportedProject, *, before: State) -> None:
