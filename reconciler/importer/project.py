@@ -118,8 +118,8 @@ def project(
     `limits`: when it is split into files. `taken`: paths that no file of it may have, beside those of YAML files.
     """
     gathered = Gathered(kinds, actual, {})
-    defaults = shared_values(EntryWriter(gathered))
-    writer = EntryWriter(gathered, defaults, taken)
+    writer = EntryWriter(gathered, taken=taken)
+    writer.defaults = defaults = shared_values(writer)  # the writer keeps the values that this compares
     unseen = unread(actual)
     top = EmittedMap([EmittedEntry("version", 1), EmittedEntry("project", gathered.roots[0].key if gathered.roots else "docs")])
     if service:
