@@ -114,8 +114,7 @@ def test_idle_connections_and_large_bodies_leave_the_dashboard_usable_in_little_
         for path, status in (("/healthz", 200), ("/readyz", 200), ("/login", 200), ("/api/v1/projects", 401)):
             assert httpx2.get(f"{url}{path}", timeout=10).status_code == status
         body = json.dumps({"ref": "refs/heads/main", "repository": {"clone_url": "https://git.example.com/x.git"}}).encode()
-        signature = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
-        signed = {"X-GitHub-Event": "push", "X-Hub-Signature-256": signature}
+        signed = {"X-GitHub-Event": "push", "X-Hub-Signature-256": "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()}
         assert httpx2.post(f"{url}/webhooks/github", content=body, headers=signed, timeout=10).json() == {"due": 1}
         assert memory(process_id) < MEMORY_MAX
 
@@ -252,17 +251,17 @@ def test_one_session_and_one_person_follow_so_often_and_others_still_can(
         assert statuses(second, stack, 3) == [200, 200, 429], "two sessions of one person"
         assert first.get("/").status_code == 200
 
-    def count(follower: feed.FeedFollower, *, taken: int) -> bool | None:
+    def count(follower: feed.Follower, *, taken: int) -> bool | None:
         """Whether it is refused for itself; None if it is not refused."""
         full = feed.Feed(database)
-        full._queues = {asyncio.Queue(): feed.FeedFollower(f"person-{number}", f"session-{number}") for number in range(taken)}
+        full._queues = {asyncio.Queue(): (f"person-{number}", f"session-{number}") for number in range(taken)}
         try:
             full.check(follower)
         except feed.Full as error:
             return error.own
         return None
 
-    ada = feed.FeedFollower("ada", "another")
+    ada = ("ada", "another")
     assert [count(ada, taken=taken) for taken in (0, 5, 6)] == [None, None, False]
 
 
