@@ -201,17 +201,25 @@ def forecast_text(ahead: Forecast) -> str:
 # -- changes ------------------------------------------------------------------------------------------------------------------------
 
 
+def _from_defaults(delta: Delta) -> str:
+    return f"{delta.name} (from defaults)" if delta.from_defaults else delta.name
+
+
 def _likeness(change: Change) -> object:
     """The key of equal changes: creates of one kind are equal; other changes only if the same fields change for the same cause."""
     if change.destructive:
         return None
-    fields = () if Action.CREATE in change.actions else tuple((delta.name, delta.cause, delta.note) for delta in change.fields)
+    fields = (
+        ()
+        if Action.CREATE in change.actions
+        else tuple((delta.name, delta.cause, delta.note, delta.from_defaults) for delta in change.fields)
+    )
     return (change.kind, change.actions, fields)
 
 
 def _folded(change: Change, names: str) -> list[SheetLine]:
     """A line for each action of a group of such changes."""
-    fields = [delta.name for delta in change.fields] if Action.CREATE not in change.actions else []
+    fields = [_from_defaults(delta) for delta in change.fields] if Action.CREATE not in change.actions else []
     texts = {Action.UPDATE: f"{', '.join(fields)} of {names}" if fields else names}
     return [SheetLine(STYLES[action], SYMBOLS[action], action, texts.get(action, names)) for action in change.actions]
 
@@ -297,7 +305,7 @@ def _field(change: Change, delta: Delta) -> Iterator[SheetLine]:
         pairs = difference_lines(delta.name, delta.before, delta.after)
     cause = CAUSES[delta.cause]
     style, symbol = (Style.CREATE, "+") if new else (Style.UPDATE, "." if dropped else "~")
-    remark = "; ".join(filter(None, [cause, delta.note]))
+    remark = "; ".join(filter(None, [cause, "from defaults" if delta.from_defaults else "", delta.note]))
     for number, (name, value) in enumerate(pairs):
         yield SheetLine(
             Style.DRIFT if cause else style,

@@ -39,6 +39,7 @@ class FieldData(t.Record):
     before: Annotated[Any, t.doc("The current value; null also where it is unknown.")]
     after: Annotated[Any, t.doc("The declared value.")]
     cause: Annotated[str, t.OneOf(Cause), t.doc("Who changed it: your files, the service, or both.")]
+    fromDefaults: NotRequired[Annotated[bool, t.doc("`true`: the declared value is that of `defaults`. Absent: it is not.")]]
 
 
 class MoveData(t.Record):
