@@ -1,6 +1,6 @@
 """What was changed outside Reconciler in one project, and what people decided on it: revert it, or ignore it until a day. Pure.
 
-A decision is about exactly one difference: another value, or a deletion, has another digest and alarms again. Accepting a change is no
+A decision is about exactly one difference: another value, or a deletion, has another digest and alarms again. Accepting a change is not a
 decision here: it is a commit, because a fleet writes to no repository.
 """
 

@@ -1,7 +1,7 @@
 """What is broken or expires in an organization, whether or not it is as declared. Pure; nothing more is read for it.
 
 In: one reading, and the drift that was computed from it. Out: concerns, and sentences about what cannot be known. What a plan would break
-is no concern: it is broken only if somebody applies the plan, whose report says so.
+is not a concern: it is broken only if somebody applies the plan, whose report says so.
 
 - `concerns`: published URLs, how the service processes objects, certificates and names with a date; `exposures`: readers
 - `inputs`: the reading and the drift

@@ -174,7 +174,7 @@ class RuleView:
 @dataclass(frozen=True)
 class ApprovalsView:
     """The approvals that the plan needs and the decisions. `rejected`: by whom, None if by nobody. `cannot`: why the viewer cannot approve
-    it, "" if they can. `applies`: what becomes of a plan that needs no approval any more, a sentence. `is_decided`: false for a plan that
+    it, "" if they can. `applies`: what happens to a plan that needs no approval any more, a sentence. `is_decided`: false for a plan that
     the fleet never applies as it is, because it only takes back drift that nobody decided to revert."""
 
     rules: tuple[RuleView, ...] = ()

@@ -161,7 +161,7 @@ def approvals_view(
 
 
 def _applies(judged: Judged, row: ProjectRow, *, reverts: bool) -> tuple[str, bool]:
-    """What becomes of a plan that lacks no approval, and whether approvals decide on it at all."""
+    """What happens to a plan that lacks no approval, and whether approvals decide on it at all."""
     if not judged.plan.changes:
         return "This plan changes nothing.", False
     if row.project.mode is not Mode.APPLY:
