@@ -133,7 +133,7 @@ def _cell(cell: Cell, index: int) -> str:
     place = "".join(f' {name}="{at * PITCH}"' for name, at in (("x", index % COLUMNS), ("y", index // COLUMNS)) if at)
     age = f", {lasting(timedelta(seconds=cell.age))}" if cell.age is not None else ""
     words = ["paused"] if cell.paused else []
-    words += [label(cell)] if cell.orphaned else [label(cell), cell.health.value]
+    words += [label(cell)] if cell.orphaned or cell.health is HealthWord.HEALTHY else [label(cell), cell.health.value]
     title = escape(terminal(f"{cell.name}: {', '.join(words)}{age}"))
     return f'<a href="{links.project(cell.name)}" tabindex="-1"><rect{place}/><title>{title}</title></a>'
 

@@ -186,7 +186,7 @@ def drift(**changes: Any) -> v.DriftView:
     resources = (
         v.DriftedView("globex/space/salaries", "changed", ("visibility: private -> public",), exposes=True),
         v.DriftedView("globex/space/guides", "changed", ("title: Acme guides -> My guides", 'emoji: "1f4d6" -> "1f680"')),
-        v.DriftedView("globex/space/drafts", "deleted", ("it was deleted",), decision="ignored until 2026-12-01T23:59:59Z by ada@globex.example: the fair"),
+        v.DriftedView("globex/space/drafts", "deleted", ("it was deleted",), decision="ignored until 1 Dec 2026, 23:59 UTC by ada@globex.example: the fair"),
     )  # fmt: skip
     accept = "reconciler drift orgs/globex --base-url https://api.example.com --env production --accept globex/space/salaries"
     accept += " --accept globex/space/guides --allow-exposure globex/space/salaries"
