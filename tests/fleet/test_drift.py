@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -22,8 +23,10 @@ from reconciler.fleet.model import APPROVALS_DEFAULT, Mode, Repository, SecretRe
 from reconciler.fleet.people import ALL, Directory, Person, Role
 from reconciler.fleet.status import ProjectFacts, Reading, StatusWord, of_documents, status
 from reconciler.fleet.store import FleetDatabase, approvals, audit, projects, schema as tables
+from reconciler.report.documents import plan_document
 from tests.fleet.running import Running, running
 from tests.fleet.serve.served import csrf, declare, project, read, rows_of, served
+from tests.report.made import the_example
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 TERMS = ApprovalTerms(APPROVALS_DEFAULT, 3_600, "default", NOW, Directory())
@@ -136,7 +139,8 @@ def test_the_forms_of_the_decision_box_decide_once_with_the_token_of_their_sessi
     declare(database, project("acme", mode=Mode.APPLY))
     read(database, "acme", READING, waits=drift.NOT_REVERTED)
     with database.transaction() as connection:
-        plan_of = approvals.StoredPlan("c0ffee", {"changes": [], "exposures": [], "broken": []}, "d1", frozenset({*APPROVALS_DEFAULT}))
+        document_of = json.loads(json.dumps(plan_document(the_example(), created_at=NOW)))
+        plan_of = approvals.StoredPlan("c0ffee", document_of, "d1", frozenset({*APPROVALS_DEFAULT}))
         approvals.keep_plan(connection, 1, plan_of)
     with served(database) as site, closing(site.logged_in()) as browser:
         page = browser.get("/projects/acme").text
