@@ -276,3 +276,24 @@ def test_drift_is_ignored_alarms_again_is_reverted_beside_a_commit_that_waits_an
     severities = fleet.rows("SELECT event, severity, text FROM reconciler_fleet.notices ORDER BY id")
     assert {severity for event, severity, _ in severities if event == "outOfSync"} == {"warning"}
     assert all(text.endswith("reconciler fleet drift a") for event, _, text in severities if event == "outOfSync")
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(600)
+def test_ignored_drift_is_not_reverted_where_drift_is_until_it_is_changed_again(fleet: Running) -> None:
+    fleet.write("a")
+    fleet.applied("a")
+    fleet.declare({"name": "a", "source": {"path": "a"}})
+    fleet.worker()
+    rename(fleet, "By hand")
+    fleet.call("fleet", "sync", "a", "--wait", code=2)
+    shown = fleet.call("fleet", "drift", "a", code=2)
+    assert "reconciler apply a --base-url" in shown, "the fleet only watches it"
+    assert "RC-fleet-approval" in fleet.error("fleet", "drift", "a", "--revert", code=3)
+    fleet.call("fleet", "drift", "a", "--ignore-until", "1d", "--reason", "the fair", "--address", "a/space/docs")
+    fleet.declare({"name": "a", "source": {"path": "a"}, "mode": "apply", "revertDrift": True})
+    assert "Synced" in fleet.call("fleet", "sync", "a", "--wait")
+    assert "By hand" in fleet.titles("a").values()
+    rename(fleet, "By hand again")
+    fleet.call("fleet", "sync", "a", "--wait", code=None)
+    fleet.until(lambda: "a one" in fleet.titles("a").values())
