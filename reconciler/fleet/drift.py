@@ -22,7 +22,7 @@ FIELDS_MAX: Final = 12
 DELETED: Final = "deleted"
 PREFIX: Final = "drift:"
 """The digests of drift begin so; those of plans do not."""
-NOT_REVERTED: Final = "changes made outside Reconciler are not reverted by themselves: revertDrift is false"
+NOT_REVERTED: Final = "changes made outside Reconciler are not reverted without a decision (revertDrift is false)"
 
 
 @dataclass(frozen=True)

@@ -277,7 +277,7 @@ def decision_text(decision: Decision | None, moment: Callable[[datetime], str] =
     """What somebody decided on drift; nothing without a decision. `moment`: how a time is written."""
     if decision is not None:
         until, why = decision.until, f": {decision.reason}" if decision.reason else ""
-        yield f"ignored until {moment(until)} by {decision.person}{why}" if until is not None else f"{decision.person} reverts it"
+        yield f"ignored until {moment(until)} by {decision.person}{why}" if until is not None else f"{decision.person} decided to revert it"
 
 
 def _why(row: ProjectRow, state: ProjectStatus, well: ProjectHealth) -> Iterator[str]:

@@ -145,7 +145,7 @@ def test_the_forms_of_the_decision_box_decide_once_with_the_token_of_their_sessi
     with served(database) as site, closing(site.logged_in()) as browser:
         page = browser.get("/projects/acme").text
         assert "2 resources changed outside Reconciler" in page
-        assert "The fleet does not apply this plan: changes made outside Reconciler are not reverted by themselves" in page
+        assert "The fleet does not apply this plan: changes made outside Reconciler are not reverted without a decision" in page
         assert "/projects/acme/approve" not in page
         form = {"csrf": csrf(page), "digest": drift.digest(DRIFTED), "choose": "1"}
         assert f'value="{form["digest"]}"' in page
@@ -165,7 +165,7 @@ def test_the_forms_of_the_decision_box_decide_once_with_the_token_of_their_sessi
         page = browser.post("/projects/acme/revert", data=form | {"address": "acme/space/two"}).text
         assert "the next run reverts it" in page
         assert re.search(r"ignored until \d+ \w+ \d+, 23:59 UTC by ada@desk: the fair", page)
-        assert "ada@desk reverts it" in page
+        assert "ada@desk decided to revert it" in page
         assert "decision" not in page.partition('id="approvals"')[2].partition("<h3>")[0], "decisions on drift are not on the plan"
     with database.transaction() as connection:
         lines = [line for line in audit.read(connection) if line.action.endswith("-drift")]

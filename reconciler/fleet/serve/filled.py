@@ -167,7 +167,7 @@ def _applies(judged: Judged, row: ProjectRow, *, reverts: bool) -> tuple[str, bo
     if row.project.mode is not Mode.APPLY:
         return f"The fleet does not apply this plan: its mode is {row.project.mode.value}.", False
     if is_only_drift(row) and not row.project.revert_drift and not reverts:
-        return f"The fleet does not apply this plan: {NOT_REVERTED}. Decide above on what was changed outside Reconciler.", False
+        return f"The fleet does not apply this plan: {NOT_REVERTED}. Decide above.", False
     if row.waits and row.waits not in (APPROVED, NOT_REVERTED):
         return f"Nobody has to approve anything more. The plan waits: {row.waits}.", True
     return "Nobody has to approve anything more: the next run applies this plan.", True

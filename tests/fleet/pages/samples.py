@@ -205,11 +205,11 @@ def drift(**changes: Any) -> v.DriftView:
 
 def drifted_project(**changes: Any) -> v.ProjectView:
     """A project in which only something was changed outside Reconciler."""
-    says = "The fleet does not apply this plan: changes made outside Reconciler are not reverted by themselves: revertDrift is false."
+    says = "The fleet does not apply this plan: changes made outside Reconciler are not reverted without a decision (revertDrift is false)."
     broken = v.ProjectHealth(
         v.HealthWord.BROKEN, sentences=("globex/space/salaries: it can be read by anyone: globex/site/docs was changed outside Reconciler",)
     )
-    row = replace(rows()[2], causes=CAUSES[1:2], waits="changes made outside Reconciler are not reverted by themselves", health=broken)
+    row = replace(rows()[2], causes=CAUSES[1:2], waits="changes made outside Reconciler are not reverted without a decision", health=broken)
     values: dict[str, Any] = {
         "row": row,
         "quarantines": (),
