@@ -88,7 +88,7 @@ class ServerUrl:
         """The URL without who logs in, and how: of its settings, only where the server is, so that it can be pasted."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port, database = f":{self.port}" if self.port else "", f"/{quote(self.database, safe=' +/')}" if self.database else ""
-        where = {key: values for key, values in self.query.items() if key in ("host", "port")}
+        where = {key: values for key, values in self.query.items() if key in ("host", "port", "dbname")}
         query = f"?{urlencode(where, doseq=True, safe='/')}" if where else ""
         return f"postgresql://{host}{port}{database}{query}"
 
