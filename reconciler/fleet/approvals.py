@@ -15,7 +15,7 @@ from reconciler.fleet.people.directory import Directory, Token
 from reconciler.fleet.people.identity import Identity, canonical, operator
 
 NEEDED: Final = {Approval.AUTO: 0, Approval.ONE: 1, Approval.TWO: 2}
-_CREATE: Final = {"create", "adopt", "restore"}
+_CREATE: Final = {"create", "adopt", "rename", "restore"}
 _DELETE: Final = {"delete", "forget"}
 _REPLACE: Final = {"replace", "transfer"}
 LACKING: Final = "the plan needs approvals: "

@@ -28,6 +28,7 @@ class Action(StrEnum):
     REPLACE = "replace"
     DELETE = "delete"
     ADOPT = "adopt"
+    RENAME = "rename"
     FORGET = "forget"
     RESTORE = "restore"
     TRANSFER = "transfer"
@@ -302,6 +303,8 @@ class Plan:
     consents: tuple[Consent, ...] = ()
     # Published URLs that stop working.
     broken: tuple[BrokenUrl, ...] = ()
+    # Objects that remain, each with the classes of readers that can no longer read it.
+    lost_readers: Mapping[Address, tuple[str, ...]] = field(default_factory=dict)
     # Requests that the token may not send.
     forbidden: tuple[ForbiddenRequest, ...] = ()
     # Sentences for the reader.

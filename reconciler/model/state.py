@@ -258,6 +258,7 @@ class RecordedRun:
     """One run that held the lease. `ended` and `exit_code` are None where it is running or was killed. `did`: requests done, by verb.
 
     `undone`: requests that failed or are in doubt, by how they ended. `turned`: changes of the state without a request, by what they were.
+    `changed`: how many objects it changed, by the word of the plan.
     """
 
     id: str
@@ -270,6 +271,7 @@ class RecordedRun:
     undone: Mapping[str, int] = field(default_factory=dict)
     turned: Mapping[str, int] = field(default_factory=dict)
     running: bool = False  # it holds the state now
+    changed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def status(self) -> RunStatus:

@@ -91,6 +91,7 @@ def changes(
         row = moved.get(draft.address)
         deltas = [
             *(_delta(draft, difference, names) for difference in draft.sendable),
+            *_seed_delta(draft, names),
             *_derived_deltas(draft, derived),
             *_state_deltas(desired, draft, names),
         ]
@@ -171,6 +172,15 @@ def _delta(draft: Draft, difference: FieldDifference, names: Names) -> Delta:
         last=UNSET if hidden else shown(seen),
         container=difference.field.container,
     )
+
+
+def _seed_delta(draft: Draft, names: Names) -> Iterator[Delta]:
+    """What the object is created from, which is never compared."""
+    field = draft.kind.seed
+    value = draft.wants.get(field.name, UNSET) if field is not None and draft.is_new else UNSET
+    if field is not None and value is not UNSET:
+        shown = named(field.shown(value), names, draft.address)
+        yield Delta(field.name, UNSET, shown, Cause.YOURS, source=draft.declared.positions.get(field.name))
 
 
 def _derived_deltas(draft: Draft, derived: Mapping[Address, Derivation]) -> Iterator[Delta]:

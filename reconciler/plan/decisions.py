@@ -262,9 +262,10 @@ def actions(entry: Draft | Removal) -> frozenset[Action]:
         case Purpose.RESTORE:
             return frozenset({Action.RESTORE, *corrected})
         case Purpose.RESTORE_AND_ADOPT:
-            return frozenset({Action.RESTORE, Action.ADOPT, *corrected})
+            return frozenset({Action.RESTORE, Action.RENAME, *corrected})
         case Purpose.ADOPT:
-            return frozenset({Action.ADOPT, *corrected})
+            # What the state tracks under another address only gets a new name in it.
+            return frozenset({Action.ADOPT if entry.binding is None else Action.RENAME, *corrected})
         case Transfer():
             return frozenset({Action.TRANSFER, *corrected})
     return frozenset(corrected)

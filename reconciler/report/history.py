@@ -16,7 +16,7 @@ from reconciler.plan.changes import Names, named
 from reconciler.report.documents import record, state_change_document
 from reconciler.report.layout import ReportPage, Span, Style, table
 from reconciler.report.schemas import runs as run_types
-from reconciler.report.words import HIDDEN, data, difference_lines, shown
+from reconciler.report.words import HIDDEN, count, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.text.names import clock_time, utc_text
 
@@ -159,8 +159,10 @@ def shortest(runs: Sequence[RecordedRun]) -> int:
 
 
 def did(run: RecordedRun) -> str:
-    """`7 create, 2 move; in the state 3 adopt`."""
-    parts = [f"{number:,} {verb}" for verb, number in run.did.items()]
+    """`7 create, 2 move; in the state 3 adopt`: what it did to how many objects, as its plan counted them."""
+    requests = sum(run.did.values())
+    parts = [f"{number:,} {word}" for word, number in (run.changed or run.did).items()]
+    parts += [f"by {count(requests, 'request')}"] if requests != sum((run.changed or run.did).values()) else []
     parts += [f"{number:,} {word}" for word, number in run.undone.items()]
     kept = ", ".join(f"{number:,} {word}" for word, number in run.turned.items())
     return "; ".join([", ".join(parts) or NOTHING, *([f"in the state {kept}"] if kept else [])])

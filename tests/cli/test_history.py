@@ -16,17 +16,25 @@ def renamed(cli: Cli) -> Cli:
     return retitled(cli)
 
 
+def test_history_counts_what_the_plan_counted(cli: Cli) -> None:
+    cli("init", "p", "--sandbox")
+    plan = cli.json("plan", "p")["summary"]
+    assert cli("apply", "p", "--yes").exit_code == 0
+    (run,) = cli.json("history", "p")["runs"]
+    assert run["changed"] == {"create": plan["create"]}
+    assert (run["turned"], sum(run["did"].values())) == ({"adopt": plan["adopt"]}, plan["requests"])
+
+
 def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> None:
     document = valid(renamed.json("history", "p"), "history")
     assert [(run["command"], run["exit"], run["did"]) for run in document["runs"]] == [
         ("apply", 0, {"update": 1}),
         ("apply", 0, {"create": 7, "update": 2, "move": 2}),
     ]
-    text = renamed("history", "p").stdout
-    header, second, first = text.splitlines()
+    header, second, first = renamed("history", "p").stdout.splitlines()
     assert header.split()[:5] == ["run", "started", "who", "command", "ended"]
     column = header.index("what it did")
-    assert (second[column:], first[column:]) == ("1 update", "7 create, 2 update, 2 move; in the state 3 adopt")
+    assert (second[column:], first[column:]) == ("1 update", "9 create, by 11 requests; in the state 3 adopt")
     assert [line[:8] for line in (second, first)] == [run["id"][:8] for run in document["runs"]]
     assert all("  exit 0  " in line for line in (second, first))
 
@@ -76,21 +84,18 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     refused = renamed("undo", first, "p", "--yes", "--quiet")
     assert (refused.exit_code, "--allow-delete" in refused.stderr) == (4, True)
     assert "acme/team/writers: was created, and title changed since; it was not deleted" in refused.stderr
-    done = renamed("undo", first, "p", "--yes", "--allow-delete", "20", "--format", "json")
-    assert done.exit_code == 5
+    done = renamed("undo", first, "p", "--yes", "--allow-delete", "20", "--format", "json", code=5)
     document = valid(json.loads(done.stdout), "undo")
     assert document["run"] == first
     assert "acme/team/writers" in [one["address"] for one in document["cannot"]]
     assert document["yaml"]
     assert all(one["verb"] for one in valid(renamed.json("show", "last", "p"), "run")["steps"])
-    left = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
-    assert left == ["acme", "acme/team/writers"]
+    assert [one["address"] for one in renamed.json("state", "list", "p")["bindings"]] == ["acme", "acme/team/writers"]
     assert "acme: was adopted; acme/team/writers below it is still tracked, so it is still tracked too" in done.stderr
 
 
 def test_state_mv_takes_what_is_below_along_and_sends_nothing(renamed: Cli) -> None:
-    result = renamed("state", "mv", "acme/site/docs", "acme/site/handbook", "p")
-    assert result.exit_code == 0
+    renamed("state", "mv", "acme/site/docs", "acme/site/handbook", "p", code=0)
     addresses = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
     assert "acme/site/handbook/section/guides" in addresses
     assert not [one for one in addresses if one.startswith("acme/site/docs")]
@@ -124,9 +129,7 @@ def bound(cli: Cli) -> dict[str, str]:
 
 
 def undone(cli: Cli, code: int = 0) -> str:
-    result = cli("undo", "last", "p", "--yes")
-    assert result.exit_code == code, result.stderr
-    return result.stderr
+    return cli("undo", "last", "p", "--yes", code=code).stderr
 
 
 def test_a_forgotten_object_is_tracked_again_and_forgotten_again(renamed: Cli) -> None:
@@ -224,7 +227,6 @@ def test_undo_last_of_a_run_that_only_recorded_values_does_not_undo_the_run_befo
     assert renamed("apply", "p", "--yes").exit_code == 0
     (newest, *_) = renamed.json("history", "p")["runs"]
     assert (newest["did"], newest["turned"]) == ({}, {"record": 1})
-    undone = renamed("undo", "last", "p", "--yes")
-    assert undone.exit_code == 0
+    undone = renamed("undo", "last", "p", "--yes", code=0)
     assert "only recorded values that the service had already, so there is nothing to undo" in undone.stderr
     assert renamed("plan", "p").exit_code == 0, "everything is as the files say"

@@ -63,11 +63,7 @@ def pairs() -> dict[str, Any]:
 
 def ids(org: Org) -> dict[str, str]:
     """The tracked ids by address."""
-    store = org.store()
-    try:
-        return {str(address): binding.id for address, binding in store.read().bindings.items()}
-    finally:
-        store.close()
+    return {str(address): binding.id for address, binding in org.remembered().bindings.items()}
 
 
 def rekeyed(tree: dict[str, Any], kind: str, names: Mapping[str, str], *, with_previously: bool = True) -> dict[str, Any]:
@@ -331,16 +327,14 @@ def test_a_rename_onto_a_tracked_key_deletes_and_changes_nothing(living: Org, ki
             tree["sites"]["flat"]["structure"].pop(1)
     if kind == "site":
         tree["defaultContent"] = {"site": "docs"}
-    moved = [{"from": f"{prefix}/{b}", "to": f"{prefix}/{a}"}] if spelling == "moved" else []
-    living.write(tree, moved=moved)
+    living.write(tree, moved=[{"from": f"{prefix}/{b}", "to": f"{prefix}/{a}"}] if spelling == "moved" else [])
     before = ids(living)
     plan = living.plan(allow_replace=("**",))
     blocked = {str(entry.address): entry for entry in plan.blocked}
     for key in (a, b):
         assert "both are tracked" in blocked[f"{prefix}/{key}"].reason
         assert "first apply without" in blocked[f"{prefix}/{key}"].remedy
-    touched = [str(step.address) for step in plan.steps]
-    assert [at for at in touched if at.startswith((f"{prefix}/{a}", f"{prefix}/{b}"))] == []
+    assert [at for at in [str(step.address) for step in plan.steps] if at.startswith((f"{prefix}/{a}", f"{prefix}/{b}"))] == []
     living.requests.clear()
     living.apply()
     assert before.items() <= ids(living).items() or kind == "space"
@@ -382,8 +376,7 @@ def test_an_object_cannot_leave_its_site(living: Org) -> None:
     tree = pairs()
     contact = tree["sites"]["help"]["structure"].pop(1)
     tree["sites"]["docs"]["structure"].append(contact)
-    line = {"from": "acme/site/help/section/contact", "to": "acme/site/docs/section/contact"}
-    living.write(tree, moved=[line])
+    living.write(tree, moved=[{"from": "acme/site/help/section/contact", "to": "acme/site/docs/section/contact"}])
     plan = living.plan()
     blocked = {str(entry.address): entry for entry in plan.blocked}
     assert "is in acme/site/help and cannot leave it" in blocked["acme/site/docs/section/contact"].reason
@@ -607,8 +600,7 @@ def test_one_that_people_restored_themselves_is_adopted(acme: Org) -> None:
 def test_where_it_cannot_be_read_nothing_is_created_in_its_place(acme: Org) -> None:
     id = deleted(acme)
     acme.write(small())
-    blocked = {str(row.address): row.reason for row in acme.plan(failing=(id,)).blocked}
-    assert "it could not be read" in blocked["acme/space/six"]
+    assert "it could not be read" in {str(row.address): row.reason for row in acme.plan(failing=(id,)).blocked}["acme/space/six"]
 
 
 def test_deleted_and_created_at_another_time_it_is_the_latest_that_is_restored(acme: Org) -> None:
@@ -671,8 +663,7 @@ def test_a_role_never_goes_to_another_person(tmp_path: Any) -> None:
     before = roles(org)
     org.write(people(small(), grace={"role": "admin", "previously": ["linus@acme.example"]}))
     plan = org.plan()
-    blocked = {str(entry.address): entry for entry in plan.blocked}
-    grace = blocked["acme/member/grace@acme.example"]
+    grace = {str(entry.address): entry for entry in plan.blocked}["acme/member/grace@acme.example"]
     assert grace.reason == (
         "acme/member/linus@acme.example cannot become acme/member/grace@acme.example: the email of usr_linus is linus@acme.example, "
         "and the email of a member cannot be changed"
@@ -692,8 +683,7 @@ def test_two_people_are_not_exchanged(tmp_path: Any) -> None:
     before = roles(org)
     names = {"linus": "grace", "grace": "linus"}
     org.write(people(small(), **{name: {"role": "create", "previously": [f"{names[name]}@acme.example"]} for name in names}))
-    plan = org.plan()
-    assert {str(blocked.address) for blocked in plan.blocked} == {f"acme/member/{name}@acme.example" for name in names}
+    assert {str(blocked.address) for blocked in org.plan().blocked} == {f"acme/member/{name}@acme.example" for name in names}
     org.apply()
     assert roles(org) == before
 
@@ -773,8 +763,7 @@ def test_what_is_taken_out_of_a_site_is_deleted_though_the_site_is_renamed(acme:
     acme.write(handbook(tree, with_previously=spelling == "previously"), moved=moved)
     planned = acme.plan()
     assert planned.blocked == ()
-    outcome = applied(acme, tree, moved=moved)
-    deletes = [verb for verb in verbs(outcome) if verb.startswith("delete")]
+    deletes = [verb for verb in verbs(applied(acme, tree, moved=moved)) if verb.startswith("delete")]
     assert deletes
     assert all(delete.startswith("delete acme/site/handbook/") for delete in deletes)
     if edit is without_links:
