@@ -12,6 +12,7 @@ import click
 import pytest
 
 from docs.generate import PAGES as PAGES_OF_CODE
+from reconciler.cli.option_table import ROWS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -116,6 +117,13 @@ def test_a_name_that_links_to_a_module_is_defined_there() -> None:
 def test_a_page_of_the_reference_is_generated_from_the_code(name: str) -> None:
     page = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
     assert PAGES_OF_CODE[name]() == page, "run: python -m docs.generate"
+
+
+def test_the_reference_of_commands_says_what_several_commands_have_once() -> None:
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    for row in ROWS:
+        assert page.count(f"| {row.settings['help']}") == 1, row.name
+    assert "[environment and variables](#environment-and-variables), [connection and state](#connection-and-state).\n" in page
 
 
 def test_every_decision_has_a_number_of_its_own() -> None:
