@@ -75,7 +75,8 @@ trap 'kill $(jobs -p); wait' EXIT
 openssl rand -hex 16 > token.txt; export ACME_TOKEN=$(cat token.txt)
 $PYTHON sandbox serve --db mydocs/.reconciler/sandbox.db --port 0 --token-file token.txt > serve.log 2>&1 &
 until URL=$(grep -o 'http://127.0.0.1:[0-9]*' serve.log); do kill -0 $! || exit; sleep 0.1; done
-printf '%s\n' 'version: 1' 'projects:' '  - name: acme' "    source: {git: 'file://$PWD/mydocs'}" "    project: mydocs" "    baseUrl: $URL" \
+printf '%s\n' 'version: 1' 'projects:' '  - name: acme' \\
+  "    source: {git: 'file://$PWD/mydocs'}" "    project: mydocs" "    baseUrl: $URL" \
   '    token: {env: ACME_TOKEN}' > fleet.yaml
 $PYTHON fleet up fleet.yaml --no-serve > up.log 2>&1 &
 until grep -q ready up.log; do kill -0 $! || { cat up.log; exit; }; sleep 0.1; done

@@ -54,8 +54,8 @@ def parts(line: str) -> list[str]:
 
 
 def words(call: str) -> list[str]:
-    """The arguments of a call."""
-    return shlex.split(call)[1:]
+    """The arguments of a call, without where its output goes."""
+    return shlex.split(re.sub(r" +2?>.*| +&$| {2,}\(.*", "", call))[1:]
 
 
 def unknown(call: str) -> str | None:
@@ -65,7 +65,8 @@ def unknown(call: str) -> str | None:
     command: click.Command = main
     context = click.Context(main, info_name="reconciler")
     options: dict[str, click.Parameter] = {name: each for each in main.get_params(context) for name in each.opts}
-    for word in words(call):
+    rest = words(call)
+    for index, word in enumerate(rest):
         if word == "--":  # what follows is for another command
             return None
         if word.startswith("-"):
@@ -78,7 +79,20 @@ def unknown(call: str) -> str | None:
                 return f"{command.name} has no command {word}"
             command, context = inner, click.Context(inner, info_name=word, parent=context)
             options |= {name: each for each in command.get_params(context) for name in (*each.opts, *each.secondary_opts)}
+            if not isinstance(inner, click.Group):
+                return unparsed(inner, context, rest[index + 1 :])
     return None
+
+
+def unparsed(command: click.Command, context: click.Context, arguments: list[str]) -> str | None:
+    """What click says of the arguments of a command, None where it can parse them. The values themselves are not looked at."""
+    if any("…" in argument or "$(" in argument for argument in arguments):
+        return None
+    try:
+        _, extra, _ = command.make_parser(context).parse_args(arguments)
+    except click.UsageError as error:
+        return error.format_message()
+    return f"too many arguments: {extra}" if extra else None
 
 
 def test_every_command_in_the_docs_exists_with_its_options() -> None:
@@ -88,6 +102,8 @@ def test_every_command_in_the_docs_exists_with_its_options() -> None:
 def test_a_command_that_does_not_exist_would_be_found() -> None:
     assert unknown("reconciler aply") is not None
     assert unknown("reconciler plan --no-such-option") is not None
+    assert unknown("reconciler plan docs more") is not None
+    assert unknown("reconciler plan --env") is not None
     assert unknown("reconciler plan examples/acme") is None
 
 
