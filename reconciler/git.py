@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from reconciler.config.secrets.command import EndedCommand, program, run
 from reconciler.errors import UsageError
@@ -81,6 +81,14 @@ _WITHOUT_NETWORK: Final[Mapping[str, str]] = {
 }
 _NOTHING_OF_THE_USER: Final[Mapping[str, str]] = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 _LIMITED: Final = 'ulimit -f "$1" && shift && exec "$@"'  # the command is arguments, never text of the script
+
+
+class Blob(NamedTuple):
+    """A file of a commit: its path, its mode and its object id."""
+
+    path: str
+    mode: str
+    id: str
 
 
 class MissingFile(Exception):

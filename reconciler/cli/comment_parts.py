@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.cli.json_file import NotJson, Unreadable, read_json
+from reconciler.cli.json_file import NotJson, read_json
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
 from reconciler.forges.job import event
@@ -85,7 +85,7 @@ def _sheet(path: Path, *, named: bool) -> tuple[Sheet | None, str | None]:
     job."""
     try:
         return _read(path), None
-    except Unreadable as error:
+    except OSError as error:
         if named and not path.exists():
             return None, None
         trouble = f"{path} cannot be read: {error}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple
+from typing import Final
 
 from reconciler import git
 from reconciler.config.secrets.command import EndedCommand
@@ -23,14 +23,6 @@ SHORT: Final = 9  # characters of a commit id in messages
 LINK: Final = "120000"
 FILES: Final = frozenset({"100644", "100755", LINK})  # modes; a submodule is not a file
 DIFF: Final = ("diff", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-
-
-class Blob(NamedTuple):
-    """A file of a commit: its path in the folder, its mode and its object id."""
-
-    path: str
-    mode: str
-    id: str
 
 
 @dataclass(frozen=True)
@@ -139,19 +131,19 @@ class WorkingRepository:
             self._write(root, self._blobs(commit, self.inside if inside is None else inside))
             yield root
 
-    def _blobs(self, commit: NamedCommit, inside: PurePosixPath) -> list[Blob]:
+    def _blobs(self, commit: NamedCommit, inside: PurePosixPath) -> list[git.Blob]:
         listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--", commit.id, *_below(inside))
         if listed.code != 0:
             raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}", id="RC-git-failed")
-        blobs: list[Blob] = []
+        blobs: list[git.Blob] = []
         for entry in listed.out.split(b"\0")[:-1]:
             parts, _, path = entry.partition(b"\t")
             mode, _, id = parts.decode().split()
             if mode in FILES:
-                blobs.append(Blob(os.fsdecode(path).removeprefix(f"{inside}/" if inside.name else ""), mode, id))
+                blobs.append(git.Blob(os.fsdecode(path).removeprefix(f"{inside}/" if inside.name else ""), mode, id))
         return blobs
 
-    def _write(self, root: Path, blobs: list[Blob]) -> None:
+    def _write(self, root: Path, blobs: list[git.Blob]) -> None:
         """Write files, then links: no file is ever written through one."""
         # A commit can contain a link and, by a second name, a file below it. Written in that order the file would be outside.
         blobs = sorted(blobs, key=lambda blob: blob.mode == LINK)
@@ -176,7 +168,7 @@ class WorkingRepository:
         return _ended(self.repository, *args, settings=settings)
 
 
-def _add(tree: NewTree, blob: Blob, content: bytes) -> None:
+def _add(tree: NewTree, blob: git.Blob, content: bytes) -> None:
     """Write a file or link of a commit. Raises `ReconcilerError`."""
     try:
         if blob.mode == LINK:

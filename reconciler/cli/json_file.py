@@ -11,10 +11,6 @@ from typing import Any
 from reconciler.links import check_read
 
 
-class Unreadable(Exception):
-    """The file cannot be opened; the message is the reason."""
-
-
 class NotJson(ValueError):
     """The file is not JSON, or is ambiguous; the message says why."""
 
@@ -22,7 +18,7 @@ class NotJson(ValueError):
 def read_json(path: Path, *, most: int, parts: int) -> Any:
     """The data of a file of at most `most` bytes, with at most `parts` commas, colons and opening brackets: decoding those takes memory.
 
-    Raises `Unreadable`, `NotJson` and `LinkRefused`.
+    Raises `OSError`, whose message is the reason, `NotJson` and `LinkRefused`.
     """
     content = _bytes(path, most)
     if len(content) > most or sum(map(content.count, (b",", b":", b"[", b"{"))) > parts:
@@ -53,7 +49,7 @@ def _bytes(path: Path, most: int) -> bytes:
         raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else None
-        raise Unreadable((reason or "unknown reason").lower()) from error
+        raise OSError((reason or "unknown reason").lower()) from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -16,9 +16,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import click
 
@@ -28,13 +27,11 @@ from reconciler.cli.files import path_from_here
 from reconciler.cli.terminal.screen import Screen
 from reconciler.text.credentials import BUCKET, SQLITE
 
-
-class SavedAs(Enum):
-    """What a saved plan does with the value of an option, besides recording it."""
-
-    SCOPE = "scope"  # `apply --plan` plans with it again, and refuses another one
-    GRANT = "grant"  # the plan shows what it allowed, and whoever applies the plan allows that
-    LIMIT = "limit"  # a number that a guard compares again when the plan is applied, so it is typed again
+# What a saved plan does with the value of an option, besides recording it.
+#   scope: `apply --plan` plans with it again, and refuses another one
+#   grant: the plan shows what it allowed, and whoever applies the plan allows that
+#   limit: a number that a guard compares again when the plan is applied, so it is typed again
+SavedAs = Literal["scope", "grant", "limit"]
 
 
 @dataclass(frozen=True)
@@ -148,26 +145,26 @@ class Options:
     )  # fmt: skip
     target: tuple[Glob, ...] = option(
         (), "target", "targets", "Limit the run to matching addresses and what they require. Repeatable.",
-        metavar="GLOB", saved=SavedAs.SCOPE, child=True, **GLOBS,
+        metavar="GLOB", saved="scope", child=True, **GLOBS,
     )  # fmt: skip
     exclude: tuple[Glob, ...] = option(
-        (), "exclude", "targets", "Exclude matching addresses. Repeatable.", metavar="GLOB", saved=SavedAs.SCOPE, child=True, **GLOBS,
+        (), "exclude", "targets", "Exclude matching addresses. Repeatable.", metavar="GLOB", saved="scope", child=True, **GLOBS,
     )  # fmt: skip
     allow_replace: tuple[Glob, ...] = option(
         (), "allow-replace", "replacement", "Allow matching objects to be deleted and recreated. Repeatable.",
-        metavar="ADDRESS", saved=SavedAs.SCOPE, typed=True, **GLOBS,
+        metavar="ADDRESS", saved="scope", typed=True, **GLOBS,
     )  # fmt: skip
     allow_delete: int | None = option(
         None, "allow-delete", "guards", "Allow up to N deletions, instead of guards.maxDelete.",
-        metavar="N", type=COUNT, saved=SavedAs.LIMIT, typed=True,
+        metavar="N", type=COUNT, saved="limit", typed=True,
     )  # fmt: skip
     allow_exposure: tuple[Glob, ...] = option(
         (), "allow-exposure", "guards", "Allow matching addresses to become public or lose a protection. Repeatable.",
-        metavar="ADDRESS", saved=SavedAs.GRANT, typed=True, **GLOBS,
+        metavar="ADDRESS", saved="grant", typed=True, **GLOBS,
     )  # fmt: skip
     max_exposed: int | None = option(
         None, "max-exposed", "guards", "Allow at most N objects to gain a reader, instead of guards.maxExposed.",
-        metavar="N", type=COUNT, saved=SavedAs.LIMIT, typed=True,
+        metavar="N", type=COUNT, saved="limit", typed=True,
     )  # fmt: skip
     accept_gone: int | None = option(
         None, "accept-gone", "absences", "Accept up to N tracked objects as deleted outside Reconciler.",
@@ -215,16 +212,16 @@ class Options:
 
     def saved(self, *ways: SavedAs) -> dict[str, Any]:
         """The values that a saved plan records, by their keys in it. `ways`: only these."""
-        values = {row.key: getattr(self, row.field) for row in ROWS if row.saved in (ways or tuple(SavedAs))}
+        values = {row.key: getattr(self, row.field) for row in ROWS if (row.saved in ways if ways else row.saved)}
         return {key: [str(part) for part in value] if isinstance(value, tuple) else value for key, value in values.items()}
 
     def with_scope(self, saved: Mapping[str, Any], parsed: Callable[[Any], Any]) -> Options:
         """These options with the scope of a saved plan. `parsed`: the patterns of a list of texts."""
-        return replace(self, **{row.field: parsed(saved[row.key]) for row in ROWS if row.saved is SavedAs.SCOPE})
+        return replace(self, **{row.field: parsed(saved[row.key]) for row in ROWS if row.saved == "scope"})
 
     def saved_line(self, plan: Path) -> str:
         """The command line that applies a saved plan; the plan itself contains the rest."""
-        without: dict[str, Any] = {row.field: () for row in ROWS if row.saved in (SavedAs.SCOPE, SavedAs.GRANT)}
+        without: dict[str, Any] = {row.field: () for row in ROWS if row.saved in ("scope", "grant")}
         # The plan file has them. Repeated on the line they would be refused as a second, perhaps different, scope.
         rest = replace(self, **without)
         return f"{rest.command_line('apply')} --plan {shlex.quote(str(plan))}"

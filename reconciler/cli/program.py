@@ -57,6 +57,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "validate": Lazy("reconciler.cli.commands.validate", "Check a project without contacting the service.", (exits.REFUSED,)),
     "plan": Lazy("reconciler.cli.commands.plan", "Show what would change.", PLANS),
     "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation.", WRITES),
+    "rehearse": Lazy("reconciler.cli.commands.rehearse", "Try the plan on a copy of the organization.", (*PLANS, exits.LOCKED)),
     "drift": Lazy("reconciler.cli.commands.drift", "Show what was changed outside Reconciler.", (*WRITES, exits.PENDING)),
     "diff": Lazy(
         "reconciler.cli.commands.diff", "Show what a change of the files means, without the service.", (exits.PENDING, exits.REFUSED)
@@ -84,7 +85,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
     "completion": Lazy("reconciler.cli.commands.completion", "Print the completion script of a shell."),
     "api": Lazy("reconciler.cli.commands.api", "Send one authenticated request."),
-    "sandbox": Lazy("reconciler.cli.commands.sandbox", "Run and control the embedded sandbox."),
+    "sandbox": Lazy("reconciler.cli.commands.sandbox", "Run and control the embedded sandbox.", READS),
 }
 
 

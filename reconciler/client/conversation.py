@@ -23,7 +23,6 @@ from reconciler.client.retry import (
     ATTEMPTS_MAX,
     AttemptFault,
     Breaker,
-    Effect,
     RetryBudget,
     RetryClass,
     backoff,
@@ -97,13 +96,13 @@ class Conversation:
             outcome = await self._attempt(method, url, path, content, until, attempt, in_time)
             if outcome.held_by:
                 raise _error(retry, method, path, outcome, in_doubt, id=outcome.held_by)
-            verdict = classify(retry, outcome.result)
-            if verdict.effect is Effect.DONE and (status := outcome.status) is not None:
+            effect, again = classify(retry, outcome.result)
+            if effect == "done" and (status := outcome.status) is not None:
                 return Answer(status, outcome.body, outcome.hints.date)
             # It stays in doubt whatever later answers say: a second move may be refused because the first one was done.
-            in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
+            in_doubt = in_doubt or effect == "unknown"
             # While the breaker is open all other operations fail at once, so this one does not wait for the service either.
-            if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
+            if not again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
                 raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
         raise AssertionError("unreachable")
 

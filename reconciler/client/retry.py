@@ -20,9 +20,8 @@ Once an attempt may have been carried out, the write stays in doubt whatever the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 from reconciler.errors import Ambiguous, NotFound, Rejected, ServiceError, Unavailable
 
@@ -56,33 +55,22 @@ class AttemptFault(Enum):
     TOO_LARGE = auto()  # a 2xx above the size limit
 
 
-class Effect(Enum):
-    """The effect of an attempt on the service."""
-
-    DONE = auto()
-    NOTHING = auto()
-    UNKNOWN = auto()
-
-
-@dataclass(frozen=True)
-class AttemptVerdict:
-    """The effect of one attempt, and whether a retry is safe and may help."""
-
-    effect: Effect
-    again: bool
-
+# The effect of an attempt on the service.
+Effect = Literal["done", "nothing", "unknown"]
 
 Result = int | AttemptFault  # a status with a readable body (any body outside 2xx), or why there is none
 
-_DONE = AttemptVerdict(Effect.DONE, again=False)
-_NOTHING = AttemptVerdict(Effect.NOTHING, again=False)
-_NOTHING_AGAIN = AttemptVerdict(Effect.NOTHING, again=True)
-_UNKNOWN = AttemptVerdict(Effect.UNKNOWN, again=False)
-_UNKNOWN_AGAIN = AttemptVerdict(Effect.UNKNOWN, again=True)
+Verdict = tuple[Effect, bool]  # of one attempt; and whether a retry is safe and may help
+
+_DONE: Final[Verdict] = ("done", False)
+_NOTHING: Final[Verdict] = ("nothing", False)
+_NOTHING_AGAIN: Final[Verdict] = ("nothing", True)
+_UNKNOWN: Final[Verdict] = ("unknown", False)
+_UNKNOWN_AGAIN: Final[Verdict] = ("unknown", True)
 
 
-def classify(retry: RetryClass, result: Result) -> AttemptVerdict:
-    """The table above, for one attempt."""
+def classify(retry: RetryClass, result: Result) -> Verdict:
+    """The table above, for one attempt: its effect, and whether a retry is safe and may help."""
     reading = retry is RetryClass.READ
     match result:
         # A 429 refuses before anything is done, which is what a rate limit is for.

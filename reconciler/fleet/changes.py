@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from reconciler.fleet.model import FleetProject, as_data
+from reconciler.report.schemas.fleet import FleetKeyData
 
 VANISH_SHARE: Final = 0.2  # of a generator's or the file's projects; removing more at once requires consent
 VANISH_FREE: Final = 1  # so many may always be removed
@@ -25,21 +26,12 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class ProjectDifference:
-    """One key of a project that would change, as JSON values."""
-
-    key: str
-    before: Any
-    after: Any
-
-
-@dataclass(frozen=True)
 class Changes:
     """The changes, by the names of projects. `returning`: orphaned ones that are declared again. `total`: how many are declared.
     `shrinking`: a sentence for each origin that loses so many projects that it is probably a mistake."""
 
     appearing: tuple[FleetProject, ...] = ()
-    changing: Mapping[str, tuple[ProjectDifference, ...]] = field(default_factory=dict)
+    changing: Mapping[str, tuple[FleetKeyData, ...]] = field(default_factory=dict)
     returning: tuple[str, ...] = ()
     vanishing: tuple[str, ...] = ()
     orphaned: tuple[str, ...] = ()
@@ -80,7 +72,7 @@ def _shrinking(vanishing: Sequence[str], origins: Mapping[str, str]) -> Iterator
             yield f"{where} no longer yields {number} of {before[origin]} projects"
 
 
-def differences(before: FleetProject, after: FleetProject) -> tuple[ProjectDifference, ...]:
+def differences(before: FleetProject, after: FleetProject) -> tuple[FleetKeyData, ...]:
     """The keys in which two versions of a project differ."""
     old, new = as_data(before), as_data(after)
-    return tuple(ProjectDifference(key, old[key], new[key]) for key in new if old[key] != new[key] and key != "origin")
+    return tuple({"key": key, "before": old[key], "after": new[key]} for key in new if old[key] != new[key] and key != "origin")

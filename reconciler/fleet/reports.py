@@ -45,7 +45,7 @@ def plan_document(changes: Changes) -> FleetPlanDocument:
         "changing": [
             {
                 "name": name,
-                "keys": [{"key": difference.key, "before": difference.before, "after": difference.after} for difference in different],
+                "keys": list(different),
             }
             for name, different in changes.changing.items()
         ],
@@ -64,7 +64,7 @@ def plan_text(changes: Changes) -> str:
         lines.append(f"+ {project.name}  {project.mode.value} every {_every(project.every)}, {where}")
     for name, different in changes.changing.items():
         lines.append(f"~ {name}")
-        lines += [f"    {difference.key}: {_value(difference.before)} -> {_value(difference.after)}" for difference in different]
+        lines += [f"    {difference['key']}: {_value(difference['before'])} -> {_value(difference['after'])}" for difference in different]
     lines += [f"+ {name}  declared again" for name in changes.returning]
     lines += [f"- {name}  becomes orphaned: it is not run again, and nothing of it is deleted" for name in changes.vanishing]
     parts = [

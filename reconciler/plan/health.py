@@ -29,24 +29,18 @@ from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Processing
 from reconciler.text.certificate import expiry
 from reconciler.text.names import until
 
-__all__ = ["HealthInputs", "OrganizationHealth", "health"]
+__all__ = ["HealthInputs", "health"]
 
 
-@dataclass(frozen=True)
-class OrganizationHealth:
-    """`unread`: a sentence for each unknown because of which the organization cannot be called healthy."""
+def health(inputs: HealthInputs, *, unseen: str = "") -> tuple[tuple[Concern, ...], tuple[str, ...]]:
+    """The concerns about what was read, and a sentence for each unknown because of which it cannot be called healthy.
 
-    concerns: tuple[Concern, ...] = ()
-    unread: tuple[str, ...] = ()
-
-
-def health(inputs: HealthInputs, *, unseen: str = "") -> OrganizationHealth:
-    """The health of what was read. `unseen`: why it is unknown what was changed outside Reconciler, "" where it is known."""
+    `unseen`: why it is unknown what was changed outside Reconciler, "" where it is known."""
     exposures = exposure_concerns(inputs) if not unseen else ()
     lines = [*url_concerns(inputs), *processing_concerns(inputs), *expiry_concerns(inputs), *exposures]
     concerns = dict.fromkeys(line for line in lines if isinstance(line, Concern))
     unread = [line for line in lines if isinstance(line, str)]
-    return OrganizationHealth(tuple(concerns), tuple(dict.fromkeys([*_unread(inputs, unseen), *unread])))
+    return tuple(concerns), tuple(dict.fromkeys([*_unread(inputs, unseen), *unread]))
 
 
 def _unread(inputs: HealthInputs, unseen: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
@@ -172,19 +172,6 @@ def _inner_first(roots: Sequence[Address], inner: Mapping[Address, Collection[Ad
 AGAIN = "run again when the service answers"
 
 
-@dataclass
-class TransferObstacles:
-    """`prevented`: what is not transferred, and why. `required`: by root, what is deleted, moved out or transferred before it."""
-
-    prevented: dict[Address, Blocked] = field(default_factory=dict)
-    required: dict[Address, tuple[Address, ...]] = field(default_factory=dict)
-
-
-def transfer_obstacles(world: World, decisions: Decisions, actual: Actual) -> TransferObstacles:
-    """What prevents each transfer of this run, and what comes before it. `actual`: as it is now."""
-    return _Obstacles(world, decisions, actual).of_each_root() if world.transferred.roots else TransferObstacles()
-
-
 def unmanaged_in_transfers(world: World, decisions: Decisions) -> Iterator[str]:
     """One sentence for each transfer that includes unmanaged objects."""
     drafts, _ = decisions.of_this_run()
@@ -200,6 +187,9 @@ def unmanaged_in_transfers(world: World, decisions: Decisions) -> Iterator[str]:
 
 
 class _Obstacles:
+    """`prevented`: what is not transferred in this run, and why. `required`: by root, what is deleted, moved out or transferred before it.
+    `actual`: as it is now."""
+
     def __init__(self, world: World, decisions: Decisions, actual: Actual) -> None:
         self.world, self.kinds, self.decisions, self.actual = world, world.kinds, decisions, actual
         self.matches, self.together = decisions.matches, world.transferred
@@ -213,37 +203,38 @@ class _Obstacles:
         self.roots = {(self.kinds.of(root).name, self.matches.ids[root]): root for root in self.together.roots}
         self.transferred_ids = {id for inside in self.together.roots.values() for _, id in inside} | {id for _, id in self.roots}
         self.referring = self._referring()
+        self.prevented: dict[Address, Blocked] = {}
+        self.required: dict[Address, tuple[Address, ...]] = {}
+        self._find()
 
-    def of_each_root(self) -> TransferObstacles:
-        """What prevents the transfers, directly or indirectly, and what each requires first."""
-        obstacles = TransferObstacles()
+    def _find(self) -> None:
+        """Find what prevents the transfers, directly or indirectly, and what each requires first."""
         for root, inside in self.together.roots.items():
             required: set[Address] = set()
             for obstacle in self._obstacles(root, inside):
                 if isinstance(obstacle, Blocked):
-                    obstacles.prevented[root] = obstacle
+                    self.prevented[root] = obstacle
                     break
                 required.add(obstacle)
-            obstacles.required[root] = tuple(sorted(required))
-        self._prevent_dependents(obstacles)
-        return obstacles
+            self.required[root] = tuple(sorted(required))
+        self._prevent_dependents()
 
-    def _prevent_dependents(self, obstacles: TransferObstacles) -> None:
+    def _prevent_dependents(self) -> None:
         """Prevent what is transferred together with something prevented, and what requires that first, until nothing is added."""
         while True:
-            before = len(obstacles.prevented)
+            before = len(self.prevented)
             for batch in each_once(self.world.batches):
-                cause = next((obstacles.prevented[root] for root in batch.roots if root in obstacles.prevented), None)
+                cause = next((self.prevented[root] for root in batch.roots if root in self.prevented), None)
                 if cause is None:
                     continue
-                for address in (address for address in batch.moves.values() if address not in obstacles.prevented):
+                for address in (address for address in batch.moves.values() if address not in self.prevented):
                     declared = self.world.desired.resources.get(address)
-                    obstacles.prevented[address] = waiting(address, cause, declared.source if declared is not None else None)
-            for root, required in obstacles.required.items():
-                cause = next((obstacles.prevented[other] for other in required if other in obstacles.prevented), None)
-                if cause is not None and root not in obstacles.prevented:
-                    obstacles.prevented[root] = waiting(root, cause, self.world.desired.resources[root].source)
-            if len(obstacles.prevented) == before:
+                    self.prevented[address] = waiting(address, cause, declared.source if declared is not None else None)
+            for root, required in self.required.items():
+                cause = next((self.prevented[other] for other in required if other in self.prevented), None)
+                if cause is not None and root not in self.prevented:
+                    self.prevented[root] = waiting(root, cause, self.world.desired.resources[root].source)
+            if len(self.prevented) == before:
                 return
 
     # -- one transfer ----------------------------------------------------------------------------------------------------------------
@@ -429,8 +420,8 @@ def decide_with_transfers(world: World, matches: Matches, decide: Decide) -> tup
     unsettled = _unsettled(world, matches)
     if all(match.transfers is None for match in matches.values()):
         return world, replace(decide(world, matches), unsettled=unsettled)
-    world, decisions, obstacles = _possible_transfers(world, matches, decide)
-    ordered = [_ready(decisions.drafts[root], required) for root, required in obstacles.required.items()]
+    world, decisions, required = _possible_transfers(world, matches, decide)
+    ordered = [_ready(decisions.drafts[root], earlier) for root, earlier in required.items()]
     return world, replace(decisions.changed(ordered), unsettled=unsettled)
 
 
@@ -439,8 +430,9 @@ def _ready(draft: Draft, required: tuple[Address, ...]) -> Draft:
     return replace(draft, purpose=replace(draft.purpose, waits_for=required)) if isinstance(draft.purpose, Transfer) else draft
 
 
-def _possible_transfers(before: World, matches: Matches, decide: Decide) -> tuple[World, Decisions, TransferObstacles]:
-    """Decide as if everything were transferred, then without what cannot be, until nothing prevents the rest.
+def _possible_transfers(before: World, matches: Matches, decide: Decide) -> tuple[World, Decisions, Mapping[Address, tuple[Address, ...]]]:
+    """Decide as if everything were transferred, then without what cannot be, until nothing prevents the rest. The last result: by root,
+    what comes before its transfer.
 
     What one round leaves out can block an object that another transfer needs out of its way, so the next round may leave out more; each
     round leaves out at least one more address and none is added again, so the rounds end.
@@ -450,10 +442,10 @@ def _possible_transfers(before: World, matches: Matches, decide: Decide) -> tupl
         possible = _without(matches, prevented)
         world = _after_transfers(before, possible)
         decisions = decide(world, possible)
-        obstacles = transfer_obstacles(world, decisions, before.actual)
+        obstacles = _Obstacles(world, decisions, before.actual)
         new = {address: blocked for address, blocked in obstacles.prevented.items() if address not in prevented}
         if not new:
-            return world, decisions, obstacles
+            return world, decisions, obstacles.required
         prevented |= new
 
 

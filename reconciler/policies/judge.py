@@ -12,10 +12,9 @@ from datetime import date
 from typing import Any, Final
 
 from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Function, Usage, kind_of, known, text_of
-from reconciler.config.language.compiler import compiled
+from reconciler.config.language.compiled import compiled
 from reconciler.config.language.expressions import JSON, RANGE, Hole, holes
 from reconciler.config.language.variables import is_unknown
-from reconciler.config.policies.checks import uses
 from reconciler.config.policies.keys import GONE, OF_THE_PLAN
 from reconciler.model import Actual, Desired, Exemption, Plan, Policies, Policy, Severity, Violation
 from reconciler.policies.planned import of_plan
@@ -62,7 +61,7 @@ def judge(policies: Policies, scene: Scene, *, environment: str | None, today: d
 
 def asks_the_plan(policy: Policy) -> bool:
     """Whether only a plan can decide the policy."""
-    return bool(policy.when) or policy.whole or bool(uses(policy.test).names & OF_THE_PLAN)
+    return bool(policy.when) or policy.whole or bool(compiled(policy.test).names & OF_THE_PLAN)
 
 
 class _Judge:
@@ -200,7 +199,7 @@ def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, 
 def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
     """The same for a plan that was created without the service: violations that only the service can decide are warnings."""
     judged = with_violations(kinds, desired, actual, plan, today=today) if desired.policies else plan
-    asking = {policy.id for policy in desired.policies.rules if uses(policy.test).names & OF_THE_SERVICE}
+    asking = {policy.id for policy in desired.policies.rules if compiled(policy.test).names & OF_THE_SERVICE}
 
     def unknown(violation: Violation) -> bool:
         """Whether the resource, or for a policy on the plan any resource, has an unknown value."""

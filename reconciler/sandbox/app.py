@@ -102,7 +102,9 @@ def create_app(
     db: Path, *, control_token: str | None = None, base: str = "http://127.0.0.1", new_id: Callable[[str], str] | None = None
 ) -> Sandbox:
     """The service over one file. `control_token` opens the control endpoints and acts as the first admin. Raises `NotASandbox`."""
-    return Sandbox(Service(Store(db, new_id=new_id), control_token, base), _endpoints())
+    store = Store(db, new_id=new_id)
+    # a copy answers with the URLs of its original, where its pages are for everybody else
+    return Sandbox(Service(store, control_token, store.meta(snapshot.ORIGIN) or base), _endpoints())
 
 
 @cache

@@ -19,6 +19,7 @@ router = Router(prefix="/_sandbox", include_in_schema=False)
 OBJECT: Final = ("kind", "id", "organization", "container", "position", "data")
 TOKEN: Final = ("token", "member", "organization", "access")
 STAYS: Final = ("identity",)  # of what the file says of itself
+ORIGIN: Final = "origin"  # of a copy: the URL of the service that was copied
 
 
 class ObjectKept(BaseModel):
@@ -42,10 +43,11 @@ class TokenKept(BaseModel):
 
 
 class Everything(BaseModel):
-    """What an export holds; its identity and time are only told."""
+    """What an export holds; its identity and time are only told. `origin`: of a copy, the URL of the service that was copied."""
 
     identity: StrictStr | None = None
     now: StrictStr | None = None
+    origin: StrictStr | None = None
     tokens: list[TokenKept] = []
     objects: list[ObjectKept] = []
 
@@ -69,9 +71,11 @@ def exported(store: Store) -> dict[str, Any]:
     run = store.connection.execute
     tokens = run(f"select {', '.join(TOKEN)} from tokens order by token")  # noqa: S608 - our own names
     objects = run(f"select {', '.join(OBJECT)} from objects order by kind, container, position, id")  # noqa: S608 - our own names
+    origin = store.meta(ORIGIN)
     return {
         "identity": store.identity,
         "now": store.stamp(),
+        **({} if origin is None else {"origin": origin}),
         "tokens": [dict(zip(TOKEN, row, strict=True)) for row in tokens],
         "objects": [{**dict(zip(OBJECT[:-1], row, strict=False)), "data": json.loads(row[-1])} for row in objects],
     }
@@ -89,7 +93,7 @@ async def reset(body: Reset, running: Service = Controlled) -> Any:
             if body.seed is not None:
                 plant(store, body.seed)
             if body.export is not None:
-                _restore(store, body.export)
+                restore(store, body.export)
     except SeedError as error:
         raise Fault(400, f"seed: {error}") from error
     return {"identity": store.identity, "objects": store.count_all()}
@@ -104,7 +108,10 @@ def _empty(store: Store) -> None:
     run(f"delete from meta where key not in ({', '.join('?' * len(STAYS))})", STAYS)  # noqa: S608
 
 
-def _restore(store: Store, export: Everything) -> None:
+def restore(store: Store, export: Everything) -> None:
+    """Put everything of an export into an empty store, in a transaction of the caller. Raises `Fault` for what a file cannot keep."""
+    if export.origin is not None:
+        store.set_meta(ORIGIN, export.origin)
     try:
         _insert(store, export)
     except (OverflowError, UnicodeEncodeError, sqlite3.Error) as error:

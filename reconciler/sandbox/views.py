@@ -7,7 +7,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from reconciler.sandbox.service import Caller
-from reconciler.sandbox.sites.structure import row, variants
+from reconciler.sandbox.sites.structure import published_url, row, variants
 from reconciler.sandbox.store import Object
 
 ADMIN, CREATE, REVIEW, EDIT, COMMENT, READ = 5, 4, 3, 2, 1, 0
@@ -27,6 +27,7 @@ class View:
         self._spaces: dict[str, int] = {}
         self._by_site: dict[str, dict[str, int]] = {}
         self._paths: dict[str, str] = {}
+        self._begins: dict[str, str] = {}
         self._site: tuple[str, dict[str | None, list[Object]], dict[str, Object]] | None = None
 
     def of_site(self, site: str, visible: Callable[[Object], bool] = lambda site_space: True) -> View:
@@ -41,10 +42,18 @@ class View:
         self._by_site[organization] = self.store.count_by_site("site-space", organization)
         return self
 
-    def _may(self, organization: str, **needs: int) -> dict[str, bool]:
+    def _may(self, data: Object, organization: str, **needs: int) -> dict[str, bool]:
         if organization not in self._ranks:
             self._ranks[organization] = self.caller.rank(organization)
-        return {name: self._ranks[organization] >= rank for name, rank in needs.items()}
+        # a copy answers with what the token that read the original may not do
+        refused = data.get("_permissions", {})
+        return {name: self._ranks[organization] >= rank and refused.get(name, True) for name, rank in needs.items()}
+
+    def _published(self, site: str) -> str:
+        """The URL with which the parts of a site begin."""
+        if site not in self._begins:
+            self._begins[site] = published_url(self.base, self.store.find("site", site) or {"id": site})
+        return self._begins[site]
 
     def organization(self, data: Object) -> Object:
         id = data["id"]
@@ -52,8 +61,8 @@ class View:
         if data.get("_logo"):
             urls["logo"] = f"{self.base}/files/{id}/logo?from={quote(data['_logo'][-40:])}"
         admin = ("admin", "viewBilling", "listIntegrations", "listInstallations", "installIntegration", "ownTeam", "createOpenAPISpec")
-        may = self._may(id, view=-1, createContent=CREATE, ingestConversations=CREATE, listMembers=READ, listTeams=READ)
-        may |= self._may(id, **dict.fromkeys(admin, ADMIN))
+        may = self._may(data, id, view=-1, createContent=CREATE, ingestConversations=CREATE, listMembers=READ, listTeams=READ)
+        may |= self._may(data, id, **dict.fromkeys(admin, ADMIN))
         return {"object": "organization", **_public(data), "urls": urls, "permissions": may}
 
     def member(self, data: Object) -> Object:
@@ -75,28 +84,29 @@ class View:
             "id": user,
             "role": data["role"],
             "user": shown,
-            "disabled": False,
+            "disabled": data.get("disabled", False),
             "joinedAt": data["joinedAt"],
-            "lastSeenAt": data["joinedAt"],
+            "lastSeenAt": data.get("lastSeenAt", data["joinedAt"]),
             "sso": False,
             "spaces": self._spaces[organization] if data["role"] == "admin" else 0,
-            "teams": self._in_team[organization][user],
+            "teams": self._in_team[organization][user] + data.get("_teams", 0),
         }
 
     def team(self, data: Object) -> Object:
-        may = self._may(data["organization"], view=-1, admin=ADMIN)
+        may = self._may(data, data["organization"], view=-1, admin=ADMIN)
         kept = {key: value for key, value in _public(data).items() if key != "organization"}
-        return {"object": "team", **kept, "members": len(data["_members"]), "spaces": 0, "permissions": may}
+        return {"object": "team", **kept, "members": len(data["_members"]) + data.get("_others", 0), "spaces": 0, "permissions": may}
 
     def collection(self, data: Object) -> Object:
         urls = {"location": f"{self.base}/v1/collections/{data['id']}", "app": f"{self.base}/app/c/{data['id']}"}
-        may = self._may(data["organization"], view=-1, admin=ADMIN, viewInviteLinks=ADMIN, create=CREATE)
+        may = self._may(data, data["organization"], view=-1, admin=ADMIN, viewInviteLinks=ADMIN, create=CREATE)
         return {"object": "collection", **_public(data), "urls": urls, "permissions": may}
 
     def space(self, data: Object) -> Object:
         id = data["id"]
         urls = {"location": f"{self.base}/v1/spaces/{id}", "app": f"{self.base}/app/s/{id}", "icon": f"{self.base}/icons/{id}"}
         may = self._may(
+            data,
             data["organization"],
             view=-1,
             access=-1,
@@ -113,7 +123,7 @@ class View:
 
     def site(self, data: Object) -> Object:
         id, organization = data["id"], data["organization"]
-        published = f"{self.base}/published/{quote(data.get('basename') or id)}"
+        published = published_url(self.base, data)
         urls = {"location": f"{self.base}/v1/orgs/{organization}/sites/{id}", "app": f"{self.base}/app/sites/{id}", "published": published}
         kept = {key: value for key, value in _public(data).items() if key != "organization"}
         if data.get("_proxy"):
@@ -127,7 +137,7 @@ class View:
             space = self.store.find("space", data["_space"])
         else:
             space = self._site[2].get(data["_space"])
-        published = f"{self.base}/published/{data['site']}/{self._in_section(data)}{quote(data['path'])}"
+        published = f"{self._published(data['site'])}/{self._in_section(data)}{quote(data['path'])}"
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
         shown = {"object": "site-space", **kept, "hasAdvancedCustomizationFeature": False, "urls": {"published": published}}
         if space is not None:
@@ -152,7 +162,7 @@ class View:
             standing = self._site[1].get(data["id"], [])
         shown = [self.site_space(item) for item in standing]
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
-        published = f"{self.base}/published/{data['site']}/{quote(data['path'])}"
+        published = f"{self._published(data['site'])}/{quote(data['path'])}"
         return {"object": "site-section", **kept, "siteSpaces": shown, "urls": {"published": published}}
 
     def group(self, data: Object) -> Object:
@@ -162,7 +172,7 @@ class View:
 
     def share_link(self, data: Object) -> Object:
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
-        return {"object": "share-link", **kept, "urls": {"published": f"{self.base}/published/{data['site']}?key={data['_secret']}"}}
+        return {"object": "share-link", **kept, "urls": {"published": f"{self._published(data['site'])}?key={data['_secret']}"}}
 
     def saml(self, data: Object) -> Object:
         id, organization = data["id"], data["organization"]
@@ -177,7 +187,7 @@ class View:
 
     def openapi(self, data: Object) -> Object:
         slug, organization = data["slug"], data["organization"]
-        may = self._may(organization, view=-1, edit=ADMIN)
+        may = self._may(data, organization, view=-1, edit=ADMIN)
         urls = {
             "location": f"{self.base}/v1/orgs/{organization}/openapi/{slug}",
             "app": f"{self.base}/app/openapi/{slug}",

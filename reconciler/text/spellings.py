@@ -51,13 +51,6 @@ class Needle(NamedTuple):
     ends: bool = False
 
 
-class Passage(NamedTuple):
-    """The characters of a text from `start` up to `end`."""
-
-    start: int
-    end: int
-
-
 class _View(NamedTuple):
     """A text with escapes undone, and for each of its characters where it begins and ends in the original text."""
 
@@ -76,8 +69,8 @@ class Spellings:
         starts = {needle.text[at : at + SAMPLE] for needles in self._needles.values() for needle in needles for at in range(STEP)}
         self._samples = frozenset(starts)
 
-    def spans(self, text: str) -> list[Passage]:
-        """Where the text contains a secret, in order and without overlaps."""
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where the text contains a secret, each from its start up to its end, in order and without overlaps."""
         if len(text) < LEAST:
             return []
         if _is_readable(text):  # true of most texts: there is nothing to undo
@@ -94,7 +87,7 @@ class Spellings:
         slices = _SLICES[:count] if count <= len(_SLICES) else (slice(at, at + SAMPLE) for at in range(0, count * STEP, STEP))
         return not self._samples.isdisjoint(map(view.__getitem__, slices))
 
-    def _in(self, view: _View, original: str) -> Iterator[Passage]:
+    def _in(self, view: _View, original: str) -> Iterator[tuple[int, int]]:
         for at in range(len(view.text) - LEAST + 1):
             for needle in self._needles.get(view.text[at : at + LEAST], ()):
                 if view.text.startswith(needle.text, at):
@@ -103,7 +96,7 @@ class Spellings:
                         end = max(end, _word_end(original, end))
                     if needle.ends:
                         start = min(start, _word_start(original, start))
-                    yield Passage(start, end)
+                    yield start, end
 
 
 def is_long(secret: str) -> bool:
@@ -236,12 +229,12 @@ def _word_start(text: str, at: int) -> int:
     return at - len(before) + len(rest.rstrip("\\"))
 
 
-def _merged(spans: Iterable[Passage]) -> list[Passage]:
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans in order; those that overlap are one."""
-    merged: list[Passage] = []
-    for span in sorted(spans):
-        if merged and span.start < merged[-1].end:
-            merged[-1] = Passage(merged[-1].start, max(span.end, merged[-1].end))
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            merged.append(span)
+            merged.append((start, end))
     return merged

@@ -29,7 +29,7 @@ EVALUATOR = Evaluator(vars=VARS, tainted={"secret"}, env_name="staging", file=la
 
 
 def value(text: str) -> Any:
-    return EVALUATOR.scalar(text).value
+    return EVALUATOR.scalar(text)[0]
 
 
 def error(text: str, evaluator: Evaluator = EVALUATOR) -> tuple[int, str]:
@@ -390,7 +390,7 @@ def test_nothing_of_python_or_of_templates_is_in_reach(expression: str) -> None:
     ],
 )
 def test_a_secret_can_be_repeated_and_joined_with_texts(text: str, value: str, tainted: tuple[str, ...]) -> None:
-    assert (EVALUATOR.scalar(text).value, EVALUATOR.scalar(text).tainted) == (value, tainted)
+    assert EVALUATOR.scalar(text) == (value, tainted)
 
 
 CHANGED = (
@@ -426,8 +426,8 @@ def test_neither_a_limit_nor_the_work_depends_on_the_length_of_a_secret() -> Non
     near = "${{ file('long') ~ vars.secret }}"
     for length in (0, 1, 100, 5_000):
         evaluator = Evaluator(vars={"secret": "x" * length}, tainted={"secret"}, file=lambda _: "a" * (1024 * 1024 - 2_000))
-        assert len(evaluator.scalar(near).value) == 1024 * 1024 - 2_000 + length
-        assert len(evaluator.scalar(near.replace(" ~ ", " }}${{ ")).value) == 1024 * 1024 - 2_000 + length
+        assert len(evaluator.scalar(near)[0]) == 1024 * 1024 - 2_000 + length
+        assert len(evaluator.scalar(near.replace(" ~ ", " }}${{ "))[0]) == 1024 * 1024 - 2_000 + length
         over = Evaluator(vars={"secret": "x" * length}, tainted={"secret"}, file=lambda _: "a" * (1024 * 1024 - 100))
         assert error(near, over) == (0, "a text is longer than 1,048,576 characters")
     spent = []
@@ -441,7 +441,7 @@ def test_neither_a_limit_nor_the_work_depends_on_the_length_of_a_secret() -> Non
 
 def test_lists_and_maps_that_may_be_secret_are_repeated_whole() -> None:
     evaluator = Evaluator(vars={"secret": {"a": ["b"]}}, tainted={"secret"})
-    assert evaluator.scalar("${{ vars.secret }}").value == {"a": ["b"]}
+    assert evaluator.scalar("${{ vars.secret }}")[0] == {"a": ["b"]}
     for text in (
         "${{ vars.secret.a }}",
         "${{ vars.secret ~ '' }}",
@@ -454,7 +454,7 @@ def test_lists_and_maps_that_may_be_secret_are_repeated_whole() -> None:
 
 def test_placeholders_of_unset_variables_are_tracked_and_may_be_used_anyhow() -> None:
     evaluator = Evaluator(vars={"a": "unknown.vars.a"}, unset={"a"})
-    assert evaluator.scalar("${{ vars.a | upper }}").tainted == ("a",)
+    assert evaluator.scalar("${{ vars.a | upper }}")[1] == ("a",)
 
 
 # -- bombs and noise ---------------------------------------------------------------------------------------------------------------

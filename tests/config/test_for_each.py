@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings, strategies as st
 
 from reconciler.config import load
-from reconciler.config.language import compiler
+from reconciler.config.language.compiled import compiled
 from reconciler.config.project import Project
 from reconciler.config.source.files import Files
 from reconciler.config.source.problems import Enough, Problems
@@ -144,10 +144,10 @@ def test_a_file_of_a_split_list_may_hold_for_each(tmp_path: Path) -> None:
 
 
 def test_ten_thousand_elements_compile_each_expression_once(tmp_path: Path) -> None:
-    compiler.compiled.cache_clear()
+    compiled.cache_clear()
     body = "    teams:\n      t${{ each.key }}: {forEach: '${{ range(0, 10000) }}', title: 'T ${{ each.value }}'}\n"
     assert len(loaded(tmp_path, HEAD + body).desired.resources) == 10_001
-    assert compiler.compiled.cache_info().misses == 3
+    assert compiled.cache_info().misses == 3
 
 
 def test_an_element_is_the_default_where_its_expression_is_true_as_a_literal_entry_is(tmp_path: Path) -> None:

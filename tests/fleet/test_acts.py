@@ -70,7 +70,7 @@ def known(database: FleetDatabase, *addresses: str) -> None:
     """Make a fleet file take effect that says that these addresses are people."""
     settings = {"people": [{"subject": None, "addresses": [address]} for address in addresses]}
     with database.transaction() as connection:
-        projects.revise(connection, projects.Revision("fleet.yaml", "", 0, "ada", settings))
+        projects.revise(connection, "fleet.yaml", "", 0, "ada", settings)
 
 
 def keep(database: FleetDatabase, plan: approvals.StoredPlan, *, waits: str | None = "the plan needs approvals: delete (2)") -> int:

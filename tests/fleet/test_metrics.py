@@ -75,7 +75,7 @@ def test_the_metrics_are_for_whoever_has_the_token(database: FleetDatabase, monk
             other = httpx2.get(f"{dashboard.url}/metrics", headers={"Host": "evil.example", **more})
             assert (other.status_code, "reconciler_fleet" in other.text) == (421, False)
     with database.transaction() as connection:
-        projects.revise(connection, projects.Revision("f", "", 0, "ada", {"dashboard": {"metrics": "env:METRICS"}}))
+        projects.revise(connection, "f", "", 0, "ada", {"dashboard": {"metrics": "env:METRICS"}})
     with served(database) as dashboard:
         answers = [
             httpx2.get(f"{dashboard.url}/metrics", headers={"Authorization": f"Bearer {token}"} if token else {})

@@ -169,7 +169,7 @@ def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_
     ]
     declare(database, project("acme"))
     with database.transaction() as connection:
-        projects.revise(connection, projects.Revision("f", "", 0, "ada", {"notifications": targets}))
+        projects.revise(connection, "f", "", 0, "ada", {"notifications": targets})
     data = {
         "word": "Broken",
         "concerns": [{"sort": "links", "address": "a", "sentence": "it is <b>gone", "until": None}],
@@ -215,7 +215,7 @@ def test_a_project_that_nobody_reads_any_more_is_announced_although_no_run_ends(
     declare(database, project("acme"), project("paused"))
     target = {"url": "env:ALL", "on": ["unknown"], "tenants": None}
     with database.transaction() as connection:
-        projects.revise(connection, projects.Revision("f", "", 0, "ada", {"notifications": [target]}))
+        projects.revise(connection, "f", "", 0, "ada", {"notifications": [target]})
         projects.pause(connection, ["paused"], until=None, by="ada", reason="later")
         connection.execute(update(schema.projects).values(reading=as_stored(), read_at=text("now() - interval '2 hours'")))
         announce_quiet(connection)

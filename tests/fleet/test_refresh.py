@@ -33,7 +33,7 @@ class Generated:
         """As `fleet apply` does, without reading the generators: a worker reads them at once."""
         fleet = parsed(self.text.encode(), "fleet.yaml")
         with self.database.transaction() as connection:
-            projects.revise(connection, projects.Revision("fleet.yaml", self.text, 0, "ada", fleet.settings))
+            projects.revise(connection, "fleet.yaml", self.text, 0, "ada", fleet.settings)
             generation.begin(connection)
 
     def has(self, *names: str) -> None:

@@ -38,7 +38,7 @@ def declared(number: int, *, repository: str = "https://git.example.com/x.git", 
 def fleet(database: FleetDatabase, named: dict[str, FleetProject]) -> None:
     with database.transaction() as connection:
         projects.write(connection, named, changes(named, projects.stored(connection)))
-        projects.revise(connection, projects.Revision("fleet.yaml", "", int(SOAK.total_seconds()), "ada"))
+        projects.revise(connection, "fleet.yaml", "", int(SOAK.total_seconds()), "ada")
         reads(connection, named, Reading("old", managed=1, coverage=1.0), HealthReading(), well=True)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.fleet.changes import Changes, ProjectDifference
+from reconciler.fleet.changes import Changes
 from reconciler.fleet.reports import plan_text
 from reconciler.fleet.runs import folders, process, work
 from reconciler.fleet.runs.process import database_access, environ, last_words
@@ -51,7 +51,7 @@ def test_the_first_problems_are_named_and_the_others_counted() -> None:
 
 def test_a_value_that_changes_is_one_line() -> None:
     before, after = ({"git": "https://git.example.com/x.git", "path": path} for path in ("a", "b"))
-    text = plan_text(Changes(changing={"acme": (ProjectDifference("source", before, after),)}))
+    text = plan_text(Changes(changing={"acme": ({"key": "source", "before": before, "after": after},)}))
     assert '    source: {"git": "https://git.example.com/x.git", "path": "a"} -> {' in text
     assert "\\n" not in text
 

@@ -139,7 +139,7 @@ def job(name: str, run: tuple[int, int], seed: int = 1) -> CommentPart:
 def forge_plan(served: Service, run: tuple[int, int], *, separate: bool = False) -> None:
     """Write a plan as whoever has the same token: of other changes, and with the number of any run."""
     comments = served.comments()
-    text = body(CommentText("", (job("acme/prod", run, seed=9),)), comments.dialect).text
+    text = body(CommentText("", (job("acme/prod", run, seed=9),)), comments.dialect)[0]
     known = comments.comments()
     if known and not separate:
         comments.update(known[0].id, text)

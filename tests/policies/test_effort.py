@@ -13,7 +13,7 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.config import load
-from reconciler.config.language.compiler import compiled
+from reconciler.config.language.compiled import compiled
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan

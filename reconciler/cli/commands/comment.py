@@ -133,8 +133,8 @@ def _printed(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
     dialects = {"github": github.DIALECT, "gitlab": gitlab.DIALECT, "bitbucket": bitbucket.DIALECT}
     names = dict.fromkeys(part.name if separate else "" for part in parts)
     bodies = [body(CommentText(name, tuple(part for part in parts if name in ("", part.name))), dialects[of.forge]) for name in names]
-    screen.raw("\n".join(comment.text for comment in bodies))
-    return sum(comment.short for comment in bodies)
+    screen.raw("\n".join(text for text, _ in bodies))
+    return sum(left_out for _, left_out in bodies)
 
 
 def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bool) -> int:

@@ -90,7 +90,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
     made_at = now()
     given = HealthInputs(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
-    checked = health(given, unseen=new)
+    concerns, unread = health(given, unseen=new)
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
     inputs = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
     digests = plan_file.digests_of(screen, state.lineage, key)
@@ -101,7 +101,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         "newState": new,
         "lineage": state.lineage,
         "refused": screen.masked(refused),
-        "health": healths.as_data(healths.HealthReading(checked.concerns, checked.unread)),
+        "health": healths.as_data(healths.HealthReading(concerns, unread)),
         "digest": None,
         "undone": undone,
     }

@@ -88,7 +88,7 @@ def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: i
             wrong = f"too many projects would vanish: {'; '.join(pending.shrinking)}"
             raise Refused(wrong, id="RC-fleet-vanishing", hint=f"If this is intended: --allow-vanish {len(pending.vanishing)}")
         projects.write(connection, declared, pending)
-        projects.revise(connection, projects.Revision(str(file), text, fleet.soak, current_user(), fleet.settings))
+        projects.revise(connection, str(file), text, fleet.soak, current_user(), fleet.settings)
         generation.begin(connection)
     return pending
 

@@ -9,7 +9,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.program import Lazy, LazyGroup
+from reconciler.cli.program import READS, Lazy, LazyGroup
 from reconciler.cli.sandboxes.embedded import checked, read_seed, sandbox_errors
 from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
@@ -20,6 +20,7 @@ command = LazyGroup(
     commands_by_name={
         "serve": Lazy(f"{__name__}:serve_command", "Serve a sandbox on this machine."),
         "seed": Lazy(f"{__name__}:seed_command", "Load initial data."),
+        "copy": Lazy("reconciler.cli.commands.sandbox_copy:command", "Copy a living organization.", READS),
         "clock": Lazy("reconciler.cli.commands.sandbox_control:clock_command", "Show, stop or move the clock."),
         "faults": Lazy("reconciler.cli.commands.sandbox_control:faults_group", "Inject faults."),
         "readers": Lazy("reconciler.cli.commands.sandbox_control:readers_command", "Show who can read what."),

@@ -93,8 +93,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             screen.say(note)
         # An undo does not continue the run before it, whose consents would otherwise let it open things unasked.
         session.alone = True
-        inverse = _inverse(session, store, recorded_run.id)
-        _about(session, inverse)
+        inverse = inverse_of(session, store, recorded_run.id)
+        undo_only(session, inverse)
         _note_irreversible(screen, inverse.cannot)
         _note_state_changes(screen, inverse.state_changes)
         planned = confirmed_plan(screen, options, session, ask=not yes, full=full)
@@ -108,7 +108,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             return exits.FAILED
         lines = _lines(session, planned, inverse.state_changes)
         outcome = session.apply(planned, on_error=on_error)
-        changed = _change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
+        changed = change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
         code = codes.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or changed or outcome.plan.changes else exits.REFUSED])
@@ -132,7 +132,7 @@ def _recorded_run(screen: Screen, options: Options, project: Project, run: str) 
         return find_run(store.runs() if store is not None else (), run)
 
 
-def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
+def inverse_of(session: ApplySession, store: Store, run: str) -> Inverse:
     """Read the current objects, and find what takes the run back."""
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
     later = store.later_state_changes(run)
@@ -141,7 +141,7 @@ def _inverse(session: ApplySession, store: Store, run: str) -> Inverse:
     return inverse(kinds, project, state, actual, done, state_changes, ever=store.ids())
 
 
-def _change_state(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
+def change_state(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
     """Change the bindings once everything else is done; answers what was changed. Fields that were not managed are unmanaged again."""
     state_changes = inverse.state_changes
     if not state_changes and not inverse.unmanaged:
@@ -156,8 +156,8 @@ def _change_state(screen: Screen, journal: Journal, outcome: Outcome, inverse: I
     return tuple(state_changes)
 
 
-def _about(session: ApplySession, inverse: Inverse) -> None:
-
+def undo_only(session: ApplySession, inverse: Inverse) -> None:
+    """Let the session plan and apply what takes a run back, and nothing else."""
     session.desired, session.selection = inverse.desired, Selection(only=inverse.only)
 
 

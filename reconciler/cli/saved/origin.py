@@ -10,13 +10,12 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from reconciler.cli.git import WorkingRepository
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError
-from reconciler.forges.job import event, facts, forge_of_job
+from reconciler.forges.job import PipelineFacts, event, facts, forge_of_job
 from reconciler.report.schemas.plan import OriginData
 
 WHOLE: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -25,18 +24,8 @@ TEXT_MAX: Final = 300  # characters of a name or a URL
 _URL: Final = re.compile(r"https?://[!-~]+")
 
 
-@dataclass(frozen=True)
-class CiJob:
-    """Facts about a CI job. `commit`: the one checked out; `head`: the last commit of the pull request, or the same."""
-
-    commit: str = ""
-    head: str = ""
-    actor: str = ""
-    run: str = ""
-
-
-def ci_job(environ: Mapping[str, str]) -> CiJob | None:
-    """The CI job that this process is part of; None outside of one."""
+def ci_job(environ: Mapping[str, str]) -> PipelineFacts | None:
+    """The facts about the CI job that this process is part of; None outside of one."""
     forge = forge_of_job(environ)
     if forge is None:
         return None
@@ -44,13 +33,13 @@ def ci_job(environ: Mapping[str, str]) -> CiJob | None:
     if known.event == "pull_request":  # other events name pull requests too, and have other files
         with suppress(OSError, ValueError):
             known = facts(forge, environ, event(environ))
-    return CiJob(known.commit, known.head or known.commit, known.actor, known.run_url)
+    return known
 
 
 def origin(project: Project, who: str, *, commit: str | None = None, environ: Mapping[str, str] = os.environ) -> OriginData:
     """The origin of a plan that is created now. `who`: the user outside a pipeline; `commit`: as given on the command line."""
     job, (checked_out, modified) = ci_job(environ), _checked_out(project)
-    actor, run = (job.actor, job.run) if job is not None else (who, "")
+    actor, run = (job.actor, job.run_url) if job is not None else (who, "")
     return {
         "commit": commit or _commit(job, checked_out),
         "modified": modified if checked_out is not None else None,
@@ -59,7 +48,7 @@ def origin(project: Project, who: str, *, commit: str | None = None, environ: Ma
     }
 
 
-def _commit(job: CiJob | None, checked_out: str | None) -> str | None:
+def _commit(job: PipelineFacts | None, checked_out: str | None) -> str | None:
     """The commit of the files: the pull request's if git has checked out a merge of it, which nobody else ever sees."""
     if job is None or checked_out not in (None, job.commit):
         return checked_out

@@ -21,12 +21,12 @@ from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.log import EventLog
 from reconciler.cli.terminal.masks import Masks
 from reconciler.cli.terminal.signals import StopSignals
-from reconciler.cli.terminal.tracing import TraceRecorder
 from reconciler.errors import ConfigError, UsageError, os_reason
 from reconciler.text.escape import UNLIMITED, as_json, log as escaped, terminal
 
 # At run time this would import the client and the apply, which `--help` does not need.
 if TYPE_CHECKING:
+    from reconciler.cli.terminal.traces import Traces  # needs the extra otel
     from reconciler.cli.wiring.supervision import Supervision
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class Screen:
         self.about: dict[str, str | int] = {}
         self.service: dict[str, str | int] = {}
         self.bar: Bar | None = None  # while a terminal shows how far something is
-        self._traces: TraceRecorder | None = None
+        self._traces: Traces | None = None
         self._traced = False
         self.lost: str | None = None
         self.acted = False
@@ -244,7 +244,7 @@ class Screen:
         self.event("debug", "end", f"{self.command} ends with exit code {code}", command=self.command, exitCode=code)
 
     @property
-    def traces(self) -> TraceRecorder | None:
+    def traces(self) -> Traces | None:
         """The traces of this program, begun at the first use; None if no collector is configured."""
         if not self._traced:
             self._traced = True

@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from reconciler.cli.terminal.masks import Masks
 from reconciler.text.install import installing_extra
 from reconciler.text.redact import of_urls
 
-if TYPE_CHECKING:  # every command imports this module, and `--help` needs neither the model nor its 60 modules
-    from reconciler.model import Step, StepResult
+if TYPE_CHECKING:  # needs the extra otel
+    from reconciler.cli.terminal.traces import Traces
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")  # of a collector of traces
 HEADERS: Final = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 PROTOCOL: Final = "http/protobuf"
-
-
-class Warn(Protocol):
-    """Prints a warning with the id of its cause."""
-
-    def __call__(self, text: str, *, id: str) -> None: ...
-
-
-class TraceRecorder(Protocol):
-    """What records the spans of a run: `traces.Traces`, whose libraries are imported only if an endpoint is set."""
-
-    def step_began(self, step: Step) -> None: ...
-
-    def step_ended(self, result: StepResult) -> None: ...
-
-    def request_began(self, number: int, method: str, path: str, attempt: int, about: Mapping[str, Any]) -> None: ...
-
-    def request_ended(self, number: int, status: int | None) -> None: ...
-
-    def end(self, code: int, about: Mapping[str, Any]) -> str | None: ...
 
 
 def is_wanted() -> bool:
@@ -47,8 +27,9 @@ def is_wanted() -> bool:
     return os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true" and os.environ.get("OTEL_TRACES_EXPORTER") != "none"
 
 
-def begin(command: str, began: int, masks: Masks, warn: Warn) -> TraceRecorder | None:
-    """The traces of this program; None, with a warning, if they cannot be sent. `began`: the start, in nanoseconds since 1970."""
+def begin(command: str, began: int, masks: Masks, warn: Callable[..., None]) -> Traces | None:
+    """The traces of this program; None, with a warning, if they cannot be sent. `began`: the start, in nanoseconds since 1970.
+    `warn`: prints a warning with the id of its cause."""
     masks.hide([*_header_values(), *of_urls([os.environ[name] for name in ENDPOINTS if os.environ.get(name)])])
     endpoint = next(name for name in ENDPOINTS if os.environ.get(name))
     protocol = next((os.environ[name] for name in PROTOCOLS if os.environ.get(name)), PROTOCOL)

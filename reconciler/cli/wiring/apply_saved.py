@@ -11,7 +11,7 @@ import click
 
 from reconciler.address import Glob
 from reconciler.cli import exits
-from reconciler.cli.option_table import ROWS, SavedAs
+from reconciler.cli.option_table import ROWS
 from reconciler.cli.options import Options
 from reconciler.cli.saved.origin import sentence
 from reconciler.cli.terminal.screen import Screen
@@ -235,8 +235,8 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
 
     Raises `UsageError`, `Refused` where it is not signed as it should be, `StalePlan` where it is of another commit.
     """
-    if any(options.saved(SavedAs.SCOPE).values()):
-        scope = [f"--{row.name}" for row in ROWS if row.saved is SavedAs.SCOPE]
+    if any(options.saved("scope").values()):
+        scope = [f"--{row.name}" for row in ROWS if row.saved == "scope"]
         hint = f"Remove {listed(scope, len(scope))}."
         raise UsageError("--plan FILE already selects the addresses", id="RC-options-conflict", hint=hint)
     saved = read(path)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from reconciler import __version__
-from reconciler.cli.json_file import NotJson, Unreadable, read_json
+from reconciler.cli.json_file import NotJson, read_json
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
@@ -82,7 +82,7 @@ def read(path: Path) -> Saved:
     """Read a plan file. Raises `UsageError` for any other file; only its form is checked here."""
     try:
         document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
-    except Unreadable as error:
+    except OSError as error:
         raise UsageError(f"the plan {path} cannot be read: {error}", id="RC-file-not-read") from error
     except NotJson as error:
         raise _no_plan(path, str(error)) from None

@@ -49,15 +49,6 @@ class Planned:
         return time.monotonic() - self.read_at
 
 
-@dataclass(frozen=True)
-class PlanScope:
-    """The scope of a plan. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists."""
-
-    selection: Selection
-    allow_replace: Collection[str] = ()
-    everything: bool = False
-
-
 def with_policies(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan) -> Plan:
     """The plan with the policies that it violates, as of today."""
     if not desired.policies:
@@ -71,20 +62,22 @@ async def make_plan(
     kinds: Kinds,
     desired: Desired,
     state: State,
-    extent: PlanScope,
+    selection: Selection,
     *,
+    allow_replace: Collection[str] = (),
+    everything: bool = False,
     stage: Callable[[str], None] = lambda what: None,
     earlier: tuple[Mapping[str, Answer], float] | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `stage`: called with the name of each stage after the reading. `earlier`: the answers to a
+    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists.
+    `stage`: called with the name of each stage after the reading. `earlier`: the answers to a
     reading of this run, which are reused, and when it began (monotonic seconds).
 
     Raises `ServiceError` if the service cannot be read at all.
     """
     began, before = time.monotonic() if earlier is None else earlier[1], reader.requests
-    selection = extent.selection
     with reader.giving(earlier[0]) if earlier is not None else nullcontext():
-        actual = await observe(reader, kinds, desired, state, everything=extent.everything)
+        actual = await observe(reader, kinds, desired, state, everything=everything)
     read_at, objects = time.monotonic(), count(len(desired.resources), "object")
     if earlier is not None:
         actual = replace(actual, read_at=earlier[1])
@@ -93,7 +86,7 @@ async def make_plan(
 
     def make(seen: Actual) -> Plan:
         known = matches if seen is actual else None  # with the lists of readers there may be more
-        return plan(kinds, desired, state, seen, selection=selection, allow_replace=extent.allow_replace, matches=known)
+        return plan(kinds, desired, state, seen, selection=selection, allow_replace=allow_replace, matches=known)
 
     # Planning may need the lists of more readers, which are only read if the plan opens something.
     new_plan, complete = await planned(reader, kinds, actual, make)
@@ -136,8 +129,10 @@ def read_only(
     async def run() -> Planned:
 
         async with Reader(service.settings, listener=narration) as reader:
-            extent = PlanScope(selected(options), replaceable(options), everything)
-            return await make_plan(reader, kinds, desired, state, extent, stage=narration.stage)
+            chosen, allowed = selected(options), replaceable(options)
+            return await make_plan(
+                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage
+            )
 
     with narration.phase(f"Reading {desired.project}", where=service.where):
         planned = asyncio.run(run())

@@ -17,7 +17,7 @@ from reconciler.apply.recover import recover
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
-from reconciler.cli.wiring.run import Planned, PlanScope, make_plan, replaceable, selected, with_policies
+from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected, with_policies
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
@@ -103,12 +103,21 @@ class ApplySession:
 
     def plan(self) -> Planned:
         """A plan of the present state of the service."""
-        earlier, extent, stage = self._fresh_reading(), PlanScope(self.selection, replaceable(self.options)), self.narration.stage
+        earlier, allowed, stage = self._fresh_reading(), replaceable(self.options), self.narration.stage
         reading = self.narration.phase(f"Reading {self.desired.project}", where=self.service.where)
         with reading if earlier is None else self.narration.lasting("Reading what the plan needs"):
             planned = self._runner.run(
-                make_plan(self.writer, self.kinds, self.desired, self._state(), extent, stage=stage, earlier=earlier)
-            )  # fmt: skip
+                make_plan(
+                    self.writer,
+                    self.kinds,
+                    self.desired,
+                    self._state(),
+                    self.selection,
+                    allow_replace=allowed,
+                    stage=stage,
+                    earlier=earlier,
+                )
+            )
         believable(planned.matches, self.desired, accept=self.options.accept_gone)
         return planned
 

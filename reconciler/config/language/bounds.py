@@ -11,8 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Final
 
-from jinja2 import Undefined
-
 from reconciler.config.source.json_text import WrittenNumber
 from reconciler.config.source.problems import quote_number
 
@@ -96,7 +94,7 @@ def known(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     # Jinja hands out an `Undefined` for a missing key and complains when it is used; here it must not get into a list or a map.
-    if isinstance(value, Undefined):
+    if is_undefined(value):
         raise ExpressionError(value._undefined_message, id="RC-unknown-part")
     if isinstance(value, Function):
         raise ExpressionError(f"{value.name} is a function; call it: {value.name}(…)", id="RC-function-not-called")
@@ -147,6 +145,13 @@ def read(value: Any, deep: bool = False) -> None:
                 read(part, deep)
 
 
+def is_undefined(value: Any) -> bool:
+    """Whether a value is what Jinja hands out for a missing key."""
+    from jinja2 import Undefined  # a project without expressions does not need it
+
+    return isinstance(value, Undefined)
+
+
 def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -157,9 +162,9 @@ def is_whole(value: Any) -> bool:
 
 def kind_of(value: Any) -> str:
     """The type of a value, for a sentence; never the value itself, which may be a secret."""
+    if is_undefined(value):
+        return "an undefined value"
     match value:
-        case Undefined():
-            return "an undefined value"
         case None:
             return "null"
         case bool():

@@ -1,15 +1,15 @@
 """Compile an expression: Jinja's syntax with our own operators, filters, tests and methods.
 
 Nothing of Python is reachable: attributes are keys of maps and the listed methods, only a `Function` can be called, and operators and joins
-go through `operators` and `functions`, which limit them. `compiled` is cached by text. Pure.
+go through `functions`, which limit them. Imported by `compiled` alone. Pure.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from typing import Any, Final
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError, nodes
@@ -21,12 +21,14 @@ from jinja2.visitor import NodeTransformer
 
 from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, within_bounds
+from reconciler.config.language.compiled import Compiled, Path
 from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS, binary, compared, joined, part, unary
+from reconciler.config.source.nodes import HOLE_OPENING
 from reconciler.text.names import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression
 DEPTH_MAX: Final = 60  # nesting of one expression
-CACHE: Final = 4_096  # number of compiled expressions in the cache
+BRACKETS_MAX: Final = 20  # nesting of brackets in one expression
 
 _JOIN, _PART, _COMPARE = "(join)", "(part)", "(compare)"  # names of filters that nobody can write
 _CHARACTER: Final = re.compile("unexpected char (?:'|\")(.)")
@@ -35,11 +37,18 @@ _WORDS: Final = (
     ("'end of print statement'", "end"),
     ("chunk after expression", "there is unexpected text after its end"),
 )
+_VERSION: Final = re.compile(r"[0-9]+\.[0-9]*0")  # 1.10: nobody writes a number so
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 _DEEP: Final = "the expression is nested too deeply"
 _ALLOWED: Final = (
     nodes.Name, nodes.Const, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.CondExpr, nodes.Filter, nodes.Test, nodes.Call,
     nodes.Getitem, nodes.Getattr, nodes.Slice, nodes.Concat, nodes.Compare, nodes.Operand, nodes.BinExpr, nodes.UnaryExpr,
 )  # fmt: skip
+
+# Whether an expression can be true or false is decided by its form: "a policy that is a text" would be true for every resource.
+_NEVER: Final = (nodes.BinExpr, nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Neg, nodes.Pos, nodes.Slice)
+_TEXTS: Final = frozenset({"lower", "upper", "capitalize", "title", "replace", "trim", "join", "string", "tojson"})
+_OTHERS: Final = frozenset({"length", "int", "float", "abs", "round", "split", "sort", "unique", "reverse", "items"})
 
 
 # Jinja's sandbox is a list of what is forbidden, and it had gaps (CVE-2016-10745, CVE-2019-10906, CVE-2024-56326: `format` of a text
@@ -130,34 +139,6 @@ def _environment() -> _Environment:
 
 ENVIRONMENT: Final = _environment()
 
-Path = tuple[str | int, ...]
-"""Keys of maps and indexes of lists."""
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """`names`: what it uses of its context. `variables`: the keys of `vars` it names; `all_variables`: it may use any.
-    `secrets`: the keys below `secrets` that it names, as far as they are written; () where it may use any. `path`: the name and the keys
-    after it if it is nothing else; `operands` of the operator `~` or `+` if it is one, else ()."""
-
-    run: Callable[[Mapping[str, Any]], Callable[[], Any]]
-    names: frozenset[str]
-    variables: frozenset[str]
-    all_variables: bool
-    secrets: frozenset[Path] = frozenset()
-    path: Path | None = None
-    operator: str = ""
-    operands: tuple[Compiled, ...] = ()
-
-    def __call__(self, context: Mapping[str, Any]) -> Any:
-        """Its value, which may still be undefined. Raises `ExpressionError`."""
-        return self.over(context)()
-
-    def over(self, context: Mapping[str, Any]) -> Callable[[], Any]:
-        """The function that evaluates it, each time with the values that the context then has."""
-        run = self.run(context)
-        return lambda: _value_of(run)
-
 
 def _value_of(run: Callable[[], Any]) -> Any:
     """The value; raises `ExpressionError` for any other exception."""
@@ -178,7 +159,7 @@ def _value_of(run: Callable[[], Any]) -> Any:
         raise ExpressionError(f"the expression cannot be evaluated ({type(error).__name__})", id="RC-expression-defect") from None
 
 
-def _run(expression: TemplateExpression) -> Callable[[Mapping[str, Any]], Callable[[], Any]]:
+def _over(expression: TemplateExpression) -> Callable[[Mapping[str, Any]], Callable[[], Any]]:
     """The function that evaluates an expression with names: as Jinja does, without the copies that its templates need."""
     root = expression._template.root_render_func
 
@@ -190,24 +171,23 @@ def _run(expression: TemplateExpression) -> Callable[[Mapping[str, Any]], Callab
                 pass
             return context.vars["result"]
 
-        return run
+        return lambda: _value_of(run)
 
     return over
 
 
-def _run_nothing(names: Mapping[str, Any]) -> Callable[[], Any]:
+def _nothing(names: Mapping[str, Any]) -> Callable[[], Any]:
     raise AssertionError("the expression is not compiled")
 
 
-@lru_cache(maxsize=CACHE)
-def compiled(text: str) -> Compiled:
-    """An expression, checked before it is compiled. Raises `ExpressionError`."""
+def whole(text: str) -> Compiled:
+    """See `compiled.compiled`."""
     if not text.strip():
         raise ExpressionError("the expression is empty", id="RC-expression-syntax")
     try:
         tree = Parser(ENVIRONMENT, text, state="variable").parse_expression()
         parts = list(_walk(tree))
-        run = _run(ENVIRONMENT.compile_expression(text, undefined_to_none=False))
+        over = _over(ENVIRONMENT.compile_expression(text, undefined_to_none=False))
     except TemplateSyntaxError as error:
         wrong = f"the expression cannot be read: {without_template_words(error.message)}{other_language(text)}"
         raise ExpressionError(wrong, id="RC-expression-syntax") from None
@@ -216,12 +196,11 @@ def compiled(text: str) -> Compiled:
         raise ExpressionError(_DEEP, id="RC-expression-limit") from None
     except (ValueError, MemoryError):
         raise ExpressionError("the expression cannot be read: a number is too large", id="RC-expression-limit") from None
-    return replace(_described(tree, parts), run=run)
+    return replace(_described(tree, parts), over=over)
 
 
-@lru_cache(maxsize=CACHE)
-def concatenation(text: str) -> Compiled:
-    """The same expression with its operands, as far as it is a concatenation. Only expressions over secrets are evaluated like this."""
+def parted(text: str) -> Compiled:
+    """See `compiled.concatenation`."""
     tree = Parser(ENVIRONMENT, text, state="variable").parse_expression()
     # Jinja does this while it compiles, and here parts of one tree are compiled, not a whole template.
     tree.set_environment(ENVIRONMENT)
@@ -235,8 +214,8 @@ def _operands(tree: nodes.Expr) -> Compiled:
     if isinstance(tree, nodes.Concat | nodes.Add):
         operands = tuple(map(_operands, tree.nodes if isinstance(tree, nodes.Concat) else [tree.left, tree.right]))
     template = nodes.Template([nodes.Assign(nodes.Name("result", "store"), tree, lineno=1)], lineno=1)
-    run = _run(TemplateExpression(ENVIRONMENT.from_string(template), undefined_to_none=False))
-    return replace(described, run=run, operator="+" if isinstance(tree, nodes.Add) else "~" if operands else "", operands=operands)
+    over = _over(TemplateExpression(ENVIRONMENT.from_string(template), undefined_to_none=False))
+    return replace(described, over=over, operator="+" if isinstance(tree, nodes.Add) else "~" if operands else "", operands=operands)
 
 
 def _described(tree: nodes.Expr, parts: list[nodes.Node]) -> Compiled:
@@ -244,15 +223,46 @@ def _described(tree: nodes.Expr, parts: list[nodes.Node]) -> Compiled:
     after = {id(node.node): node for node in parts if isinstance(node, nodes.Getattr | nodes.Getitem)}
     names = [node for node in parts if isinstance(node, nodes.Name)]
     paths = [(name.name, *_path(name, after)) for name in names]
-    keys = [path[1] if len(path) > 1 and isinstance(path[1], str) else None for path in paths if path[0] == "vars"]
+    keys: dict[str, set[str | None]] = defaultdict(set)
+    for path in paths:
+        keys[str(path[0])].add(path[1] if len(path) > 1 and isinstance(path[1], str) else None)
+    written = {name: frozenset(key for key in keys_of if key is not None) for name, keys_of in keys.items()}
     return Compiled(
-        _run_nothing,
-        frozenset(name.name for name in names),
-        frozenset(key for key in keys if key is not None),
-        None in keys,
-        frozenset(path[1:] for path in paths if path[0] == SECRETS),
-        paths[0] if len(names) == 1 and _is_path(tree) else None,
+        over=_nothing,
+        names=frozenset(keys),
+        variables=written.get("vars", frozenset()),
+        all_variables=None in keys.get("vars", ()),
+        secrets=frozenset(path[1:] for path in paths if path[0] == SECRETS),
+        keys=written,
+        calls=tuple(_calls(parts)),
+        boolean=_boolean(tree),
+        path=paths[0] if len(names) == 1 and _is_path(tree) else None,
     )
+
+
+def _calls(parts: list[nodes.Node]) -> Iterator[tuple[str, tuple[str | None, ...]]]:
+    """The calls of functions by their names, from the left."""
+    for node in reversed(parts):
+        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name):
+            constants = [argument.value if isinstance(argument, nodes.Const) else None for argument in node.args]
+            yield node.node.name, tuple(value if isinstance(value, str) else None for value in constants)
+
+
+def _boolean(node: nodes.Node) -> bool:
+    """Whether an expression of this form can be true or false."""
+    match node:
+        case nodes.Const():
+            return isinstance(node.value, bool)
+        case nodes.And() | nodes.Or():
+            return _boolean(node.left) and _boolean(node.right)
+        case nodes.CondExpr():
+            return _boolean(node.expr1) and (node.expr2 is None or _boolean(node.expr2))
+        case nodes.Filter():
+            return node.name not in _TEXTS | _OTHERS
+        case nodes.Compare() | nodes.Not() | nodes.Test():
+            return True
+        case _:
+            return not isinstance(node, _NEVER)
 
 
 def _path(name: nodes.Name, after: Mapping[int, nodes.Getattr | nodes.Getitem]) -> Path:
@@ -305,6 +315,42 @@ def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
             within_bounds(node.value)
         yield node
         pending += [(child, depth + 1) for child in node.iter_child_nodes()]
+
+
+def end_of_hole(text: str, start: int) -> int:
+    """See `compiled.end_of_hole`."""
+    begin = start + len(HOLE_OPENING)
+    rest = text[begin : begin + LENGTH_MAX + 2]
+    # The lexer finds the end of the expression, not a search for "}}": a text or a map inside it may contain these characters.
+    # "{{ " replaces the original braces: Jinja would interpret a "-" or "+" after "{{". The length is the same, so positions stay valid.
+    lexed = "{{ " + rest.replace("\r", " ")
+    at, depth = 0, 0
+    try:
+        for _, kind, value in ENVIRONMENT.lexer.tokeniter(lexed, None):
+            if kind == "variable_end":
+                end = begin + at - len("{{ ") + value.index("}}")
+                if value.startswith("-"):
+                    raise ExpressionError('there is a "-" before the end of the expression; remove it', start, id="RC-expression-syntax")
+                return end + len("}}")
+            at += len(value)
+            # What a version looks like: 1.10 would become 1.1, and nobody would notice before the page is published.
+            if kind == "float" and _VERSION.fullmatch(value) and str(float(value)) != value:
+                wrong = f"{value} is a number and means {float(value)}; write {float(value)}, or quote it to keep its text"
+                raise ExpressionError(wrong, start, id="RC-number-not-quoted")
+            if kind == "operator":
+                depth += (value in _OPEN) - (value in _CLOSE)
+                if depth > BRACKETS_MAX:
+                    raise ExpressionError(f"the expression has more than {BRACKETS_MAX} nested brackets", start, id="RC-expression-limit")
+    except TemplateSyntaxError as error:
+        if "}}" in rest:
+            wrong = f"the expression cannot be read: {without_template_words(error.message)}{other_language(rest.partition('}}')[0])}"
+            raise ExpressionError(wrong, start, id="RC-expression-syntax") from None
+    if len(text) - begin > LENGTH_MAX:
+        wrong = f'the expression does not end within {LENGTH_MAX:,} characters; "}}}}" is missing, or it is too long'
+        raise ExpressionError(wrong, start, id="RC-expression-syntax")
+    raise ExpressionError(
+        'the expression does not end; "}}" is missing, or a quote or bracket before it is open', start, id="RC-expression-syntax"
+    )
 
 
 _OTHER_OPERATORS: Final = (

@@ -151,7 +151,7 @@ class Evaluation:
     def scalar(self, node: Scalar, evaluator: Evaluator, put: Callable[[str], str] = str) -> Node | None:
         """The value of a scalar that contains an expression; None, with a problem, if it has none. `put`: rewords a problem."""
         try:
-            evaluated = evaluator.scalar(node.text)
+            result, tainted = evaluator.scalar(node.text)
         except ExpressionError as error:
             # A placeholder was used as if it were the value (an index, a sum). That it fails says nothing about the project.
             if unset := self.variables.unset & set(_VARIABLE.findall(node.text)):
@@ -164,11 +164,11 @@ class Evaluation:
             else:
                 self.problems.settle(Problem(*place, put(error.message), id=error.id))
             return None
-        if self.stand_ins and (evaluated.value is UNKNOWN or not self.variables.unset.isdisjoint(evaluated.tainted)):
-            return self._stand_in(node, evaluated.tainted, evaluated.value)
-        if isinstance(evaluated.value, str):
-            return Scalar(node.at, evaluated.value, False, evaluated.value, evaluated.tainted, computed=True)
-        value = lifted(evaluated.value, node.at, evaluated.tainted)
+        if self.stand_ins and (result is UNKNOWN or not self.variables.unset.isdisjoint(tainted)):
+            return self._stand_in(node, tainted, result)
+        if isinstance(result, str):
+            return Scalar(node.at, result, False, result, tainted, computed=True)
+        value = lifted(result, node.at, tainted)
         return value if isinstance(value, Map) else replace(value, computed=True)
 
     def _stand_in(self, node: Scalar, names: Collection[str], value: Any = None) -> Scalar:

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 
-from jinja2 import TemplateSyntaxError
-
 from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import (
     TEXT_MAX,
@@ -28,23 +26,12 @@ from reconciler.config.language.bounds import (
     text_of,
     text_room,
 )
-from reconciler.config.language.compiler import (
-    CACHE,
-    ENVIRONMENT,
-    LENGTH_MAX,
-    Compiled,
-    Path,
-    compiled,
-    concatenation,
-    other_language,
-    without_template_words,
-)
+from reconciler.config.language.compiled import CACHE, Compiled, Path, compiled, concatenation, end_of_hole
 from reconciler.config.language.functions import binary, from_json, numbers
 from reconciler.config.source.nodes import HOLE_OPENING, SECRET, UNKNOWN
 from reconciler.text.names import did_you_mean
 
 HOLES_MAX: Final = 200  # in one scalar
-BRACKETS_MAX: Final = 20  # nesting
 # All secrets cost the same: who can write expressions could otherwise measure one, by filling the limit up to an error.
 SECRET_SIZE: Final = 1_024  # characters that a secret counts as, whatever its length
 
@@ -52,10 +39,8 @@ JSON: Final = Function("json", from_json)
 RANGE: Final = Function("range", numbers)
 
 _OPENING: Final = re.compile(r"\$\$\{\{|\$\{\{")
-_VERSION: Final = re.compile(r"[0-9]+\.[0-9]*0")  # 1.10: nobody writes a number so
 # The form in which SOPS writes a value: ENC[AES256_GCM,data:…,type:int]. The type is readable without the key.
 _NO_TEXT: Final = re.compile(r",type:(?:int|float|bool)\]\Z")  # the end of an encrypted number, or of true or false
-_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 
 @dataclass(frozen=True)
@@ -65,14 +50,6 @@ class Hole:
     source: str
     start: int
     end: int
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """`tainted`: the names of the tainted variables that the value depends on, sorted."""
-
-    value: Any
-    tainted: tuple[str, ...] = ()
 
 
 class Part(NamedTuple):
@@ -109,38 +86,8 @@ def _parts(text: str) -> tuple[str | Hole, ...]:
 
 
 def _hole(text: str, start: int) -> Hole:
-    begin = start + len(HOLE_OPENING)
-    rest = text[begin : begin + LENGTH_MAX + 2]
-    # The lexer finds the end of the expression, not a search for "}}": a text or a map inside it may contain these characters.
-    # "{{ " replaces the original braces: Jinja would interpret a "-" or "+" after "{{". The length is the same, so positions stay valid.
-    lexed = "{{ " + rest.replace("\r", " ")
-    at, depth = 0, 0
-    try:
-        for _, kind, value in ENVIRONMENT.lexer.tokeniter(lexed, None):
-            if kind == "variable_end":
-                end = begin + at - len("{{ ") + value.index("}}")
-                if value.startswith("-"):
-                    raise ExpressionError('there is a "-" before the end of the expression; remove it', start, id="RC-expression-syntax")
-                return Hole(text[begin:end], start, end + len("}}"))
-            at += len(value)
-            # What a version looks like: 1.10 would become 1.1, and nobody would notice before the page is published.
-            if kind == "float" and _VERSION.fullmatch(value) and str(float(value)) != value:
-                wrong = f"{value} is a number and means {float(value)}; write {float(value)}, or quote it to keep its text"
-                raise ExpressionError(wrong, start, id="RC-number-not-quoted")
-            if kind == "operator":
-                depth += (value in _OPEN) - (value in _CLOSE)
-                if depth > BRACKETS_MAX:
-                    raise ExpressionError(f"the expression has more than {BRACKETS_MAX} nested brackets", start, id="RC-expression-limit")
-    except TemplateSyntaxError as error:
-        if "}}" in rest:
-            wrong = f"the expression cannot be read: {without_template_words(error.message)}{other_language(rest.partition('}}')[0])}"
-            raise ExpressionError(wrong, start, id="RC-expression-syntax") from None
-    if len(text) - begin > LENGTH_MAX:
-        wrong = f'the expression does not end within {LENGTH_MAX:,} characters; "}}}}" is missing, or it is too long'
-        raise ExpressionError(wrong, start, id="RC-expression-syntax")
-    raise ExpressionError(
-        'the expression does not end; "}}" is missing, or a quote or bracket before it is open', start, id="RC-expression-syntax"
-    )
+    end = end_of_hole(text, start)
+    return Hole(text[start + len(HOLE_OPENING) : end - len("}}")], start, end)
 
 
 class SecretValues(Protocol):
@@ -193,22 +140,23 @@ class Evaluator:
         evaluator.context = {**self.context, **names}
         return evaluator
 
-    def scalar(self, text: str) -> Evaluated:
-        """The value of a scalar: that of its hole if it is one whole hole, else a text. Raises `ExpressionError`."""
+    def scalar(self, text: str) -> tuple[Any, tuple[str, ...]]:
+        """The value of a scalar: that of its hole if it is one whole hole, else a text. Second, the names of the tainted variables that it
+        depends on, sorted. Raises `ExpressionError`."""
         parts = _parts(text)
         taint: set[str] = set()
         token = WORK.set(self.work)
         try:
             if len(parts) == 1 and isinstance(parts[0], Hole):
-                return Evaluated(self._value(parts[0], taint, plain).value, tuple(sorted(taint)))
+                return self._value(parts[0], taint, plain).value, tuple(sorted(taint))
             texts = [self._value(part, taint, text_of) if isinstance(part, Hole) else Part(part, len(part)) for part in parts]
         finally:
             WORK.reset(token)
         if any(part.value is UNKNOWN for part in texts):
-            return Evaluated(UNKNOWN, tuple(sorted(taint)))
+            return UNKNOWN, tuple(sorted(taint))
         if sum(part.size for part in texts) > TEXT_MAX:
             raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters", id="RC-expression-limit")
-        return Evaluated("".join(part.value for part in texts), tuple(sorted(taint)))
+        return "".join(part.value for part in texts), tuple(sorted(taint))
 
     def mention(self, text: str) -> None:
         """Record the variables that a scalar would use, without its value."""

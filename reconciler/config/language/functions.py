@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, NoReturn
 
-from jinja2 import Undefined
-
 from reconciler.config.language import bounds
 from reconciler.config.language.bounds import (
     ExpressionError,
     Function,
     is_number,
+    is_undefined,
     is_whole,
     kind_of,
     known,
@@ -140,7 +139,7 @@ def _no(message: str) -> NoReturn:
 
 def _default(value: Any, other: Any = "", falsy: Any = False) -> Any:
     """The only filter that accepts an undefined value."""
-    return known(other) if isinstance(value, Undefined) or (falsy and not value) else known(value)
+    return known(other) if is_undefined(value) or (falsy and not value) else known(value)
 
 
 def _replace(value: Any, old: Any, new: Any) -> str:
@@ -327,8 +326,8 @@ _FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "tojson": _to_json,
 }
 _TESTS: Final[Mapping[str, Callable[..., bool]]] = {
-    "defined": lambda value: not isinstance(value, Undefined),
-    "undefined": lambda value: isinstance(value, Undefined),
+    "defined": lambda value: not is_undefined(value),
+    "undefined": is_undefined,
     "none": lambda value: known(value) is None,
     "true": lambda value: known(value) is True,
     "false": lambda value: known(value) is False,

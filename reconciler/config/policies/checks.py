@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-from jinja2 import nodes
-from jinja2.parser import Parser
-
 from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.language.compiler import ENVIRONMENT, compiled, without_template_words
+from reconciler.config.language.compiled import Compiled
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.policies.keys import ACTIONS, EVERYWHERE, OF_A_RESOURCE
 from reconciler.config.source.nodes import Scalar
@@ -20,90 +15,8 @@ from reconciler.config.source.problems import Mistake, described
 from reconciler.resource import Kind, Kinds
 from reconciler.text.names import did_you_mean, one_of
 
-# Whether an expression can be true or false is decided by its form: "a policy that is a text" would be true for every resource.
-_NEVER: Final = (nodes.BinExpr, nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Neg, nodes.Pos, nodes.Slice)
-_TEXTS: Final = frozenset({"lower", "upper", "capitalize", "title", "replace", "trim", "join", "string", "tojson"})
-_OTHERS: Final = frozenset({"length", "int", "float", "abs", "round", "split", "sort", "unique", "reverse", "items"})
-
-
-@dataclass(frozen=True)
-class FunctionCall:
-    """A call of a function by its name. `arguments`: the texts that are written; None for anything else."""
-
-    name: str
-    arguments: tuple[str | None, ...]
-
-
-@dataclass(frozen=True)
-class Uses:
-    """`names`: what it uses of its context. `keys`: of each name, the keys that follow it; `whole`: the names that are used in another way
-    too. `variables`: the variables, `any_variable`: it may use any. `calls`: in their order. `boolean`: whether it can be true or false,
-    as far as its form says."""
-
-    names: frozenset[str]
-    keys: Mapping[str, frozenset[str]]
-    whole: frozenset[str]
-    variables: frozenset[str]
-    any_variable: bool
-    calls: tuple[FunctionCall, ...]
-    boolean: bool
-
-
-@lru_cache(maxsize=1_000)
-def uses(text: str) -> Uses:
-    """What an expression uses. Raises `ExpressionError` where it cannot be read."""
-    expression = compiled(text)
-    tree = Parser(ENVIRONMENT, text, state="variable").parse_expression()
-    keys: dict[str, set[str]] = defaultdict(set)
-    named: set[int] = set()
-    calls = []
-    for node in _walk(tree):
-        if isinstance(node, nodes.Getattr | nodes.Getitem) and isinstance(node.node, nodes.Name) and (key := _key(node)) is not None:
-            keys[node.node.name].add(key)
-            named.add(id(node.node))
-        elif isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name):
-            calls.append(FunctionCall(node.node.name, tuple(_text(argument) for argument in node.args)))
-    whole = {node.name for node in _walk(tree) if isinstance(node, nodes.Name) and id(node) not in named}
-    keys_of = {name: frozenset(names_of) for name, names_of in keys.items()}
-    return Uses(
-        expression.names, keys_of, frozenset(whole), expression.variables, expression.all_variables, tuple(calls), _boolean(tree)
-    )  # fmt: skip
-
-
-def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
-    pending = [tree]
-    while pending:
-        node = pending.pop(0)
-        yield node
-        pending += node.iter_child_nodes()
-
-
-def _key(node: nodes.Getattr | nodes.Getitem) -> str | None:
-    if isinstance(node, nodes.Getattr):
-        return node.attr
-    return _text(node.arg)
-
-
-def _text(node: nodes.Node) -> str | None:
-    return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else None
-
-
-def _boolean(node: nodes.Node) -> bool:
-    """Whether an expression of this form can be true or false."""
-    match node:
-        case nodes.Const():
-            return isinstance(node.value, bool)
-        case nodes.And() | nodes.Or():
-            return _boolean(node.left) and _boolean(node.right)
-        case nodes.CondExpr():
-            return _boolean(node.expr1) and (node.expr2 is None or _boolean(node.expr2))
-        case nodes.Filter():
-            return node.name not in _TEXTS | _OTHERS
-        case nodes.Compare() | nodes.Not() | nodes.Test():
-            return True
-        case _:
-            return not isinstance(node, _NEVER)
-
+Arguments = tuple[str | None, ...]
+"""The texts that are written as arguments of a call; None for anything else."""
 
 FORM: Final = 'write one expression: ${{ after.visibility != "public" }}'
 FIELDS_OF: Final = ("before", "after")
@@ -129,7 +42,7 @@ class ExpressionScope:
         """The fields of all its kinds that expressions can read."""
         return {name for kind in self.kinds for name, field in kind.fields.items() if not field.sensitive}
 
-    def wrong(self, usage: Uses) -> Mistake | None:
+    def wrong(self, usage: Compiled) -> Mistake | None:
         """What is wrong with an expression that uses these, as one sentence; None if nothing is."""
         return next((message for check in CHECKS for message in check(self, usage)), None)
 
@@ -147,15 +60,7 @@ def test_of(node: Scalar, name: str) -> str:
     return parts[0].source
 
 
-def read(text: str) -> Uses:
-    """What an expression uses. Raises `ExpressionError` in the terms of policies."""
-    try:
-        return uses(text)
-    except ExpressionError as error:
-        raise ExpressionError(without_template_words(error.message), id=error.id) from None
-
-
-def _names(scope: ExpressionScope, usage: Uses) -> Iterator[Mistake]:
+def _names(scope: ExpressionScope, usage: Compiled) -> Iterator[Mistake]:
     for name in sorted(usage.names - scope.names):
         if scope.whole and name in OF_A_RESOURCE:
             yield Mistake(
@@ -169,10 +74,10 @@ def _instead(name: str, scope: ExpressionScope) -> str:
     return did_you_mean(name, scope.names) or f"; {one_of(sorted(scope.names))}"
 
 
-def _variables(scope: ExpressionScope, usage: Uses) -> Iterator[Mistake]:
+def _variables(scope: ExpressionScope, usage: Compiled) -> Iterator[Mistake]:
     for name in sorted(usage.variables - scope.variables.keys()):
         yield Mistake("RC-unknown-variable", f'variable "{name}" is not declared under vars{did_you_mean(name, scope.variables)}')
-    used = usage.variables if not usage.any_variable else scope.variables.keys()
+    used = usage.variables if not usage.all_variables else scope.variables.keys()
     secret = sorted(used & set(scope.secret))
     if secret:
         public = " ".join(f"--public-var {name}" for name in secret)
@@ -182,7 +87,7 @@ def _variables(scope: ExpressionScope, usage: Uses) -> Iterator[Mistake]:
         )
 
 
-def _fields(scope: ExpressionScope, usage: Uses) -> Iterator[Mistake]:
+def _fields(scope: ExpressionScope, usage: Compiled) -> Iterator[Mistake]:
     for name in FIELDS_OF:
         for key in sorted(usage.keys.get(name, ())):
             yield from _field(scope, name, key)
@@ -201,50 +106,50 @@ def _field(scope: ExpressionScope, name: str, key: str) -> Iterator[Mistake]:
         yield Mistake("RC-unknown-field", f'{name}.{key}: there is no field "{key}" of {where}{did_you_mean(key, known)}')
 
 
-def _calls(scope: ExpressionScope, usage: Uses) -> Iterator[Mistake]:
-    for call in usage.calls:
-        check = _ARGUMENTS.get(call.name)
-        yield from check(scope, call) if check is not None else ()
+def _calls(scope: ExpressionScope, usage: Compiled) -> Iterator[Mistake]:
+    for name, arguments in usage.calls:
+        check = _ARGUMENTS.get(name)
+        yield from check(scope, arguments) if check is not None else ()
 
 
-def _count(scope: ExpressionScope, call: FunctionCall) -> Iterator[Mistake]:
-    if not 1 <= len(call.arguments) <= 2:
+def _count(scope: ExpressionScope, arguments: Arguments) -> Iterator[Mistake]:
+    if not 1 <= len(arguments) <= 2:
         yield Mistake("RC-function-arguments", 'count requires an action, and can have a kind: count("delete", "space")')
         return
-    action, *kind = call.arguments
+    action, *kind = arguments
     if action is not None and action not in ACTIONS:
         yield Mistake("RC-unknown-choice", f'count: there is no action "{action}"{did_you_mean(action, ACTIONS)}')
-    yield from _kind(scope, call, kind[0]) if kind else ()
+    yield from _kind(scope, "count", kind[0]) if kind else ()
 
 
-def _inside(scope: ExpressionScope, call: FunctionCall) -> Iterator[Mistake]:
-    name = call.arguments[0] if call.arguments else None
-    if name is None or len(call.arguments) not in (1, 3):
+def _inside(scope: ExpressionScope, arguments: Arguments) -> Iterator[Mistake]:
+    name = arguments[0] if arguments else None
+    if name is None or len(arguments) not in (1, 3):
         yield Mistake(
             "RC-function-arguments", 'inside requires a kind, and can have a field and its value: inside("member", "role", "admin")'
         )
         return
-    if wrong := list(_kind(scope, call, name)):
+    if wrong := list(_kind(scope, "inside", name)):
         yield wrong[0]
         return
     kind = scope.every[name]
     if not any(kind.within == outer.name for outer in scope.kinds):
         outer = " or ".join(kind.name for kind in scope.kinds) or "the plan"
         yield Mistake("RC-matches-nothing", f"inside: there is no {name} in {outer}; it is part of {kind.within or 'nothing'}")
-    elif len(call.arguments) == 3 and call.arguments[1] is not None:
-        yield from _known_field("inside", call.arguments[1], (kind,))
+    elif len(arguments) == 3 and arguments[1] is not None:
+        yield from _known_field("inside", arguments[1], (kind,))
 
 
-def _others(scope: ExpressionScope, call: FunctionCall) -> Iterator[Mistake]:
-    if len(call.arguments) != 1:
+def _others(scope: ExpressionScope, arguments: Arguments) -> Iterator[Mistake]:
+    if len(arguments) != 1:
         yield Mistake("RC-function-arguments", 'others requires a field: others("title")')
-    elif call.arguments[0] is not None:
-        yield from _known_field("others", call.arguments[0], scope.kinds)
+    elif arguments[0] is not None:
+        yield from _known_field("others", arguments[0], scope.kinds)
 
 
-def _kind(scope: ExpressionScope, call: FunctionCall, name: str | None) -> Iterator[Mistake]:
+def _kind(scope: ExpressionScope, call: str, name: str | None) -> Iterator[Mistake]:
     if name is not None and name not in scope.every:
-        yield Mistake("RC-unknown-kind", f'{call.name}: there is no kind "{name}"{did_you_mean(name, scope.every)}')
+        yield Mistake("RC-unknown-kind", f'{call}: there is no kind "{name}"{did_you_mean(name, scope.every)}')
 
 
 def _known_field(call: str, field: str, kinds: Collection[Kind]) -> Iterator[Mistake]:
@@ -256,8 +161,8 @@ def _known_field(call: str, field: str, kinds: Collection[Kind]) -> Iterator[Mis
         )
 
 
-CHECKS: Final[tuple[Callable[[ExpressionScope, Uses], Iterator[Mistake]], ...]] = (_names, _variables, _fields, _calls)
-_ARGUMENTS: Final[Mapping[str, Callable[[ExpressionScope, FunctionCall], Iterator[Mistake]]]] = {
+CHECKS: Final[tuple[Callable[[ExpressionScope, Compiled], Iterator[Mistake]], ...]] = (_names, _variables, _fields, _calls)
+_ARGUMENTS: Final[Mapping[str, Callable[[ExpressionScope, Arguments], Iterator[Mistake]]]] = {
     "count": _count,
     "inside": _inside,
     "others": _others,

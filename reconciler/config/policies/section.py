@@ -14,9 +14,10 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.config.keys import EXCEPTION, POLICY, USE
 from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.language.compiled import Compiled, compiled
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
-from reconciler.config.policies.checks import ExpressionScope, Uses, expressions, read, test_of
+from reconciler.config.policies.checks import ExpressionScope, expressions, test_of
 from reconciler.config.policies.keys import ACTIONS, GONE, ready
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
@@ -182,16 +183,15 @@ class PolicySections:
         """The policy with its checked expression; problems are reported."""
         try:
             source = test_of(node, "assert")
-            uses = read(source)
+            uses = compiled(source)
         except ExpressionError as error:
             self.problems.add(node.at, error.message, id=error.id)
             return policy
         if self._fits(scope, uses, node.at) and not uses.boolean:
             wrong = 'assert must be true or false, and this expression is neither; compare it: … == "a value"'
             self.problems.add(node.at, wrong, id="RC-policy-expression")
-        for call in uses.calls:
-            if call.name == "inside" and call.arguments and call.arguments[0] is not None:
-                asked = call.arguments[0]
+        for name, arguments in uses.calls:
+            if name == "inside" and arguments and (asked := arguments[0]) is not None:
                 self.asks |= {(address, asked) for address, kind in self.addresses.items() if policy.applies(address, kind)}
         return replace(policy, test=source)
 
@@ -199,18 +199,18 @@ class PolicySections:
         if isinstance(node, Scalar):
             try:
                 for source in expressions(node.text):
-                    self._fits(scope, read(source), node.at)
+                    self._fits(scope, compiled(source), node.at)
             except ExpressionError as error:
                 self.problems.add(node.at, error.message, id=error.id)
 
-    def _fits(self, scope: ExpressionScope, used: Uses, at: Source) -> bool:
+    def _fits(self, scope: ExpressionScope, used: Compiled, at: Source) -> bool:
         """Whether an expression uses only names that exist; reports others."""
         wrong = scope.wrong(used)
         if wrong is not None:
             self.problems.add(at, wrong.message, id=wrong.id)
             return False
-        self.evaluation.work.use(used.variables, used.any_variable)
-        self.used.update(scope.variables if used.any_variable else used.variables)
+        self.evaluation.work.use(used.variables, used.all_variables)
+        self.used.update(scope.variables if used.all_variables else used.variables)
         return True
 
     # -- ready policies, and exceptions -----------------------------------------------------------------------------------------------

@@ -58,16 +58,14 @@ def _listening() -> Iterator[list[str]]:
     """Collect the messages of apprise's logger, which go nowhere else."""
     logged: list[str] = []
 
-    class Keeping(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
+    def kept(record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.WARNING:
             logged.append(record.getMessage())
+        return False
 
-    logger, handler = logging.getLogger("apprise"), Keeping(logging.WARNING)
-    before = logger.propagate
-    logger.propagate = False
-    logger.addHandler(handler)
+    logger = logging.getLogger("apprise")
+    logger.addFilter(kept)
     try:
         yield logged
     finally:
-        logger.removeHandler(handler)
-        logger.propagate = before
+        logger.removeFilter(kept)

@@ -8,27 +8,19 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources.copies import SourceError
 from reconciler.fleet.sources.git import BLOB_MAX, Commit, git
-from reconciler.git import GitRepository, MissingFile
+from reconciler.git import Blob, GitRepository, MissingFile
 from reconciler.writing import NewTree
 
 FILES_MAX: Final = 20_000
 TREE_MAX: Final = 256 * 2**20  # bytes of all files
 LINKS_MAX: Final = 10  # a link to a link to …
 FILE, PROGRAM, LINK, MODULE = "100644", "100755", "120000", "160000"
-
-
-@dataclass(frozen=True)
-class TreeEntry:
-    mode: str
-    object: str
-    path: str
 
 
 def write(commit: Commit, source: Repository, folder: Path) -> Path:
@@ -56,7 +48,7 @@ def write(commit: Commit, source: Repository, folder: Path) -> Path:
     return folder if source.path == "." else folder / source.path
 
 
-def _entries(commit: Commit, prefix: str) -> Iterator[TreeEntry]:
+def _entries(commit: Commit, prefix: str) -> Iterator[Blob]:
     """The entries below a directory, so that what other projects commit beside it costs nothing."""
     ended = git(commit.folder, "ls-tree", "-r", "-z", "--full-tree", commit.id, *(("--", prefix) if prefix else ()))
     if ended.code != 0 or ended.large or ended.late:
@@ -65,7 +57,7 @@ def _entries(commit: Commit, prefix: str) -> Iterator[TreeEntry]:
         if line:
             about, _, path = line.partition(b"\t")
             mode, _, object_id = about.decode("ascii").split(" ")
-            yield TreeEntry(mode, object_id, path.decode("utf-8", "surrogateescape"))
+            yield Blob(path.decode("utf-8", "surrogateescape"), mode, object_id)
 
 
 def _checked(path: str) -> str:
@@ -77,7 +69,7 @@ def _checked(path: str) -> str:
     return path
 
 
-def _target(commit: Commit, entries: dict[str, TreeEntry], entry: TreeEntry, prefix: str) -> TreeEntry:
+def _target(commit: Commit, entries: dict[str, Blob], entry: Blob, prefix: str) -> Blob:
     """The file of an entry, with links followed."""
     at = entry
     for _ in range(LINKS_MAX):
@@ -94,9 +86,9 @@ def _target(commit: Commit, entries: dict[str, TreeEntry], entry: TreeEntry, pre
     raise SourceError(wrong, id="RC-git-file-name", hint="Remove the link, or commit the file itself.")
 
 
-def _contents(commit: Commit, entries: list[TreeEntry]) -> list[bytes]:
+def _contents(commit: Commit, entries: list[Blob]) -> list[bytes]:
     """The bytes of files, unfiltered."""
-    repository, ids = GitRepository(commit.folder, own=True), [entry.object for entry in entries]
+    repository, ids = GitRepository(commit.folder, own=True), [entry.id for entry in entries]
     try:
         sizes = repository.sizes(ids)
         for entry, size in zip(entries, sizes, strict=True):
@@ -110,5 +102,5 @@ def _contents(commit: Commit, entries: list[TreeEntry]) -> list[bytes]:
         raise SourceError(wrong, id="RC-file-too-large") from None
 
 
-def _shown(entry: TreeEntry) -> str:
+def _shown(entry: Blob) -> str:
     return ascii(entry.path)[1:-1][:100]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -115,20 +115,10 @@ def _columns(project: FleetProject) -> dict[str, Any]:
     return {"spec": as_data(project), "tenant": project.tenant, "token": str(project.token), "wave": project.wave}
 
 
-@dataclass(frozen=True)
-class Revision:
-    """A fleet file that took effect."""
-
-    file: str
-    text: str
-    soak: int
-    applied_by: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-def revise(connection: Connection, revision: Revision) -> None:
+def revise(connection: Connection, file: str, content: str, soak: int, applied_by: str, settings: Mapping[str, Any] | None = None) -> None:
     """Store a fleet file that takes effect."""
-    connection.execute(insert(revisions).values(asdict(revision)))
+    values = {"file": file, "text": content, "soak": soak, "applied_by": applied_by, "settings": dict(settings or {})}
+    connection.execute(insert(revisions).values(values))
 
 
 def make_due_now(connection: Connection, names: Iterable[str]) -> None:

@@ -21,7 +21,7 @@ from reconciler.model.codec import ids_in
 from reconciler.plan.containment import Key, containers
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.siblings.moves import SiblingMove
-from reconciler.plan.steps.graph import Edge, Wait, Waits, after, needs
+from reconciler.plan.steps.graph import Edge, Waits, after, needs
 from reconciler.plan.steps.requests import Requests
 from reconciler.resource import UNSET, FieldRole
 
@@ -234,7 +234,7 @@ def other_deletes_after_it(requests: Requests) -> Iterator[Edge]:
     """The other deletes wait for that one, which is enough; where that makes a cycle, for the creates themselves."""
     for creates, first, others in _exchanges(requests):
         for index in others:
-            yield Edge(index, first, Wait.NEEDS, otherwise=creates)
+            yield Edge(index, first, "needs", otherwise=creates)
 
 
 def _exchanges(requests: Requests) -> Iterator[tuple[frozenset[int], int, list[int]]]:

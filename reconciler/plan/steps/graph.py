@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from heapq import heapify, heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -257,13 +257,8 @@ class Schedule:
 # -- what a rule yields ------------------------------------------------------------------------------------------------------------
 
 
-class Wait(Enum):
-    """What must have happened to the other step."""
-
-    NEEDS = auto()
-    """It has succeeded."""
-    AFTER = auto()
-    """It has ended in any way, including skipped."""
+# What must have happened to the other step: it has succeeded, or has ended in any way, including skipped.
+Wait = Literal["needs", "after"]
 
 
 class Edge(NamedTuple):
@@ -281,19 +276,19 @@ class Edge(NamedTuple):
 
 def needs(step: int, others: Iterable[int]) -> Iterator[Edge]:
     """The step needs each of the others."""
-    return (Edge(step, on, Wait.NEEDS) for on in others)
+    return (Edge(step, on, "needs") for on in others)
 
 
 def after(step: int, others: Iterable[int]) -> Iterator[Edge]:
     """The step comes after each of the others."""
-    return (Edge(step, on, Wait.AFTER) for on in others)
+    return (Edge(step, on, "after") for on in others)
 
 
 class Waits:
     """What each step waits for, by the edges that were added so far."""
 
     def __init__(self) -> None:
-        self._of: dict[Wait, dict[int, set[int]]] = {wait: defaultdict(set) for wait in Wait}
+        self._of: dict[Wait, dict[int, set[int]]] = {"needs": defaultdict(set), "after": defaultdict(set)}
 
     def add(self, edge: Edge) -> None:
         if edge.step != edge.on:
@@ -301,9 +296,9 @@ class Waits:
 
     def needed(self, step: int) -> frozenset[int]:
         """The steps that it needs."""
-        return frozenset(self._of[Wait.NEEDS].get(step, ()))
+        return frozenset(self._of["needs"].get(step, ()))
 
     def of(self, step: int) -> Edges:
         """Everything that it waits for."""
         required = self.needed(step)
-        return Edges(required, frozenset(self._of[Wait.AFTER].get(step, ())) - required)
+        return Edges(required, frozenset(self._of["after"].get(step, ())) - required)

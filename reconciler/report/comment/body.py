@@ -1,7 +1,7 @@
 """Parts as one comment that fits, and a comment as its parts.
 
 Destructive, exposing and failed changes come first and are shortened last: first the other entries of the longest parts are omitted; then
-each serious entry becomes a line; then only their number is shown. Omissions are counted, also in `CommentBody.short`.
+each serious entry becomes a line; then only their number is shown. Omissions are counted, also in the result of `body`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,6 @@ class CommentText:
     parts: tuple[CommentPart, ...]
 
 
-@dataclass(frozen=True)
-class CommentBody:
-    """The text of a comment. `short`: the number of serious entries that are not shown completely."""
-
-    text: str
-    short: int
-
-
 class TooLong(ValueError):
     """Not even the headlines fit."""
 
@@ -45,8 +37,8 @@ def size(text: str) -> int:
     return len(text) + sum(character > "\uffff" for character in text) if not text.isascii() else len(text)
 
 
-def body(comment: CommentText, dialect: Dialect) -> CommentBody:
-    """The whole comment. Raises `TooLong`."""
+def body(comment: CommentText, dialect: Dialect) -> tuple[str, int]:
+    """The whole comment, and the number of serious entries that it does not show completely. Raises `TooLong`."""
     parts = sorted(comment.parts, key=_rank)
     top = [marker_line("comment", {"name": comment.name} if comment.name else {}, dialect), "", HEADING]
     top += [line for stale in _stale(parts) for line in ("", stale)]
@@ -58,7 +50,7 @@ def body(comment: CommentText, dialect: Dialect) -> CommentBody:
         parts = _fitting(parts, dialect, room)
         texts = [text(part, dialect) for part in parts]
     shown = sum(len(part.urgent) for part in parts if not (part.urgent and part.urgent[0].startswith(_SHORT)))
-    return CommentBody("\n\n".join([head, *texts]) + "\n", sum(part.urgent_total for part in parts) - shown)
+    return "\n\n".join([head, *texts]) + "\n", sum(part.urgent_total for part in parts) - shown
 
 
 def comment_of(text: str) -> CommentText | None:

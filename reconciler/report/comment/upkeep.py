@@ -95,10 +95,10 @@ def upkeep(
                 parts[part.key] = part
             elif before.version != part.version:
                 superseded[part.key] = before
-        comment_body = body(CommentText(name, tuple(parts.values())), mode.dialect)
-        short += comment_body.short
+        written_text, left_out = body(CommentText(name, tuple(parts.values())), mode.dialect)
+        short += left_out
         place = next((item for item in known if item.id == home), None)
-        actions += _at_home(place, read, parts, comment_body.text, moving=any(elsewhere.values()), mode=mode)
+        actions += _at_home(place, read, parts, written_text, moving=any(elsewhere.values()), mode=mode)
         at_home = {part.key: part for part in read}
         for id, leaving in elsewhere.items():
             here = [part.key in at_home and (at_home[part.key].run >= part.run or _claim(part) in refused) for part in leaving]
@@ -177,4 +177,4 @@ def _at_left_comment(id: int, comment: CommentText, leaving: Sequence[CommentPar
     rest = tuple(part for part in comment.parts if part.key not in moved)
     if not rest:
         return CommentAction("delete", id)
-    return CommentAction("update", id, body(CommentText(comment.name, rest), mode.dialect).text)
+    return CommentAction("update", id, body(CommentText(comment.name, rest), mode.dialect)[0])

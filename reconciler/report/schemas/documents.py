@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails, core_schema
 
 from reconciler.report.schemas.fleet import FleetApprovalDocument, FleetAuditLine, FleetPlanDocument, FleetStatusDocument
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
+from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument
 from reconciler.text.escape import as_json
@@ -26,6 +27,7 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "outcome": ("What an apply did", OutcomeDocument),
     "drift": ("Drift", DriftDocument),
     "access": ("Who can read what", AccessDocument),
+    "rehearsal": ("What a plan led to on a copy", RehearsalDocument),
     "history": ("Every run", HistoryDocument),
     "run": ("What one run did", RunDocument),
     "undo": ("What an undo did", UndoDocument),

@@ -75,10 +75,6 @@ async def deliver(answer: Answer, send: Send, *, until: int | None = None) -> No
     await send({"type": "http.response.body", "body": answer.body[:until], "more_body": until is not None})
 
 
-class ConnectionCut(ConnectionError):
-    """The sandbox cut the connection; raised to whoever calls the service inside the same process."""
-
-
 def transport(receive: Receive) -> BaseTransport | None:
     """The connection behind a request that came through the server, which binds `receive` to what it knows of the request."""
     closing: BaseTransport | None = getattr(getattr(receive, "__self__", None), "transport", None)
@@ -86,10 +82,10 @@ def transport(receive: Receive) -> BaseTransport | None:
 
 
 async def cut(receive: Receive) -> None:
-    """Send what was written, then close. Raises `ConnectionCut` where there is no connection."""
+    """Send what was written, then close. Raises ConnectionAbortedError where there is no connection: the caller is in the same process."""
     closing = transport(receive)
     if closing is None:
-        raise ConnectionCut("the sandbox cut the connection")
+        raise ConnectionAbortedError("the sandbox cut the connection")
     closing.close()
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -36,7 +36,6 @@ from reconciler.sandbox.faults.rules import (
     RateLimit,
     Truncated,
     UnstablePages,
-    WrongRule,
     call_of,
     parse,
 )
@@ -65,7 +64,7 @@ class Faults:
             return
         try:
             own = [_own(header)] if header is not None else []
-        except WrongRule as error:
+        except ValueError as error:
             await deliver(refusal(400, f"{HEADER}: {error}"), send)
             return
         body = await _read(receive)
@@ -215,7 +214,7 @@ def _own(header: str) -> AnyRule:
     rule = parse(header)
     if isinstance(rule, ListLag):
         # the header comes with the list itself, when nobody has kept what was true before
-        raise WrongRule("list-lag must be active before the writes; set it as a rule")
+        raise ValueError("list-lag must be active before the writes; set it as a rule")
     return rule
 
 

@@ -274,12 +274,8 @@ AnyRule = Annotated[
 One: TypeAdapter[AnyRule] = TypeAdapter(AnyRule, config=ConfigDict(defer_build=True))
 
 
-class WrongRule(ValueError):
-    """A rule cannot be read; the message names the field."""
-
-
 def parse(text: str | bytes) -> AnyRule:
-    """One rule from JSON. Raises `WrongRule`."""
+    """One rule from JSON. Raises ValueError, whose message names the field."""
     try:
         return One.validate_json(text)
     except ValidationError as error:
@@ -287,7 +283,7 @@ def parse(text: str | bytes) -> AnyRule:
         for problem in error.errors()[:5]:
             place = ".".join(str(part) for part in problem["loc"][1:])
             parts.append(f"{place}: {problem['msg']}" if place else problem["msg"])
-        raise WrongRule("; ".join(parts)) from error
+        raise ValueError("; ".join(parts)) from error
 
 
 def label(rule: AnyRule, index: int) -> str:

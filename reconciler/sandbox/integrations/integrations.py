@@ -137,6 +137,7 @@ def show(caller: Caller, integration: Object, view: View | None = None) -> Objec
         **{key: value for key, value in integration.items() if not key.startswith("_")},
         "previewImages": [f"{urls['assets']}/previews/{number}" for number in range(integration["_previews"])],
         **({"owner": _owner(caller, organization, view or View(caller))} if organization else {}),
+        **({"owner": integration["_owner"]} if "_owner" in integration else {}),
         "urls": urls,
         "permissions": {"admin": administrates(caller, owner)},
     }

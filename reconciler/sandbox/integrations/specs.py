@@ -47,6 +47,7 @@ def begin(store: Store, spec: Object, url: str, text: str = "") -> Object:
     spec |= {"_last": _results(now, spec)[1]} if "_started" in spec else {}
     keep_file(store, spec)
     spec.pop("sourceURL", None)
+    spec.pop("_shown", None)
     return spec | {
         **({} if text else {"sourceURL": url}),
         "updatedAt": store.stamp(),
@@ -88,6 +89,9 @@ def _is_openapi(text: str) -> bool:
 
 def _results(now: float, spec: Object) -> tuple[str, Object]:
     """How far the processing has come, and the results that are shown."""
+    # a copy of a specification has no run of its own: what the other service said of it stays
+    if "_shown" in spec:
+        return "complete", spec["_shown"]
     age = now - float(spec["_started"])
     last = spec.get("_last", {})
     if age < COMPLETE:

@@ -37,7 +37,7 @@ async def get_published_site(organizationId: str, siteId: str, shareKey: str | N
         parts = {"type": "sections", "structure": [view.section(item) for item in sections]}
     else:
         parts = {"type": "siteSpaces", "structure": [view.site_space(item) for item in standing]}
-    look = customization(site["title"], f"{caller.service.base}/files/{siteId}", shown["urls"]["published"])
+    look = site.get("_look") or customization(site["title"], f"{caller.service.base}/files/{siteId}", shown["urls"]["published"])
     return {
         "object": "published-content-site",
         "site": shown,

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from reconciler.sandbox.service import Caller, Fault
 from reconciler.sandbox.store import Object, Store
@@ -19,6 +20,14 @@ def level(site: str, group: str | None = None) -> str:
 def row(site: str, section: str | None = None) -> str:
     """The row of site spaces in a section or at the root of a site."""
     return f"section:{section}" if section else f"spaces:{site}"
+
+
+def published_url(base: str, site: Object) -> str:
+    """Where a site is published: below `base`, by its basename where it has one; a copy of a site, where its original is."""
+    name = quote(str(site.get("basename") or site["id"]))
+    if "_published" not in site:
+        return f"{base}/published/{name}"
+    return f"{site['_published']}/{name}" if site.get("_named") else str(site["_published"])
 
 
 def site_of(caller: Caller, organization: str, site: str) -> Object:

@@ -54,6 +54,7 @@ def create(store: Store, organization: str, body: TranslationCreate) -> Object:
 def run(store: Store, translation: Object) -> None:
     """Begin a run; one that is under way is left alone. The first run makes the space of the result, later ones write it again."""
     now = store.now().timestamp()
+    translation.pop("_shown", None)
     last = translation.get("_run")
     if last is not None:
         if now - last["started"] < COMPLETED:
@@ -133,6 +134,7 @@ def show(caller: Caller, translation: Object) -> Object:
             "latestPages": latest["pages"],
             "latestWords": latest["words"],
         },
+        **translation.get("_shown", {}),
         "permissions": {"view": True, "edit": caller.rank(organization) >= RANKS.index("create")},
         "urls": {"location": f"{caller.service.base}/v1/orgs/{organization}/translations/{translation['id']}"},
     }

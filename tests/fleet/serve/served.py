@@ -114,7 +114,7 @@ def declare(database: FleetDatabase, *declared: FleetProject, settings: Mapping[
     named = {one.name: one for one in declared}
     with database.transaction() as connection:
         projects.write(connection, named, changes(named, projects.stored(connection)))
-        projects.revise(connection, projects.Revision("fleet.yaml", "", 0, "ada", settings or {}))
+        projects.revise(connection, "fleet.yaml", "", 0, "ada", settings or {})
 
 
 def read(database: FleetDatabase, name: str, reading: status.Reading, *, at: datetime | None = None, **more: Any) -> None:

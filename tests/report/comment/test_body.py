@@ -38,12 +38,12 @@ def test_a_comment_that_is_read_is_written_again_byte_for_byte(dialect: Dialect)
     for seed in range(tries(1_000, 25)):
         random = Random(seed)
         parts = some(random)
-        written = body(CommentText(random.choice(["", "acme/prod", EVIL[1]]), tuple(parts)), dialect)
-        read = comment_of(written.text.replace("\n", random.choice(["\n", "\r\n"])))
+        written, left_out = body(CommentText(random.choice(["", "acme/prod", EVIL[1]]), tuple(parts)), dialect)
+        read = comment_of(written.replace("\n", random.choice(["\n", "\r\n"])))
         assert read is not None
         assert versions(read.parts) == versions(parts)
         assert [replace(made, raw="") for made in sorted(read.parts, key=lambda made: made.key)] == sorted(parts, key=lambda made: made.key)
-        assert body(read, dialect) == written
+        assert body(read, dialect) == (written, left_out)
 
 
 @sampled
@@ -55,25 +55,25 @@ def test_a_comment_fits_and_serious_entries_are_whole_or_counted(dialect: Dialec
         parts = [drawn(random, f"p{number}", others=random.choice([3, 40])) for number in range(random.randint(1, 6))]
         small = replace(dialect, limit=random.randint(500, 20_000))
         try:
-            written = body(CommentText("", tuple(parts)), small)
+            written, left_out = body(CommentText("", tuple(parts)), small)
         except TooLong:
             assert small.limit < 1_000 * len(parts)
             continue
-        assert size(written.text) <= small.limit
-        read = comment_of(written.text)
+        assert size(written) <= small.limit
+        read = comment_of(written)
         assert read is not None
         assert versions(read.parts) == versions(parts)
-        whole = sum(entry in written.text for made in parts for entry in made.urgent)
-        assert sum(made.urgent_total for made in parts) - whole <= written.short
-        if written.short == 0:
-            assert all(entry in written.text for made in parts for entry in made.urgent)
+        whole = sum(entry in written for made in parts for entry in made.urgent)
+        assert sum(made.urgent_total for made in parts) - whole <= left_out
+        if left_out == 0:
+            assert all(entry in written for made in parts for entry in made.urgent)
         else:
             assert not any(made.others for made in read.parts), "something else was left in although serious entries were not whole"
         left = sum(made.others_total - len(made.others) for made in read.parts)
-        assert left == 0 or "see the HTML or JSON report" in written.text or "fit here" in written.text
-        again = body(read, small)
-        assert size(again.text) <= small.limit
-        cut, short = cut + (left > 0), short + (written.short > 0)
+        assert left == 0 or "see the HTML or JSON report" in written or "fit here" in written
+        again, _ = body(read, small)
+        assert size(again) <= small.limit
+        cut, short = cut + (left > 0), short + (left_out > 0)
     assert min(cut, short) > 2, "the sizes that were drawn try both"
 
 
@@ -84,7 +84,7 @@ def test_texts_of_anybody_are_neither_markup_nor_mentions_nor_markers(dialect: D
     for seed in range(tries(600, 20)):
         random = Random(seed)
         parts = some(random)
-        written = body(CommentText("", tuple(parts)), replace(dialect, limit=random.choice([4_000, 60_000]))).text
+        written = body(CommentText("", tuple(parts)), replace(dialect, limit=random.choice([4_000, 60_000])))[0]
         read = comment_of(written)
         assert read is not None
         assert set(versions(read.parts)) == set(versions(parts))
@@ -111,7 +111,7 @@ def test_serious_parts_are_first_and_calm_ones_last() -> None:
         "d-failed": failed("plan"),
     }
     parts = [part(made, name, PartOrigin((1, 1))) for name, made in sheets.items()]
-    written = body(CommentText("", tuple(parts)), DIALECTS[0]).text
+    written = body(CommentText("", tuple(parts)), DIALECTS[0])[0]
     order = sorted(sheets, key=lambda name: written.index(f"Plan of `{name}`"))
     assert order == ["c-serious", "d-failed", "b-calm", "a-quiet"]
     assert written.index("@@ acme/space/old @@") < written.index("<details>") < written.index("@@ acme/space/new @@")
@@ -124,9 +124,9 @@ def test_parts_of_an_older_commit_are_named() -> None:
         part(sheet(Random(1), kind="plan"), name, PartOrigin((run, 1), commit))
         for name, run, commit in (("acme/prod", 5, old), ("acme/staging", 6, new))
     ]
-    written = body(CommentText("", tuple(parts)), DIALECTS[0]).text
+    written = body(CommentText("", tuple(parts)), DIALECTS[0])[0]
     assert "> Not of the newest commit `bbbbbbbbbb`: `acme/prod`." in written
-    assert "> Not of" not in body(CommentText("", tuple(replace(made, commit=new, raw="") for made in parts)), DIALECTS[0]).text
+    assert "> Not of" not in body(CommentText("", tuple(replace(made, commit=new, raw="") for made in parts)), DIALECTS[0])[0]
 
 
 def test_a_comment_of_somebody_else_is_none_of_ours() -> None:
@@ -137,7 +137,7 @@ def test_a_comment_of_somebody_else_is_none_of_ours() -> None:
 
 def test_a_part_whose_end_was_deleted_is_kept() -> None:
     made = drawn(Random(3), "acme", kind="plan")
-    written = body(CommentText("", (made,)), DIALECTS[0]).text.replace("<!-- reconciler:end -->", "")
+    written = body(CommentText("", (made,)), DIALECTS[0])[0].replace("<!-- reconciler:end -->", "")
     read = comment_of(written)
     assert read is not None
     assert versions(read.parts) == versions([made])

@@ -1,0 +1,232 @@
+"""A rehearsal: the living organization is read, copied, and the plan is applied to the copy with the engine that `apply` uses, and undone.
+
+    living service --GET--> answers -> copy (a sandbox in a temporary folder)
+    living state   --read-> a document -> state of the copy
+                                            plan, apply: after every write the copy is asked what readers see
+                                            plan again, undo, compare
+
+The living service is reached through a client that cannot write, and the living state is opened for reading. What `apply` would refuse is
+noted instead: nothing that happens on the copy needs consent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from reconciler.address import Address, bare
+from reconciler.cli import exits
+from reconciler.cli.commands.undo import change_state, inverse_of, undo_only
+from reconciler.cli.options import Options
+from reconciler.cli.sandboxes.embedded import embedded, sandbox_errors
+from reconciler.cli.terminal.progress import Narration
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import ConnectedService, current_user, open_store, recording_end
+from reconciler.cli.wiring.loading import now
+from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected
+from reconciler.cli.wiring.session import ApplySession
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
+from reconciler.config import Project
+from reconciler.errors import Refused
+from reconciler.model import Outcome, Plan, Severity, State, StepStatus
+from reconciler.model.rehearsal import Rehearsal
+from reconciler.model.state import StateScope
+from reconciler.plan.guard import consent, guard
+from reconciler.rehearsal.assumptions import assumptions
+from reconciler.rehearsal.copying import LivingAnswers, read_living
+from reconciler.rehearsal.differences import Rows, leftovers, rows_of
+from reconciler.rehearsal.moments import Moments
+from reconciler.report.documents import plan_document
+from reconciler.resource import Kinds
+from reconciler.state import Store
+from reconciler.text.escape import as_json
+
+COPY, STATE = "copy.db", "state.db"
+
+
+def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService) -> Rehearsal:
+    """Apply the project's plan to a copy of what the service holds now. Raises what reading raises, and `NotASandbox`."""
+    with sandbox_errors():
+        from reconciler.sandbox import living  # an extra: the sandbox needs its packages
+    narration = Narration(screen)
+    with open_store(screen, options, project, service, create=False) as store:
+        state, key, document = store.read(), store.digest_key(), store.pull()
+    keyed = kinds.with_digest_key(key, project.sensitive)
+    with narration.phase(f"Reading {project.desired.project}", where=service.where):
+        planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted))
+    refusals = _refusals(planned.plan, project, options)
+    with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
+        copy = Path(folder) / COPY
+        living.write_copy(copy, living.copied(service.settings.base_url, read.answers))
+        with embedded(copy, None, None) as running:
+            screen.hide([running.token])
+            # One request at a time: what readers see after each is asked before the next is sent.
+            settings = ClientSettings(running.base_url, running.token, max_concurrency=1, secrets=screen.hidden)
+            twin = ConnectedService(f"sandbox:{running.identity}", settings, "the copy", embedded=True)
+            url = f"sqlite:///{Path(folder) / STATE}"
+            scope = StateScope(project.settings.project, options.env or None, twin.identity)
+            with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as twin_state:
+                stage = _Stage(screen, options, project, keyed, twin, twin_state, copy, service.settings.base_url)
+                if document is not None:
+                    stage.carry(document)
+                return stage.perform(planned, read, refusals)
+
+
+async def _read(
+    narration: Narration, service: ConnectedService, kinds: Kinds, project: Project, state: State, options: Options, wanted: Any
+) -> tuple[Planned, LivingAnswers]:
+    """The plan for the living service, and everything that a copy of it needs, in one reading."""
+    async with Reader(service.settings, listener=narration) as reader:
+        selection, allow_replace = selected(options), replaceable(options)
+        with reader.keeping() as answers:
+            planned = await make_plan(
+                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage
+            )  # fmt: skip
+        read = await read_living(reader, kinds, _roots(project), wanted, earlier=dict(answers))
+        return planned, replace(read, requests=reader.requests)
+
+
+def _roots(project: Project) -> list[str]:
+    resources = project.desired.resources
+    return [str(resource.id) for address, resource in resources.items() if address.container is None and resource.id is not None]
+
+
+def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]:
+    """What `apply` would refuse about this plan."""
+    refusals = []
+    for check in (
+        partial(guard, plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed),
+        partial(consent, plan, options.allow_exposure),
+    ):
+        try:
+            check()
+        except Refused as refused:
+            refusals.append(refused.message)
+    return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
+
+
+class _Following(Narration):
+    """Tells `moments` of every write that was answered."""
+
+    def __init__(self, screen: Screen, moments: Moments) -> None:
+        super().__init__(screen)
+        self.moments = moments
+
+    def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
+        super().answer(method, path, status, seconds)
+        if method != "GET":
+            self.moments.after(f"{method} {path}")
+
+
+class _Stage:
+    """A copy with its state, on which one plan is applied and undone."""
+
+    def __init__(
+        self, screen: Screen, options: Options, project: Project, kinds: Kinds, twin: ConnectedService, state: Store, copy: Path, base: str
+    ) -> None:
+        self.screen, self.options, self.project, self.kinds, self.twin, self.state = screen, options, project, kinds, twin, state
+        self.copy, self.base, self.organizations = copy, base, _roots(project)
+
+    def carry(self, document: Mapping[str, Any]) -> None:
+        """Give the copy the state of the original."""
+        checked = self.state.check({**document, "service": self.twin.identity})
+        with self.state.lease(who=current_user(), command="rehearse") as journal, recording_end(journal):
+            journal.replace(checked, force=True)
+            journal.finish(exit_code=exits.DONE, summary={})
+
+    def perform(self, planned: Planned, read: LivingAnswers, refusals: Sequence[str]) -> Rehearsal:
+        """Apply, plan again, undo; and what all of it showed."""
+        from reconciler.sandbox.sites.moment import moment
+        from reconciler.sandbox.snapshot import exported
+        from reconciler.sandbox.store import Store as Sandbox
+
+        look = Sandbox(self.copy)
+        try:
+            export = partial(exported, look)
+            moments = Moments(partial(moment, look, self.base, self.organizations))
+            before = rows_of(export())
+            run, outcome, again, divergences = self._applied(planned, moments)
+            addresses = self._addresses()
+            gained = moments.changes(moments.gained(), addresses)
+            lost = moments.changes(moments.lost(), addresses)
+            undone, cannot = self._undone(run, before, export)
+        finally:
+            look.close()
+        failures = [f"{result.step.address}: {result.error}" for result in outcome.results if result.status is not StepStatus.DONE]
+        return Rehearsal(
+            project=self.project.desired.project,
+            environment=self.project.desired.environment,
+            plan_digest=_digest(plan_document(planned.plan, created_at=now(), forecast=planned.forecast)["changes"]),
+            reading_digest=_digest(read.answers),
+            copy_requests=read.requests,
+            writes=len(moments.rows),
+            unread=read.unread,
+            remaining=_remaining(again),
+            undo_exact=not undone and not cannot,
+            leftovers=tuple(dict.fromkeys([*cannot, *undone])),
+            gained=gained,
+            lost=lost,
+            urls_before=len(moments.start.urls),
+            urls_after=len(moments.end.urls),
+            dead=moments.dead(),
+            moved=moments.moved(),
+            moments=tuple(moments.rows),
+            forbidden=any(violation.level is Severity.ERROR for violation in planned.plan.violations),
+            refusals=tuple(refusals),
+            failures=tuple(failures),
+            divergences=divergences,
+            assumptions=assumptions(self.kinds, planned.plan),
+        )
+
+    def _applied(self, planned: Planned, moments: Moments) -> tuple[str, Outcome, Plan, tuple[str, ...]]:
+        """The run, its outcome, the plan after it, and where the copy planned something else than the original."""
+        with ExitStack() as stack:
+            journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
+            stack.enter_context(recording_end(journal))
+            narration = _Following(self.screen, moments)
+            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
+            ours = session.plan()
+            divergences = () if _same(ours.plan, planned.plan) else ("the plan of the copy differs from the plan of the original",)
+            outcome = session.apply(ours, on_error="continue")
+            journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
+            return journal.run, outcome, session.plan().plan, divergences
+
+    def _undone(self, run: str, before: Rows, export: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What differs from the start after an undo, and what undo says that it cannot take back."""
+        with ExitStack() as stack:
+            journal = stack.enter_context(self.state.lease(who=current_user(), command="undo"))
+            stack.enter_context(recording_end(journal))
+            narration = Narration(self.screen)
+            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
+            session.alone = True
+            inverse = inverse_of(session, self.state, run)
+            undo_only(session, inverse)
+            outcome = session.apply(session.plan(), on_error="continue")
+            change_state(self.screen, journal, outcome, inverse, run)
+            journal.finish(exit_code=exits.DONE, summary={})
+        return leftovers(before, rows_of(export())), tuple(f"{cannot.address}: {cannot.reason}" for cannot in inverse.cannot)
+
+    def _addresses(self) -> dict[tuple[str, str], Address]:
+        bindings = self.state.read().bindings
+        return {(binding.kind, bare(binding.id)): address for address, binding in bindings.items()}
+
+
+def _same(ours: Plan, living: Plan) -> bool:
+    return (ours.changes, ours.steps, ours.blocked) == (living.changes, living.steps, living.blocked)
+
+
+def _remaining(plan: Plan) -> tuple[str, ...]:
+    """What a second plan would still do."""
+    return tuple(f"{step.address}: {step.verb}" for step in plan.steps)
+
+
+def _digest(value: Any) -> str:
+    return sha256(as_json(value).encode()).hexdigest()

@@ -1,0 +1,87 @@
+"""A rehearsal: what a plan led to on a copy of the organization, moment by moment, as readers see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reconciler.address import Address
+
+
+@dataclass(frozen=True)
+class ReaderChange:
+    """One reader who can read an object, or no longer can. `reader`: as `sandbox readers` names it."""
+
+    reader: str
+    kind: str
+    title: str
+    # None for an object that is not managed.
+    address: Address | None
+
+
+@dataclass(frozen=True)
+class MovedUrl:
+    """A published URL that no longer answers, and the one at which its page answers now."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class RehearsedMoment:
+    """After one write, compared with the start. Counts of published URLs that do not answer, and of readers of objects that are new."""
+
+    after: int
+    # The method and path of the write, without a query.
+    request: str
+    dead_urls: int
+    readers_gained: int
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A plan that was applied to a copy, and undone there."""
+
+    project: str
+    environment: str | None
+    # Digests of the plan, and of the answers that the copy was made of.
+    plan_digest: str
+    reading_digest: str
+    # GETs that made the copy, and writes of the apply.
+    copy_requests: int
+    writes: int
+    # What the reading could not show, one sentence each.
+    unread: tuple[str, ...]
+    # Sentences about what a second plan would still do; empty where it is empty.
+    remaining: tuple[str, ...]
+    # Whether undo took everything back, and what it did not, one sentence each.
+    undo_exact: bool
+    leftovers: tuple[str, ...]
+    # At the end, compared with the start.
+    gained: tuple[ReaderChange, ...]
+    lost: tuple[ReaderChange, ...]
+    # Published URLs that answered before and after.
+    urls_before: int
+    urls_after: int
+    dead: tuple[str, ...]
+    moved: tuple[MovedUrl, ...]
+    moments: tuple[RehearsedMoment, ...]
+    # Whether a policy or an access test of the project refuses the plan.
+    forbidden: bool
+    # What apply would refuse, and what failed on the copy, one sentence each.
+    refusals: tuple[str, ...]
+    failures: tuple[str, ...]
+    # Where the planner said something else than the copy showed: a defect of Reconciler.
+    divergences: tuple[str, ...]
+    # What the copy had to guess about the service.
+    assumptions: tuple[str, ...]
+
+    @property
+    def worst(self) -> RehearsedMoment | None:
+        """The moment with most new readers, then most URLs that do not answer; the first of equals. None: none is worse than the start."""
+        worst = max(self.moments, key=lambda moment: (moment.readers_gained, moment.dead_urls, -moment.after), default=None)
+        return worst if worst is not None and (worst.readers_gained or worst.dead_urls) else None
+
+    @property
+    def as_planned(self) -> bool:
+        """Whether the apply and a second plan went as the plan said."""
+        return not (self.remaining or self.failures or self.divergences)

@@ -1,0 +1,88 @@
+"""What readers gain and lose, and which published URLs stop answering, between two moments of a copy. Pure.
+
+    start ──write 1──> moment ──write 2──> moment ── … ──> end
+      └──────────────────┴─── each is compared with the start, never with the moment before it
+
+A URL is dead where nothing answers at it any more. It has moved where its page answers at another URL that did not exist at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from reconciler.address import Address
+from reconciler.model.rehearsal import MovedUrl, ReaderChange, RehearsedMoment
+
+
+class SeenReading(Protocol):
+    """One reader of one object."""
+
+    @property
+    def reader(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+
+
+class SeenMoment(Protocol):
+    """What readers see at one moment: who reads what, and the page (its space, its id) behind every URL that answers."""
+
+    @property
+    def readings(self) -> frozenset[SeenReading]: ...
+    @property
+    def urls(self) -> Mapping[str, tuple[str, str]]: ...
+    @property
+    def titles(self) -> Mapping[tuple[str, str], str]: ...
+
+
+@dataclass
+class Moments:
+    """The moments of one apply. `look`: what readers see now."""
+
+    look: Callable[[], SeenMoment]
+    rows: list[RehearsedMoment] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.start = self.end = self.look()
+
+    def after(self, request: str) -> None:
+        """Look once more, after a write."""
+        self.end = self.look()
+        dead = sum(1 for url in self.start.urls if url not in self.end.urls)
+        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(self.gained())))
+
+    def gained(self) -> set[SeenReading]:
+        """Readings that are new, of what existed at the start: what is created holds nothing that somebody relied on being hidden."""
+        return {reading for reading in self.end.readings - self.start.readings if (reading.kind, reading.id) in self.start.titles}
+
+    def lost(self) -> frozenset[SeenReading]:
+        return self.start.readings - self.end.readings
+
+    def changes(self, readings: Iterable[SeenReading], addresses: Mapping[tuple[str, str], Address]) -> tuple[ReaderChange, ...]:
+        """Readings as people know their objects, managed ones first."""
+        titles = {**self.start.titles, **self.end.titles}
+        changes = [
+            ReaderChange(
+                reading.reader, reading.kind, titles.get((reading.kind, reading.id), ""), addresses.get((reading.kind, reading.id))
+            )
+            for reading in readings
+        ]
+        return tuple(sorted(changes, key=lambda change: (change.address is None, str(change.address or ""), change.title, change.reader)))
+
+    def dead(self) -> tuple[str, ...]:
+        """The URLs that answered at the start, and whose page answers nowhere new."""
+        moved = {url.before for url in self.moved()}
+        return tuple(url for url in sorted(self.start.urls) if url not in self.end.urls and url not in moved)
+
+    def moved(self) -> tuple[MovedUrl, ...]:
+        """The URLs that no longer answer, each with the shortest new URL of its page."""
+        new: dict[tuple[str, str], str] = {}
+        for url, page in sorted(self.end.urls.items(), key=lambda item: (-len(item[0]), item[0]), reverse=False):
+            if url not in self.start.urls:
+                new[page] = url
+        return tuple(
+            MovedUrl(url, new[page]) for url, page in sorted(self.start.urls.items()) if url not in self.end.urls and page in new
+        )  # fmt: skip

@@ -1,0 +1,82 @@
+"""The document of a rehearsal."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from reconciler.report.schemas import types as t
+
+
+class ReaderChangeData(t.Record):
+    reader: Annotated[t.Text, t.doc("As `sandbox readers` names readers; a secret key of a share link is never part of it.")]
+    kind: t.KindName
+    title: t.Text
+    address: Annotated[t.AddressText | None, t.doc("Null for an object that is not managed.")]
+
+
+class ReadersData(t.Record):
+    gained: t.Items[ReaderChangeData]
+    lost: t.Items[ReaderChangeData]
+
+
+class MovedUrlData(t.Record):
+    before: t.Text
+    after: t.Text
+
+
+class UrlsData(t.Record):
+    before: Annotated[t.Count, t.doc("Published URLs that answered at the start.")]
+    after: t.Count
+    dead: Annotated[t.Items[t.Text], t.doc("URLs that no longer answer, and whose page answers nowhere new.")]
+    moved: Annotated[t.Items[MovedUrlData], t.doc("URLs that no longer answer, with a new URL of their page.")]
+
+
+class WorstData(t.Record):
+    after: t.Number
+    of: t.Number
+    deadUrls: t.Count
+    readersGained: t.Count
+
+
+class MomentData(t.Record):
+    after: t.Number
+    request: Annotated[t.Text, t.doc("The method and the path of the write, without its query.")]
+    deadUrls: t.Count
+    readersGained: t.Count
+
+
+class RehearsalDigestsData(t.Record):
+    plan: t.Digest
+    reading: t.Digest
+
+
+class RehearsalRequestsData(t.Record):
+    copy: Annotated[t.Count, t.doc("GETs to the living service.")]
+    apply: Annotated[t.Count, t.doc("Writes to the copy.")]
+
+
+class RehearsalUndoData(t.Record):
+    exact: bool
+    leftovers: Annotated[t.Items[t.Text], t.doc("What an undo does not bring back, one sentence each.")]
+
+
+class RehearsalDocument(t.Record):
+    """What a plan led to on a copy of the organization."""
+
+    format: Literal["reconciler.rehearsal/1"]
+    project: t.Text
+    environment: t.Text | None
+    digests: RehearsalDigestsData
+    requests: RehearsalRequestsData
+    secondPlanEmpty: bool
+    remaining: Annotated[t.Items[t.Text], t.doc("What a second plan would still do.")]
+    undo: RehearsalUndoData
+    readers: ReadersData
+    urls: UrlsData
+    worst: Annotated[WorstData | None, t.doc("The worst moment at which the apply could stop; null where none is worse than the start.")]
+    moments: Annotated[t.Items[MomentData], t.doc("After each write, compared with the start.")]
+    refusals: Annotated[t.Items[t.Text], t.doc("What `apply` would refuse.")]
+    failures: Annotated[t.Items[t.Text], t.doc("Requests that failed on the copy.")]
+    divergences: Annotated[t.Items[t.Text], t.doc("Where the planner said something else than the copy showed.")]
+    assumptions: Annotated[t.Items[t.Text], t.doc("What the copy guesses about the service, as far as this plan depends on it.")]
+    unread: Annotated[t.Items[t.Text], t.doc("What could not be read, so that the copy lacks it.")]

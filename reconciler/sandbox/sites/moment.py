@@ -1,0 +1,68 @@
+"""One moment of an organization, as its readers see it: who can read which object, and which page answers at which published URL.
+
+It asks the sandbox's own rules, which share nothing with the planner, so that one can be held against the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from reconciler.sandbox.sites.audience import Audience
+from reconciler.sandbox.sites.pages import SitePages
+from reconciler.sandbox.sites.readers import Shown
+from reconciler.sandbox.sites.structure import published_url
+from reconciler.sandbox.store import Object, Store
+
+
+class ReadBy(NamedTuple):
+    """One reader of one object. `reader`: as `sandbox readers` names it, without the level."""
+
+    reader: str
+    kind: str
+    id: str
+
+
+class AudienceMoment(NamedTuple):
+    """`titles`: of the objects, by kind and id. `urls`: what answers to somebody, with the id of the space and of the page."""
+
+    readings: frozenset[ReadBy]
+    urls: dict[str, tuple[str, str]]
+    titles: dict[tuple[str, str], str]
+
+
+def moment(store: Store, base: str, organizations: Collection[str]) -> AudienceMoment:
+    """What readers see of these organizations now. `base`: the URL with which published URLs begin."""
+    readings: set[ReadBy] = set()
+    urls: dict[str, tuple[str, str]] = {}
+    titles: dict[tuple[str, str], str] = {}
+    for id in organizations:
+        organization = store.find("organization", id)
+        if organization is None:
+            continue
+        audience = Audience(store, organization)
+        for entry in audience.entries():
+            titles[entry["kind"], entry["id"]] = entry["title"]
+            # admins read everything, always
+            others = [reader for reader in entry["readers"] if reader["reader"] != "admin"]
+            readings.update(ReadBy(_name(reader), entry["kind"], entry["id"]) for reader in others)
+        for site in audience.sites:
+            urls |= _urls(store, base, site)
+    return AudienceMoment(frozenset(readings), urls, titles)
+
+
+def _name(reader: Object) -> str:
+    """A reader of content reads whatever the level; a way into an organization gives a role, and more of it is more."""
+    who, level = str(reader["reader"]), str(reader["level"])
+    return who if level == "read" else f"{who} ({level})"
+
+
+def _urls(store: Store, base: str, site: Object) -> dict[str, tuple[str, str]]:
+    if not site["published"]:
+        return {}
+    begin = published_url(base, site)
+    pages = SitePages(store, Shown(store, site, None))
+    return {
+        f"{begin}/{path}" if path else begin: (answer.variant["_space"], str(answer.page.data.get("id")))
+        for path, answer in pages.answers().items()
+    }
