@@ -57,6 +57,7 @@ REFERENCE: Final = Scene(
         "reconciler config render --env staging": "reconciler -C examples/environments config render --env staging",
         "reconciler config diff staging production": "cd examples/environments; reconciler config diff staging production",
         "reconciler adopt": "reconciler state forget acme/team/writers examples/acme; reconciler adopt",
+        "--base-url https://api.example.com --db copy.db": "--sandbox .reconciler/acme.db --db another.db",
         "reconciler undo last": "reconciler undo last --yes --allow-delete 99 --allow-exposure '**'",
         "reconciler state mv --project acme-handbook": f"{NAMED} x/' examples/acme/*.yaml; reconciler state mv --project acme-docs",
         "reconciler state mv --from-env staging --env preview": "cd examples/environments; reconciler apply --env staging --yes\n"
@@ -110,7 +111,7 @@ RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat .reconciler/fleet/url) recon
 reconciler fleet sync acme --wait
 """
 SECTIONS: Final = (
-    "init", "validate", "plan", "apply", "drift", "diff", "pipeline", "access", "graph", "import", "adopt", "history", "show", "undo",
+    "init", "validate", "plan", "apply", "drift", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history", "show", "undo",
     "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
 )  # fmt: skip
 
