@@ -111,7 +111,8 @@ RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat .reconciler/fleet/url) recon
 reconciler fleet sync acme --wait
 """
 SECTIONS: Final = (
-    "init", "validate", "plan", "apply", "drift", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history", "show", "undo",
+    "init", "validate", "plan", "apply", "drift", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history", "show",
+    "undo",
     "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
 )  # fmt: skip
 
