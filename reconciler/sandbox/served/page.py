@@ -224,13 +224,14 @@ class ServedSite:
         return entries
 
     def _variants(self, answer: PublishedPage) -> list[Entry]:
-        """The variants of a section; each leads to the same page where it has one."""
+        """The variants of a section; each leads to the same page where it lists one."""
         entries = []
         for variant in self.pages.variants(answer.section):
+            rows = visible_pages(self.pages.pages(variant))
+            url = next((self.page_url(variant, page) for page in rows if page.path and page.path == answer.page.path), None)
             begin = self.pages.begin(answer.section, variant)
-            paths = (f"{begin}/{answer.page.path}", begin)
-            path = next((path for path in paths if path in self.answers and self.answers[path].variant["id"] == variant["id"]), None)
-            url = self.url(path) if path is not None else None
+            if url is None and begin in self.answers and self.answers[begin].variant["id"] == variant["id"]:
+                url = self.url(begin)
             entries.append(Entry(self.pages.title(variant), url, current=variant["id"] == answer.variant["id"]))
         return entries
 
@@ -352,9 +353,9 @@ def title_of(page: SitePage) -> str:
 
 
 def _emoji(text: str) -> str:
-    """The service gives an emoji as its code points, `1f680`; a character stays."""
+    """The service gives an emoji as its code points, `1f680`; a character stays, and words are none."""
     if not CODE_POINTS.fullmatch(text):
-        return text[:8]
+        return "" if any(character.isascii() for character in text) else text[:8]
     points = [int(part, 16) for part in text.split("-")]
     return "".join(chr(point) for point in points if point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF)
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reconciler.sandbox.pages.render import visible
+from reconciler.sandbox.service import Fault
 from reconciler.sandbox.sites.structure import slug
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Text(NamedTuple):
 
 
 def text_of(markdown: str, target: Target) -> Text:
-    """The HTML of a text and its headings."""
+    """The HTML of a text and its headings. Raises 500 without the package that reads Markdown."""
     parser = _parser()
     tokens = parser.parse(visible(markdown.replace("\r\n", "\n").replace("\r", "\n")))
     headings = _mend(tokens)
@@ -46,7 +47,10 @@ def text_of(markdown: str, target: Target) -> Text:
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # of the extra `sandbox`, and few processes show a page
+    try:
+        from markdown_it import MarkdownIt  # of the extra `sandbox`, and few processes show a page
+    except ImportError as error:
+        raise Fault(500, "pages require a package that is not installed: markdown-it-py") from error
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     # addresses are judged by `target`, which knows where they lead; the parser would drop what it refuses as plain text
