@@ -1,4 +1,4 @@
-"""Pages for people: `/` shows what the service holds, `/docs` its API reference."""
+"""Pages for people: `/` shows what the service holds, `/docs` what it can be asked."""
 
 from reconciler.sandbox.pages import overview, reference
 
