@@ -1,7 +1,6 @@
 """Every error Reconciler raises on purpose, as one tree; a class exists only if someone catches it or its exit code differs.
 
     ReconcilerError            exit 1   something failed; the message says what, where and what to do
-    ├── DeclarationError       exit 1   a kind's declaration contradicts itself (a defect of this program)
     ├── UsageError             exit 3   the command line cannot be followed
     ├── ConfigError            exit 3   the project is wrong; carries every problem at once, each with its position
     ├── Refused                exit 4   a guard, policy or protection says no; prints the way past it
@@ -41,10 +40,6 @@ class ReconcilerError(Exception):
 def os_reason(error: OSError) -> str:
     """What the operating system says of an error, as the end of a sentence."""
     return (error.strerror or "unknown reason").lower()
-
-
-class DeclarationError(ReconcilerError):
-    """A kind's declaration contradicts itself; raised when the kind is imported."""
 
 
 class UsageError(ReconcilerError):

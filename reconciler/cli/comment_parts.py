@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.cli.json_file import NotJson, read_json
+from reconciler.cli.json_file import read_json
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
 from reconciler.forges.job import event
@@ -89,7 +89,7 @@ def _sheet(path: Path, *, named: bool) -> tuple[Sheet | None, str | None]:
         if named and not path.exists():
             return None, None
         trouble = f"{path} cannot be read: {error}"
-    except NotJson as error:
+    except ValueError as error:
         trouble = f"{path} is not a document that a comment can show: {error}"
     if not named:
         raise UsageError(
@@ -110,16 +110,16 @@ def _read(path: Path) -> Sheet:
     document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
     format = document.get("format") if isinstance(document, dict) else None
     if not isinstance(format, str):
-        raise NotJson("it has no format")
+        raise ValueError("it has no format")
     if format not in shapes:
-        raise NotJson(f"its format is {format[:60]!r}, not one of {', '.join(shapes)}")
+        raise ValueError(f"its format is {format[:60]!r}, not one of {', '.join(shapes)}")
     wrong = problem(shapes[format], document)
     if wrong is not None:
-        raise NotJson(wrong)
+        raise ValueError(wrong)
     try:
         return sheet_of(document)
     except (ValueError, OverflowError) as error:
-        raise NotJson(str(error)) from None
+        raise ValueError(str(error)) from None
 
 
 def read_event(environ: Mapping[str, str]) -> Mapping[str, Any]:

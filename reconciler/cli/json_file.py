@@ -11,45 +11,40 @@ from typing import Any
 from reconciler.links import check_read
 
 
-class NotJson(ValueError):
-    """The file is not JSON, or is ambiguous; the message says why."""
-
-
 def read_json(path: Path, *, most: int, parts: int) -> Any:
     """The data of a file of at most `most` bytes, with at most `parts` commas, colons and opening brackets: decoding those takes memory.
 
-    Raises `OSError`, whose message is the reason, `NotJson` and `LinkRefused`.
+    Raises `OSError`, whose message is the reason, `ValueError` and `LinkRefused`.
     """
     content = _bytes(path, most)
     if len(content) > most or sum(map(content.count, (b",", b":", b"[", b"{"))) > parts:
-        raise NotJson("it is too large")
+        raise ValueError("it is too large")
     try:
         return json.loads(
             content.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=_integer
         )  # fmt: skip
     except UnicodeDecodeError as error:
-        raise NotJson(f"it is not UTF-8 at byte {error.start:,}") from None
+        raise ValueError(f"it is not UTF-8 at byte {error.start:,}") from None
     except RecursionError:
-        raise NotJson("it is nested too deeply") from None
+        raise ValueError("it is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise NotJson(f"it is not JSON at line {error.lineno:,}, column {error.colno:,}: {error.msg.lower()}") from None
+        raise ValueError(f"it is not JSON at line {error.lineno:,}, column {error.colno:,}: {error.msg.lower()}") from None
 
 
 def _bytes(path: Path, most: int) -> bytes:
     try:
         check_read(path)
         about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
-            raise NotJson("it is not a file")
-        if about.st_size > most:
-            raise NotJson(f"it has {about.st_size:,} bytes, and at most {most:,} are allowed")
-        with path.open("rb") as file:
-            return file.read(most + 1)
-    except NotJson:
-        raise
+        is_file = stat.S_ISREG(about.st_mode)
+        content = path.read_bytes() if is_file and about.st_size <= most else b""
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else None
         raise OSError((reason or "unknown reason").lower()) from error
+    if not is_file:
+        raise ValueError("it is not a file")
+    if about.st_size > most:
+        raise ValueError(f"it has {about.st_size:,} bytes, and at most {most:,} are allowed")
+    return content
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -57,22 +52,22 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise NotJson(f"it says {twice[:60]!r} twice in one object")
+        raise ValueError(f"it says {twice[:60]!r} twice in one object")
     return members
 
 
 def _refused(word: str) -> Any:
-    raise NotJson(f"{word} is not JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise NotJson("a number in it is too large")
+        raise ValueError("a number in it is too large")
     return number
 
 
 def _integer(text: str) -> int:
     if len(text) > 20:
-        raise NotJson("a number in it is too large")
+        raise ValueError("a number in it is too large")
     return int(text)

@@ -11,7 +11,7 @@ from reconciler.resource import Kind, Kinds, Resource, combined
 
 @cache
 def load() -> Kinds:
-    """Every kind declared in this package. Raises `DeclarationError` if declarations contradict each other."""
+    """Every kind declared in this package. Raises `ReconcilerError` if declarations contradict each other."""
     kinds: list[Kind] = []
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):

@@ -7,7 +7,7 @@ with its key, because a key without a value is not allowed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reconciler.model import Edit, Finding, Fix, Source
 from reconciler.yamltext.entries import Edits, ends
@@ -17,17 +17,11 @@ from reconciler.yamltext.tree import Node, Untouchable, index, parse
 Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
-class Fixed:
-    """`texts`: of the changed files. `done`: the corrected findings. `left`: those that cannot be corrected, and why."""
+def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> tuple[dict[str, str], tuple[Finding, ...], dict[Finding, str]]:
+    """Apply the fixes of all findings; a finding is corrected completely or not at all.
 
-    texts: Mapping[str, str]
-    done: tuple[Finding, ...]
-    left: Mapping[Finding, str]
-
-
-def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
-    """Apply the fixes of all findings; a finding is corrected completely or not at all."""
+    Answers the texts of the changed files, the corrected findings, and those that cannot be corrected, with the reason.
+    """
     now, done = dict(texts), []
     left: dict[Finding, str] = {}
     waiting = [finding for finding in findings if finding.fix is not None]
@@ -49,7 +43,7 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
             continue
         now = corrected
         done.append(finding)
-    return Fixed({name: text for name, text in now.items() if text != texts[name]}, tuple(done), left)
+    return {name: text for name, text in now.items() if text != texts[name]}, tuple(done), left
 
 
 def with_edits(texts: Mapping[str, str], findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -58,7 +52,7 @@ def with_edits(texts: Mapping[str, str], findings: Iterable[Finding]) -> tuple[F
 
 
 def _with_edits(texts: Mapping[str, str], finding: Finding, fix: Fix) -> Finding:
-    changed = fixed(texts, [finding]).texts
+    changed, _, _ = fixed(texts, [finding])
     return replace(finding, fix=replace(fix, edits=tuple(_edit(name, texts[name], text) for name, text in sorted(changed.items()))))
 
 

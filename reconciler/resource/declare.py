@@ -1,6 +1,6 @@
 """`Resource`, the base class of every declaration: compiles a class body into a `Kind` and refuses contradictions.
 
-Raises `DeclarationError` when the class is defined, so that an invalid declaration cannot be imported.
+Raises `ReconcilerError` when the class is defined, so that an invalid declaration cannot be imported.
 
 A contradiction is what a declaration contradicts itself in, or what contradicts between two of them, as a sentence with what to correct.
 
@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, get_args, get_type_hints
 
 from reconciler.address import KIND_PATTERN, Address
-from reconciler.errors import DeclarationError
+from reconciler.errors import ReconcilerError
 from reconciler.resource.field import Field, FieldRole
 from reconciler.resource.kind import Kind
 from reconciler.resource.places import Place
@@ -43,13 +43,13 @@ Rule = tuple[bool, str]
 
 
 def check(kind: Kind) -> None:
-    """Raise `DeclarationError` if a declaration contradicts itself."""
+    """Raise `ReconcilerError` if a declaration contradicts itself."""
     for part in (_keywords, _place, _single_value, _verbs, _fields, _named_fields, _transfer, _readings):
         _refuse(kind, part(kind))
 
 
 def combined(declared: Iterable[Kind]) -> Kinds:
-    """The kinds together. Raises `DeclarationError` if two declarations contradict each other."""
+    """The kinds together. Raises `ReconcilerError` if two declarations contradict each other."""
     kinds = Kinds(declared)
     for kind in kinds.values():
         for part in (_containers, _references, _needed, _transfers, _named_kinds, _paths, _sections, _lists):
@@ -60,7 +60,7 @@ def combined(declared: Iterable[Kind]) -> Kinds:
 def _refuse(kind: Kind, rules: Iterator[Rule]) -> None:
     for broken, sentence in rules:
         if broken:
-            raise DeclarationError(f"kind {kind.name}: {sentence}", id="RC-kind-contradiction")
+            raise ReconcilerError(f"kind {kind.name}: {sentence}", id="RC-kind-contradiction")
 
 
 def references(hint: Any) -> Iterator[To]:

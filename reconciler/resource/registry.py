@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from typing_extensions import is_typeddict
 
 from reconciler.address import Address
-from reconciler.errors import DeclarationError
+from reconciler.errors import ReconcilerError
 from reconciler.resource.field import Field, FieldRole
 from reconciler.resource.kind import Kind
 from reconciler.resource.requests import Sighting
@@ -21,7 +21,7 @@ Outer = TypeVar("Outer")
 
 
 class Kinds(Mapping[str, Kind]):
-    """The kinds by name, containers before their contents. Raises `DeclarationError` if there is no such order.
+    """The kinds by name, containers before their contents. Raises `ReconcilerError` if there is no such order.
 
     `contradictions.combined` also refuses declarations that contradict each other; it asks these methods, which is why it is not done here.
     """
@@ -32,7 +32,7 @@ class Kinds(Mapping[str, Kind]):
         pending = {kind.name: kind for kind in ordered}
         if len(pending) != len(ordered):
             twice = next(name for name, count in Counter(kind.name for kind in ordered).items() if count > 1)
-            raise DeclarationError(f"two kinds have the name {twice}; choose another for one of them", id="RC-kind-contradiction")
+            raise ReconcilerError(f"two kinds have the name {twice}; choose another for one of them", id="RC-kind-contradiction")
         while pending:
             ready = [kind for kind in pending.values() if kind.within is None or kind.within in self._kinds]
             if not ready:
@@ -41,7 +41,7 @@ class Kinds(Mapping[str, Kind]):
                 circular = f"its container {kind.within} is within {kind.name} itself"
                 unknown = f"its container {kind.within} does not exist{did_you_mean(kind.within or '', names)}"
                 reason = circular if kind.within in names else unknown
-                raise DeclarationError(f"kind {kind.name}: {reason}", id="RC-kind-contradiction")
+                raise ReconcilerError(f"kind {kind.name}: {reason}", id="RC-kind-contradiction")
             for kind in ready:
                 self._kinds[kind.name] = pending.pop(kind.name)
 

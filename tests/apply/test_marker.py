@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
-from reconciler.errors import DeclarationError
+from reconciler.errors import ReconcilerError
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Outcome, StepStatus
 from reconciler.observe import observe
@@ -213,7 +213,7 @@ def test_a_late_collection_that_somebody_has_filled_stays(org: Marking) -> None:
 
 
 def test_a_mark_that_no_later_verb_can_replace_is_refused() -> None:
-    with pytest.raises(DeclarationError, match="has marker='title'"):
+    with pytest.raises(ReconcilerError, match="has marker='title'"):
 
         class Odd(Resource, kind="odd", place=Keyed("odds")):
             """Odd."""

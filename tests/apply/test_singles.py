@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from reconciler.errors import ConfigError, DeclarationError, Refused
+from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.model import Action, Plan, StepStatus
 from reconciler.resource import DELETE, PATCH, PUT, Keyed, Kind, One, Resource, SingleValue, Verbs, field, one_per, within
 from tests.apply.test_kill import Mortal
@@ -392,6 +392,6 @@ TOGETHER = "place=SingleValue(…) and one_per(…) are declared together: one w
     ],
 )
 def test_a_contradiction_is_named(parts: dict[str, Any], says: str) -> None:
-    with pytest.raises(DeclarationError) as caught:
+    with pytest.raises(ReconcilerError) as caught:
         declare(**parts)
     assert caught.value.message == f"kind note: {says}"

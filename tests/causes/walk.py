@@ -18,7 +18,7 @@ MODULES: Final = sorted(
 )
 ID: Final = re.compile(r"RC-[a-z0-9]+(-[a-z0-9]+)*")
 REPORTS: Final = frozenset({
-    "DeclarationError", "ReconcilerError", "UsageError", "Refused", "Locked", "StalePlan", "StateError", "ServiceError", "NotFound",
+    "ReconcilerError", "UsageError", "Refused", "Locked", "StalePlan", "StateError", "ServiceError", "NotFound",
     "Rejected", "Ambiguous", "Unavailable", "Contended", "Problem", "Blocked", "Stuck",
     "Exposure", "Violation", "ExpressionError", "SecretsError", "ForgeError", "TryAgain", "NotAllowed", "_HeldBack", "warn",
     "problems.add", "problems.absent", "SourceError", "LinkRefused", "LoginFailed", "MissingSecret", "_stop", "_stop_at",

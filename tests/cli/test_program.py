@@ -163,7 +163,7 @@ def test_every_error_has_an_exit_code_and_a_calm_message(cls: type[ReconcilerErr
 
 def test_the_errors_and_codes_are_those_of_the_design() -> None:
     table = {
-        errors.ReconcilerError: 1, errors.DeclarationError: 1, errors.UsageError: 3, errors.ConfigError: 3, errors.Refused: 4,
+        errors.ReconcilerError: 1, errors.ReconcilerError: 1, errors.UsageError: 3, errors.ConfigError: 3, errors.Refused: 4,
         errors.Locked: 6, errors.StalePlan: 6, errors.StateError: 1, errors.ServiceError: 1, errors.NotFound: 1, errors.Rejected: 1,
         errors.Ambiguous: 1, errors.Unavailable: 1,
     }  # fmt: skip

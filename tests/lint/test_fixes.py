@@ -36,9 +36,9 @@ def lint(folder: Path) -> tuple[Finding, ...]:
 def repaired(folder: Path, text: str) -> str:
     (folder / "reconciler.yaml").write_text(text, encoding="utf-8")
     problems = lint(folder)
-    result = fixed({"reconciler.yaml": text}, problems)
-    assert dict(result.left) == {}
-    created = result.texts.get("reconciler.yaml", text)
+    changed, _, left = fixed({"reconciler.yaml": text}, problems)
+    assert left == {}
+    created = changed.get("reconciler.yaml", text)
     (folder / "reconciler.yaml").write_text(created, encoding="utf-8")
     assert [finding for finding in lint(folder) if finding.fix is not None] == []
     return created
@@ -100,7 +100,7 @@ def test_a_fix_of_sarif_gives_the_text_that_fix_gives(name: str, ending: str, tm
         (fix,) = result["fixes"]
         (change,) = fix["artifactChanges"]
         (replacement,) = change["replacements"]
-        assert replaced(text, replacement) == fixed({"reconciler.yaml": text}, [finding]).texts["reconciler.yaml"]
+        assert replaced(text, replacement) == fixed({"reconciler.yaml": text}, [finding])[0]["reconciler.yaml"]
 
 
 def test_a_fix_of_sarif_removes_whole_lines_where_it_can(tmp_path: Path) -> None:
@@ -122,6 +122,6 @@ def test_fixed_findings_disappear_and_no_others(name: str, tmp_path: Path) -> No
 def test_what_an_alias_repeats_is_left_and_the_rest_is_fixed(tmp_path: Path) -> None:
     text = HEAD + "vars:\n  a: &a {default: 1}\n  brand: {default: Acme}\n  b: *a\n" + REST
     (tmp_path / "reconciler.yaml").write_text(text, encoding="utf-8")
-    result = fixed({"reconciler.yaml": text}, lint(tmp_path))
-    assert [finding.address for finding in result.left] in ([], ["vars.a"])
-    assert "vars.b" in {finding.address for finding in result.done}
+    _, done, left = fixed({"reconciler.yaml": text}, lint(tmp_path))
+    assert [finding.address for finding in left] in ([], ["vars.a"])
+    assert "vars.b" in {finding.address for finding in done}

@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.client.service import Reader
-from reconciler.errors import DeclarationError, ReconcilerError
+from reconciler.errors import ReconcilerError
 from reconciler.kinds import load, load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State, Step
 from reconciler.observe import observe
@@ -220,7 +220,7 @@ def test_a_request_takes_as_long_in_a_large_organization_as_in_a_small_one() -> 
 
 
 def test_an_initial_value_belongs_to_a_field_that_a_create_may_leave_out() -> None:
-    with pytest.raises(DeclarationError, match="initial value"):
+    with pytest.raises(ReconcilerError, match="initial value"):
 
         class Wrong(Resource, kind="wrong", place=Keyed("wrongs")):
             """Wrong."""

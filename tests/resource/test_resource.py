@@ -8,7 +8,7 @@ import pytest
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.errors import DeclarationError
+from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
 from reconciler.resource import (
     DELETE,
@@ -125,7 +125,7 @@ def test_what_a_later_service_adds_to_a_value_makes_no_difference() -> None:
     ],
 )
 def test_a_contradiction_is_named(parts: dict[str, Any], says: str) -> None:
-    with pytest.raises(DeclarationError) as caught:
+    with pytest.raises(ReconcilerError) as caught:
         declare(**parts)
     assert caught.value.message == f"kind thing: {says}"
 
@@ -149,7 +149,7 @@ def test_a_contradiction_is_named(parts: dict[str, Any], says: str) -> None:
     ],
 )
 def test_kinds_that_do_not_fit_together_are_refused(parts: dict[str, Any], says: str) -> None:
-    with pytest.raises(DeclarationError) as caught:
+    with pytest.raises(ReconcilerError) as caught:
         combined([declare(**parts).kind])
     assert caught.value.message == f"kind thing: {says}"
 
@@ -184,7 +184,7 @@ MOVED = Verbs(create=POST("/things"), update=PATCH("/things/{id}"), move=POST("/
     ],
 )
 def test_a_kind_that_does_not_fit_beside_the_others_is_refused(parts: dict[str, Any], says: str) -> None:
-    with pytest.raises(DeclarationError) as caught:
+    with pytest.raises(ReconcilerError) as caught:
         combined([*load().values(), declare(**IN_THE_SITE, **parts).kind])
     assert caught.value.message.partition(": ")[2] == says
 
@@ -193,28 +193,28 @@ def test_two_kinds_in_one_list_begin_with_different_words() -> None:
     verbs = Verbs(create=POST("/things"), move=POST("/things/{id}/move", anchors={"thing": {}, "other": {}}))
     parts = {"box": within("box"), "api": verbs}
     two = [declare(words={"kind": kind, "place": ListItem("thing", {"box": "things"})}, **parts).kind for kind in ("thing", "other")]
-    with pytest.raises(DeclarationError, match="two kinds in the list things of box begin with thing: …; choose another tag"):
+    with pytest.raises(ReconcilerError, match="two kinds in the list things of box begin with thing: …; choose another tag"):
         combined([declare(words={"kind": "box", "place": Keyed("boxes")}).kind, *two])
 
 
 def test_the_name_of_a_kind_can_be_part_of_an_address() -> None:
-    with pytest.raises(DeclarationError, match="kind my_thing: its name is part of addresses: write lower-case words joined by -"):
+    with pytest.raises(ReconcilerError, match="kind my_thing: its name is part of addresses: write lower-case words joined by -"):
         declare(words={"kind": "my_thing"})
 
 
 def test_only_one_kind_has_no_container() -> None:
-    with pytest.raises(DeclarationError, match="only one kind has no container, but organization and thing have none"):
+    with pytest.raises(ReconcilerError, match="only one kind has no container, but organization and thing have none"):
         combined([*load().values(), declare().kind])
 
 
 def test_kinds_with_local_ids_contain_nothing() -> None:
     member = load()["member"]
-    with pytest.raises(DeclarationError, match="its container is member, whose local_ids cannot fill a path"):
+    with pytest.raises(ReconcilerError, match="its container is member, whose local_ids cannot fill a path"):
         combined([load()["organization"], member, declare(member=within("member")).kind])
 
 
 def test_two_kinds_of_one_name_are_refused() -> None:
-    with pytest.raises(DeclarationError, match="two kinds have the name thing; choose another for one of them"):
+    with pytest.raises(ReconcilerError, match="two kinds have the name thing; choose another for one of them"):
         combined([declare().kind, declare().kind])
 
 

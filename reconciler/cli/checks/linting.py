@@ -55,8 +55,8 @@ def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> t
 def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Finding, str], list[str]]:
     """Apply the fixes, and write the files. Returns the corrected findings, the others with the reason, and the files."""
     root, before = texts(options.project, kinds)
-    result = fixed({name: line_ends.plain(text) for name, text in before.items()}, findings)
-    return result.done, result.left, rewrite(root, {name: line_ends.as_before(text, before[name]) for name, text in result.texts.items()})
+    changed, done, left = fixed({name: line_ends.plain(text) for name, text in before.items()}, findings)
+    return done, left, rewrite(root, {name: line_ends.as_before(text, before[name]) for name, text in changed.items()})
 
 
 def everywhere(root: Path, findings: Sequence[Finding]) -> tuple[Finding, ...]:

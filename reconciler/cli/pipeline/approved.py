@@ -38,13 +38,8 @@ EXPIRED: Final = frozenset({404, 410})
 _ACCEPTED: Final = OK | EXPIRED
 
 
-@dataclass(frozen=True)
-class Approved:
-    """A saved plan. `head`: the commit that was reviewed; `origin`: the source of the plan, for people."""
-
-    content: bytes
-    head: str
-    origin: str
+Approved = tuple[bytes, str, str]
+"""A saved plan, the commit that was reviewed, and the source of the plan, for people."""
 
 
 def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str, str] = os.environ) -> Approved:
@@ -143,7 +138,7 @@ class OnGitHub:
         commit = trigger.commit
         own = self._plan(commit)
         if own is not None:
-            return Approved(own, commit, f"commit {commit[:9]}")
+            return own, commit, f"commit {commit[:9]}"
         pulls = self.api.get(f"{self.repository}/commits/{commit}/pulls") or []
         pull = _merged((pull for pull in pulls if pull["base"]["ref"] == trigger.branch), commit=commit)
         if pull is None:
@@ -154,7 +149,7 @@ class OnGitHub:
             fork = f"/repos/{(pull['head'].get('repo') or {}).get('full_name')}" != self.repository
             reason = "it comes from a fork" if fork else f"there is no plan of its last commit {head[:9]}, or it has expired"
             raise _unapproved(f"nobody approved a plan of pull request #{number}: {reason}", KEPT)
-        return Approved(content, head, f"pull request #{number}")
+        return content, head, f"pull request #{number}"
 
     def _plan(self, commit: str) -> bytes | None:
         """The newest plan of a commit from a job of this repository."""
@@ -195,7 +190,7 @@ class OnGitLab:
         commit = trigger.commit
         own = self._newest(self.api.get(f"{self.project}/pipelines", sha=commit, order_by="id", sort="desc") or [])
         if own is not None:
-            return Approved(own, commit, f"commit {commit[:9]}")
+            return own, commit, f"commit {commit[:9]}"
         requests = self.api.get(f"{self.project}/repository/commits/{commit}/merge_requests") or []
         request = _merged((request for request in requests if request["target_branch"] == trigger.branch), commit=commit)
         if request is None:
@@ -206,7 +201,7 @@ class OnGitLab:
             fork = request["source_project_id"] != request["target_project_id"]
             reason = "it comes from a fork" if fork else "its last pipeline has no plan, or the plan has expired"
             raise _unapproved(f"nobody approved a plan of merge request !{number}: {reason}")
-        return Approved(content, request["sha"], f"merge request !{number}")
+        return content, str(request["sha"]), f"merge request !{number}"
 
     def _newest(self, pipelines: Iterable[Mapping[str, Any]]) -> bytes | None:
         """The newest plan of pipelines of this project, newest first."""

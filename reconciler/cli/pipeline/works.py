@@ -111,13 +111,13 @@ class Works:
 
     def _apply(self) -> int:
 
-        plan = approved(self.trigger, artifact=artifact(self.project, self.environment), file=self.file.as_posix())
-        write_whole(self.file, plan.content)
-        self.screen.say(f"Applying the plan of {plan.origin}.")
+        plan, head, source = approved(self.trigger, artifact=artifact(self.project, self.environment), file=self.file.as_posix())
+        write_whole(self.file, plan)
+        self.screen.say(f"Applying the plan of {source}.")
         end, pause = time.monotonic() + self.wait, min(PAUSE, self.wait / 4)
         while True:
             try:
-                return self._call("apply", "--plan", str(self.file), "--require-commit", plan.head, *self.more)
+                return self._call("apply", "--plan", str(self.file), "--require-commit", head, *self.more)
             except Locked as error:
                 if time.monotonic() + pause > end or not pause:
                     raise

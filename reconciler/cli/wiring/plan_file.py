@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from reconciler import __version__
-from reconciler.cli.json_file import NotJson, read_json
+from reconciler.cli.json_file import read_json
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
@@ -84,7 +84,7 @@ def read(path: Path) -> Saved:
         document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
     except OSError as error:
         raise UsageError(f"the plan {path} cannot be read: {error}", id="RC-file-not-read") from error
-    except NotJson as error:
+    except ValueError as error:
         raise _no_plan(path, str(error)) from None
     format = document.get("format") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(format, str):

@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,15 +22,6 @@ NAMED: Final = 3  # problems
 _PASSED: Final = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH", "COVERAGE_PROCESS_START")
 _LOGIN: Final = ("PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE")
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-
-
-@dataclass(frozen=True)
-class EndedProcess:
-    """`code`: the exit code, negative for a signal. `late`: it was ended at its time limit. `says`: its last message, on one line."""
-
-    code: int
-    says: str
-    late: bool = False
 
 
 def environ(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
@@ -55,8 +45,11 @@ def database_access(*, own: bool, login: bool) -> dict[str, str]:
     return usual | {name: os.environ[name] for name in names if name in os.environ}
 
 
-async def execute(argv: Sequence[str], *, folder: PrivateFolder, secrets: Mapping[str, str], seconds: float) -> EndedProcess:
-    """Run a command of the program to its end; cancelling ends it too. Its folder is in use until then."""
+async def execute(argv: Sequence[str], *, folder: PrivateFolder, secrets: Mapping[str, str], seconds: float) -> tuple[int, str, bool]:
+    """Run a command of the program to its end; cancelling ends it too. Its folder is in use until then.
+
+    Answers the exit code, negative for a signal; its last message, on one line; and whether it was ended at its time limit.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", ENTRY, *argv,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
@@ -72,7 +65,7 @@ async def execute(argv: Sequence[str], *, folder: PrivateFolder, secrets: Mappin
     finally:
         await asyncio.shield(_end(process))
         error_text = await _error_text(reading)
-    return EndedProcess(process.returncode if process.returncode is not None else -signal.SIGKILL, error_text, late)
+    return process.returncode if process.returncode is not None else -signal.SIGKILL, error_text, late
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

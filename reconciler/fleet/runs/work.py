@@ -22,7 +22,7 @@ from reconciler.fleet.runs import end, folders, holds
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
 from reconciler.fleet.runs.gate import RULES, VARIABLE, RunGate
-from reconciler.fleet.runs.process import EndedProcess, database_access, execute
+from reconciler.fleet.runs.process import database_access, execute
 from reconciler.fleet.secrets import digest, resolved, token_for
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
@@ -131,22 +131,22 @@ class _Run:
         argv += ["--rules-from", project.rules_from] if project.rules_from else []
         return argv + [word for key, value in project.vars.items() for word in ("--var", f"{key}={value}")]
 
-    def _words_of(self, ended: EndedProcess) -> str:
+    def _words_of(self, message: str) -> str:
         """The last message of a process, with the operator's reference to the token instead of the variable of the process."""
         place = self.project.token
-        return ended.says.replace("RECONCILER_TOKEN", f"the {'variable' if place.kind == 'env' else 'file'} {place.name}")
+        return message.replace("RECONCILER_TOKEN", f"the {'variable' if place.kind == 'env' else 'file'} {place.name}")
 
     async def _read(self, root: Path, secrets: Mapping[str, str], *, exclude: tuple[str, ...] = ()) -> None:
         """Read the service, and store the plan. `exclude`: addresses that are left out of the plan; the reading is unchanged."""
         argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
         argv += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
         argv += [word for glob in exclude for word in ("--exclude", glob)]
-        ended = await execute(argv, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
-        self.result.code, self.result.late = ended.code, ended.late
-        if ended.late:
+        code, message, late = await execute(argv, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
+        self.result.code, self.result.late = code, late
+        if late:
             raise ReconcilerError(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
-        if ended.code != 0:
-            raise ReconcilerError(self._words_of(ended) or f"it ended with {ended.code}", id="RC-fleet-run-failed")
+        if code != 0:
+            raise ReconcilerError(self._words_of(message) or f"it ended with {code}", id="RC-fleet-run-failed")
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
@@ -229,16 +229,16 @@ class _Run:
         await asyncio.to_thread(self._begin)
         result.began = True
         argv = [*self._argv("apply", root), "--plan", str(self.folder / "saved.json")]
-        ended = await execute(argv, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
-        result.code, result.late = ended.code, ended.late
-        if ended.late:
+        code, message, late = await execute(argv, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
+        result.code, result.late = code, late
+        if late:
             raise ReconcilerError(
                 f"applying took longer than {APPLY_SECONDS:g} s and was interrupted; the next run continues it", id="RC-fleet-run-late"
             )
-        if ended.code != 0 and gate.refused is not None:
+        if code != 0 and gate.refused is not None:
             result.waits, result.stopped = f"applying was stopped: {gate.refused}", True
-        elif ended.code != 0:
-            raise ReconcilerError(self._words_of(ended) or f"apply ended with {ended.code}", id="RC-fleet-run-failed")
+        elif code != 0:
+            raise ReconcilerError(self._words_of(message) or f"apply ended with {code}", id="RC-fleet-run-failed")
         else:
             result.applied = True
 

@@ -32,12 +32,8 @@ class Changed:
     names: frozenset[str]
 
 
-@dataclass(frozen=True)
-class FeedFollower:
-    """Who follows. `session`: "" for a program, which is counted by its person only."""
-
-    person: str
-    session: str = ""
+Follower = tuple[str, str]
+"""Who follows: a person, and their session, "" for a program, which is counted by its person only."""
 
 
 class Full(Exception):
@@ -53,21 +49,21 @@ class Feed:
 
     def __init__(self, database: FleetDatabase) -> None:
         self.database = database
-        self._queues: dict[asyncio.Queue[Changed | None], FeedFollower] = {}
+        self._queues: dict[asyncio.Queue[Changed | None], Follower] = {}
         self._reader: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()  # the reader knows the earlier rows: all later ones are passed on
 
-    def check(self, follower: FeedFollower) -> None:
+    def check(self, follower: Follower) -> None:
         """Raise `Full` if the process, the person or the session follows often enough."""
         followers = self._queues.values()
-        persons, sessions = Counter(other.person for other in followers), Counter(other.session for other in followers if other.session)
-        if persons[follower.person] >= PERSON_MAX or sessions[follower.session] >= SESSION_MAX:
+        persons, sessions = Counter(person for person, _ in followers), Counter(session for _, session in followers if session)
+        if persons[follower[0]] >= PERSON_MAX or sessions[follower[1]] >= SESSION_MAX:
             raise Full(own=True)
         if len(followers) >= CLIENTS_MAX:
             raise Full(own=False)
 
     @asynccontextmanager
-    async def follow(self, follower: FeedFollower) -> AsyncIterator[asyncio.Queue[Changed | None]]:
+    async def follow(self, follower: Follower) -> AsyncIterator[asyncio.Queue[Changed | None]]:
         """Changes from the moment it is entered; None when the process ends, or when this client is too slow. Raises `Full`."""
         self.check(follower)
         queue: asyncio.Queue[Changed | None] = asyncio.Queue(QUEUE_MAX)

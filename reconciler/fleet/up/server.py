@@ -18,7 +18,6 @@ import pwd
 import secrets
 import stat
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -38,12 +37,8 @@ OUTPUT_MAX: Final = 2**20
 REQUIRE_AUTH: Final = 16_00_00  # the version of libpq that can refuse another authentication
 
 
-@dataclass(frozen=True)
-class KeptServer:
-    """What one start leaves for the next: the password, and the private folder of the socket, "" for none."""
-
-    password: str
-    socket: str
+Kept = tuple[str, str]
+"""What one start leaves for the next: the password, and the private folder of the socket, "" for none."""
 
 
 def start(data: Path) -> tuple[PostgresServer, str]:
@@ -63,16 +58,16 @@ def start(data: Path) -> tuple[PostgresServer, str]:
         access = os.open(server.pgdata / "pg_hba.conf", os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)  # it stays a file of the server's user
         with os.fdopen(access, "w", encoding="ascii") as file:
             file.write(ACCESS)
-        _run(server, "postgres", "--single", "-D", str(server.pgdata), USER, given=f"ALTER ROLE {USER} PASSWORD '{known.password}'\n")
-        if known.socket:
-            server.runtime_path = Path(known.socket)
+        _run(server, "postgres", "--single", "-D", str(server.pgdata), USER, given=f"ALTER ROLE {USER} PASSWORD '{known[0]}'\n")
+        if known[1]:
+            server.runtime_path = Path(known[1])
     assert known is not None
     try:
         server.start()
     except Exception as error:  # also those of subprocess, whose text is the whole command
         raise RuntimeError(f"see {server.log} ({type(error).__name__})") from error
     _close(server)
-    return server, _url(server, known.password)
+    return server, _url(server, known[0])
 
 
 def _create(server: PostgresServer) -> None:
@@ -83,23 +78,23 @@ def _create(server: PostgresServer) -> None:
         raise RuntimeError(f"initdb failed ({type(error).__name__})") from error
 
 
-def _read(data: Path) -> KeptServer | None:
+def _read(data: Path) -> Kept | None:
     try:
         kept = json.loads((data / KEPT).read_text(encoding="utf-8"))
-        return KeptServer(str(kept["password"]), str(kept["socket"])) if str(kept["password"]).isalnum() else None
+        return (str(kept["password"]), str(kept["socket"])) if str(kept["password"]).isalnum() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _kept(data: Path, pgdata: Path, known: KeptServer | None) -> KeptServer:
+def _kept(data: Path, pgdata: Path, known: Kept | None) -> Kept:
     """The password and the folder of the socket: those of the last start if they can still be used, so that the URL stays the same."""
-    password = known.password if known is not None else secrets.token_hex(24)
-    socket = known.socket if known is not None else ""
+    password = known[0] if known is not None else secrets.token_hex(24)
+    socket = known[1] if known is not None else ""
     if len(os.fsencode(pgdata)) <= SOCKET_MAX - len("/.s.PGSQL.5432"):
         socket = ""
     elif not _is_private(socket):
         socket = tempfile.mkdtemp(prefix="reconciler-")
-    kept = KeptServer(password, socket)
+    kept = (password, socket)
     if kept != known:
         write_whole(data / KEPT, json.dumps({"password": password, "socket": socket}) + "\n")
     return kept

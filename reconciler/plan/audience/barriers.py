@@ -62,17 +62,17 @@ class Worlds:
     transferred: Mapping[Key, Key] = field(default_factory=dict)
 
 
-@dataclass
-class Effects:
-    """The objects whose readers each step narrows and widens, by step id; a step may do both at once."""
-
-    narrows: dict[int, set[Key]] = field(default_factory=lambda: defaultdict(set))
-    widens: dict[int, set[Key]] = field(default_factory=lambda: defaultdict(set))
+Effects = Mapping[int, Collection[Key]]
+"""Objects by the id of the step that touches them."""
 
 
-def effects(kinds: Kinds, steps: Iterable[Step], worlds: Worlds) -> Effects:
-    """What each step does to the audience of the objects it writes; of the rest of the world, either state is reckoned with."""
-    result = Effects()
+def effects(kinds: Kinds, steps: Iterable[Step], worlds: Worlds) -> tuple[Effects, Effects]:
+    """The objects whose readers each step narrows, and those whose readers it widens; a step may do both at once.
+
+    Of the rest of the world, either state is reckoned with.
+    """
+    narrowed: dict[int, set[Key]] = defaultdict(set)
+    widened: dict[int, set[Key]] = defaultdict(set)
     transferred: dict[Key, list[Key]] = defaultdict(list)
     for key, root in worlds.transferred.items():
         transferred[root].append(key)
@@ -81,10 +81,10 @@ def effects(kinds: Kinds, steps: Iterable[Step], worlds: Worlds) -> Effects:
         touched = _given(kinds, keys, worlds) if step.verb == "transfer" else _touched(kinds, step, worlds)
         for key, narrows, widens in touched:
             if narrows:
-                result.narrows[step.id].add(key)
+                narrowed[step.id].add(key)
             if widens:
-                result.widens[step.id].add(key)
-    return result
+                widened[step.id].add(key)
+    return narrowed, widened
 
 
 def _given(kinds: Kinds, keys: Iterable[Key], worlds: Worlds) -> Iterator[tuple[Key, bool, bool]]:
@@ -201,34 +201,34 @@ def way(worlds: Worlds, *keys: Key) -> set[Key]:
     return reached(keys, lambda at: (source for audiences in (worlds.before, worlds.after) for source in audiences.leading(at)))
 
 
-def pairs(worlds: Worlds, effects: Effects) -> tuple[list[Pair], list[Pair]]:
+def pairs(worlds: Worlds, narrowed: Effects, widened: Effects) -> tuple[list[Pair], list[Pair]]:
     """Every narrowing step with each widening one on the same way: that of an object which the one touches leads through the other.
 
     The second list has those whose steps both narrow and widen, so that each should come before the other; the first has the opposite.
     """
-    if not effects.narrows:
+    if not narrowed:
         return [], []
     # By object: the steps that narrow it, and those that narrow something that it leads to.
     narrowing: dict[Key, set[int]] = defaultdict(set)
     beyond: dict[Key, set[int]] = defaultdict(set)
     ways: dict[Key, set[Key]] = {}
-    for keys in (*effects.narrows.values(), *effects.widens.values()):
+    for keys in (*narrowed.values(), *widened.values()):
         for key in keys:
             if key not in ways:
                 ways[key] = way(worlds, key)
-    for id, keys in effects.narrows.items():
+    for id, keys in narrowed.items():
         for key in keys:
             narrowing[key].add(id)
             for other in ways[key] - {key}:
                 beyond[other].add(id)
     result: set[Pair] = set()
     opposed: set[Pair] = set()
-    for id, keys in effects.widens.items():
+    for id, keys in widened.items():
         before = {other for key in keys for at in ways[key] for other in narrowing.get(at, ())}
         before |= {other for key in keys for other in beyond.get(key, ())}
         for narrow in before - {id}:
             # Of two steps that both narrow and widen, the earlier comes first; one that only narrows comes before one that does both.
-            is_opposed = narrow in effects.widens and id in effects.narrows and narrow > id
+            is_opposed = narrow in widened and id in narrowed and narrow > id
             (opposed if is_opposed else result).add((narrow, id))
     return sorted(result), sorted(opposed)
 

@@ -290,8 +290,8 @@ def disclosure(
     attempt = tuple(steps)
     while True:
         worlds = _worlds(kinds, actual, ids, local, before, attempt)
-        touched = effects(kinds, attempt, worlds)
-        ordered, left = arranged(attempt, *pairs(worlds, touched))
+        narrowed, widened = effects(kinds, attempt, worlds)
+        ordered, left = arranged(attempt, *pairs(worlds, narrowed, widened))
         between = _between(kinds, actual, ids, local, worlds, ordered, left) if left else {}
         # Once: whatever is open for a while in the second attempt is what the stand-ins left open.
         is_first = len(attempt) == len(steps)
@@ -312,11 +312,11 @@ def disclosure(
         if key[1] in before.objects.get(key[0], {})
         for access, path in paths.items()
     )
-    asked = _questions(kinds, actual, worlds, touched, (*opened, *outside))
-    reach = tuple(_reach(kinds, worlds, touched))
+    asked = _questions(kinds, actual, worlds, widened, (*opened, *outside))
+    reach = tuple(_reach(kinds, worlds, widened))
     lists = frozenset(_makers(kinds, actual, (*opened, *outside)))
     # The effects are by step id, and the order gave the steps other ids.
-    widens = touched.widens if ordered is attempt else effects(kinds, ordered, worlds).widens
+    widens = widened if ordered is attempt else effects(kinds, ordered, worlds)[1]
     gated = _gated(kinds, actual, ordered, worlds, widens)
     return Disclosure(gated, opened, windows, called, asked, lists, reach, worlds, outside, accepted.objects, worlds.after.objects)
 
@@ -356,10 +356,10 @@ def without_known(outside: Iterable[Opening], opened: Collection[Opening]) -> It
             yield replace(opening, own=own, others=others, opened=left)
 
 
-def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:
+def _reach(kinds: Kinds, worlds: Worlds, widening: Effects) -> Iterator[tuple[Key, Access, Key]]:
     """Who can read, after the plan, what its steps open. Removing a reader and admitting them again opens nothing, but the remaining plan
     does if the run is killed in between."""
-    widened = {key for keys in touched.widens.values() for key in keys}
+    widened = {key for keys in widening.values() for key in keys}
     onward: dict[Key, list[Key]] = defaultdict(list)
     if not widened:
         return
@@ -430,11 +430,11 @@ def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], ke
     return kind.address(_called(kinds, objects, addresses, (kind.within, outer)), bare(key[1]))
 
 
-def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, opened: Collection[Opening]) -> frozenset[Key]:
+def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, widening: Effects, opened: Collection[Opening]) -> frozenset[Key]:
     """What must still be read about the readers of what the plan opens: what opens it, and what else shows it."""
     openers = {kind.audience.opens: kind.name for kind in kinds.values() if kind.audience is not None and kind.audience.opens is not None}
     sought = {reading.by for kind in kinds.values() for reading in kind.lookups}
-    widened = {key for keys in touched.widens.values() for key in keys}
+    widened = {key for keys in widening.values() for key in keys}
     unread = {key for key in way(worlds, *widened) if key[0] in openers and (openers[key[0]], key[1]) not in actual.complete}
     restored = {key for key in widened if worlds.before.find(key) is None}
     shown = {key for key in {*restored, *(opening.at for opening in opened if not opening.field)} if key[0] in sought}

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
@@ -39,14 +39,8 @@ from reconciler.plan.decisions import DeletedWith, Draft, Removal
 from reconciler.plan.world import Decisions, Rearrangement, World
 from reconciler.resource import Field, FieldRole, Kind
 
-
-@dataclass(frozen=True)
-class RearrangedResource:
-    """A declared resource of a kind that the service rearranges, and the object that has its address now."""
-
-    declared: Declared
-    kind: Kind
-    observed: Observed | None
+Rearranged = tuple[Declared, Kind, Observed | None]
+"""A declared resource of a kind that the service rearranges, that kind, and the object that has its address now."""
 
 
 def rearrangements(world: World, decisions: Decisions) -> Decisions:
@@ -91,14 +85,12 @@ def _selected(world: World, decisions: Decisions, address: Address) -> bool:
     return world.selection.takes(address) or address in decisions.required
 
 
-def _by_container(
-    world: World, decisions: Decisions, kind: Kind
-) -> tuple[dict[Address, list[Address]], dict[Address, list[RearrangedResource]]]:
+def _by_container(world: World, decisions: Decisions, kind: Kind) -> tuple[dict[Address, list[Address]], dict[Address, list[Rearranged]]]:
     """By container: the declared resources of the kind that exist or that this run creates, and the declared ones of the kinds it
     rearranges."""
     matches = decisions.matches
     declared: dict[Address, list[Address]] = defaultdict(list)
-    inner: dict[Address, list[RearrangedResource]] = defaultdict(list)
+    inner: dict[Address, list[Rearranged]] = defaultdict(list)
     for address, resource in world.desired.resources.items():
         if address.container is None:
             continue
@@ -107,9 +99,7 @@ def _by_container(
                 declared[address.container].append(address)
         elif resource.kind in kind.reshapes:
             id, other = matches.ids.get(address), world.kinds[resource.kind]
-            inner[address.container].append(
-                RearrangedResource(resource, other, world.actual.find(other.name, id) if id is not None else None)
-            )
+            inner[address.container].append((resource, other, world.actual.find(other.name, id) if id is not None else None))
     return declared, inner
 
 
@@ -123,29 +113,29 @@ def _leaving(world: World, decisions: Decisions, kind: Kind) -> dict[Address, di
     return leaving
 
 
-def _first(kind: Kind, container: Address, declared: Sequence[Address], inner: Sequence[RearrangedResource]) -> Rearrangement:
+def _first(kind: Kind, container: Address, declared: Sequence[Address], inner: Sequence[Rearranged]) -> Rearrangement:
     """The first that is declared is created first; what is declared in it and is at the top already is moved into it by the service."""
     trigger = declared[0]
-    mine = [resource for resource in inner if resource.declared.parent == trigger]
+    mine = [(resource, its_kind, observed) for resource, its_kind, observed in inner if resource.parent == trigger]
     # A section cannot be created empty: its create brings the first child, which is therefore not moved but created again.
     created_with = kind.api["create"].brings
-    first = {resource.kind.name: resource.declared.address for resource in reversed(mine) if resource.kind.name in created_with}
-    settled = {resource.declared.address for resource in mine if resource.observed is not None} - {*first.values()}
+    first = {its_kind.name: resource.address for resource, its_kind, _ in reversed(mine) if its_kind.name in created_with}
+    settled = {resource.address for resource, _, observed in mine if observed is not None} - {*first.values()}
     return Rearrangement(kind, kind.reshapes, container, trigger, None, settled=frozenset(settled))
 
 
 def _last(
-    kind: Kind, container: Address, present: Sequence[Observed], leaving: Mapping[str, Address], inner: Sequence[RearrangedResource]
+    kind: Kind, container: Address, present: Sequence[Observed], leaving: Mapping[str, Address], inner: Sequence[Rearranged]
 ) -> Rearrangement:
     """The one that contains most of what is declared at the top is deleted last, so that the least is deleted and created again."""
     kept: dict[str, list[Address]] = defaultdict(list)
-    for resource in inner:
-        node = where(resource.observed, resource.kind)
-        if isinstance(node, str) and resource.declared.parent == container:
-            kept[node].append(resource.declared.address)
+    for resource, its_kind, observed in inner:
+        node = where(observed, its_kind)
+        if isinstance(node, str) and resource.parent == container:
+            kept[node].append(resource.address)
     trigger = min(present, key=lambda observed: (-len(kept.get(observed.id, [])), observed.rank or 0, observed.id))
     settled = frozenset(kept.get(trigger.id, []))
-    top = any(resource.declared.parent == container for resource in inner)
+    top = any(resource.parent == container for resource, _, _ in inner)
     addresses = tuple(leaving.values())
     return Rearrangement(kind, kind.reshapes, container, leaving[trigger.id], trigger.id, addresses, top, settled)
 

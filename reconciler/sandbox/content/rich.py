@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, WithJsonSchema
 
+from reconciler.sandbox.body import Open
+
 SCHEMA_VERSION = 1
 
 
@@ -77,3 +79,9 @@ _SCHEMA = {
     },
 }
 RichDocument = Annotated[dict[str, Any], AfterValidator(checked), WithJsonSchema(_SCHEMA)]
+
+
+class InstructionsPut(Open):
+    """Instructions that replace others: for agents, or for a translation."""
+
+    instructions: RichDocument

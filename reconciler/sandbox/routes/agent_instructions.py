@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.sandbox.body import Open
 from reconciler.sandbox.content import rich
 from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling
@@ -12,10 +11,6 @@ from reconciler.sandbox.store import Object
 
 router = Router(prefix="/orgs/{organizationId}/agent-instructions", tags=["Organizations"])
 KIND = "agent-instructions"
-
-
-class InstructionsPut(Open):
-    instructions: rich.RichDocument
 
 
 def _show(caller: Caller, organization: str, kept: Object) -> Object:
@@ -34,7 +29,7 @@ async def get_agent_instructions(organizationId: str, caller: Caller = Calling) 
 
 
 @router.put("")
-async def put_agent_instructions(organizationId: str, body: InstructionsPut, caller: Caller = Calling) -> Any:
+async def put_agent_instructions(organizationId: str, body: rich.InstructionsPut, caller: Caller = Calling) -> Any:
     caller.admin(organizationId)
     with caller.store.write():
         kept = {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from reconciler.sandbox.content import rich
 from reconciler.sandbox.endpoints import Router
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 from reconciler.sandbox.workflow import translations
-from reconciler.sandbox.workflow.translations import KIND, TranslationCreate, TranslationPut
+from reconciler.sandbox.workflow.translations import KIND, TranslationCreate
 
 router = Router(prefix="/orgs/{organizationId}/translations", tags=["Translations"])
 
@@ -33,7 +34,7 @@ async def get_translation(organizationId: str, translationId: str, caller: Calle
 
 
 @router.put("/{translationId}")
-async def put_translation(organizationId: str, translationId: str, body: TranslationPut, caller: Caller = Calling) -> Any:
+async def put_translation(organizationId: str, translationId: str, body: rich.InstructionsPut, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
     with caller.store.write():
         translation = caller.get(KIND, translationId, organizationId)

@@ -29,10 +29,6 @@ class TranslationCreate(Open):
     instructions: rich.RichDocument = Field(default_factory=rich.empty)
 
 
-class TranslationPut(Open):
-    instructions: rich.RichDocument
-
-
 def create(store: Store, organization: str, body: TranslationCreate) -> Object:
     """A translation that waits for its first run."""
     source, now = _space(store, organization, body.source.space), store.stamp()

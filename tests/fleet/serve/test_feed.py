@@ -14,7 +14,7 @@ pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed"
 from reconciler.fleet.serve import feed
 from reconciler.fleet.store.dashboard.views import FeedChange
 
-ADA = feed.FeedFollower("ada@acme.example", "a session")
+ADA = ("ada@acme.example", "a session")
 
 
 class Gated(feed.Feed):

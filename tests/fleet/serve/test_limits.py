@@ -252,17 +252,17 @@ def test_one_session_and_one_person_follow_so_often_and_others_still_can(
         assert statuses(second, stack, 3) == [200, 200, 429], "two sessions of one person"
         assert first.get("/").status_code == 200
 
-    def count(follower: feed.FeedFollower, *, taken: int) -> bool | None:
+    def count(follower: feed.Follower, *, taken: int) -> bool | None:
         """Whether it is refused for itself; None if it is not refused."""
         full = feed.Feed(database)
-        full._queues = {asyncio.Queue(): feed.FeedFollower(f"person-{number}", f"session-{number}") for number in range(taken)}
+        full._queues = {asyncio.Queue(): (f"person-{number}", f"session-{number}") for number in range(taken)}
         try:
             full.check(follower)
         except feed.Full as error:
             return error.own
         return None
 
-    ada = feed.FeedFollower("ada", "another")
+    ada = ("ada", "another")
     assert [count(ada, taken=taken) for taken in (0, 5, 6)] == [None, None, False]
 
 

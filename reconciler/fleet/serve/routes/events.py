@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from reconciler.fleet.pages import links
 from reconciler.fleet.serve.callers import Known, find
-from reconciler.fleet.serve.feed import Changed, FeedFollower, Full
+from reconciler.fleet.serve.feed import Changed, Follower, Full
 from reconciler.fleet.serve.site import Dashboard, site_of
 
 CHECK_SECONDS: Final = 15.0  # after which the session is checked again
@@ -29,7 +29,7 @@ router = APIRouter(include_in_schema=False)
 async def events(request: Request, caller: Known, project: Annotated[str, Query(max_length=200)] = "") -> EventSourceResponse:
     """An event `changed` with the names of projects that changed, at most one in 5 seconds, until the session ends. `project`: only of this
     one."""
-    site, follower = site_of(request), FeedFollower(caller.person.name, caller.session)
+    site, follower = site_of(request), (caller.person.name, caller.session)
     try:
         site.feed.check(follower)
     except Full as full:
@@ -37,7 +37,7 @@ async def events(request: Request, caller: Known, project: Annotated[str, Query(
     return EventSourceResponse(_events(site, request, follower, project), ping=CHECK_SECONDS, send_timeout=CHECK_SECONDS)
 
 
-async def _events(site: Dashboard, request: Request, follower: FeedFollower, project: str) -> AsyncIterator[dict[str, Any]]:
+async def _events(site: Dashboard, request: Request, follower: Follower, project: str) -> AsyncIterator[dict[str, Any]]:
     """The events. Ends at once if others began to follow since it was checked."""
     with suppress(Full):
         async with site.feed.follow(follower) as queue:
