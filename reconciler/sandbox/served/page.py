@@ -18,10 +18,11 @@ from reconciler.sandbox.content.revisions import current
 from reconciler.sandbox.content.views import ContentView, Flags
 from reconciler.sandbox.pages.render import html
 from reconciler.sandbox.routes.published import customization
-from reconciler.sandbox.served.choice import CLAIMS, Choice, choices, claim_fields, claims_text
+from reconciler.sandbox.served.choice import Choice, choices, claim_fields, claims_text
 from reconciler.sandbox.served.look import Look, look_of
 from reconciler.sandbox.served.text import Text, text_of
 from reconciler.sandbox.service import Caller, Service
+from reconciler.sandbox.sites.conditions import UNSIGNED
 from reconciler.sandbox.sites.pages import PublishedPage, SitePage, SitePages
 from reconciler.sandbox.sites.readers import Reader, Shown
 from reconciler.sandbox.sites.structure import levels, published_url
@@ -301,22 +302,22 @@ class ServedSite:
     # -- the bar -------------------------------------------------------------------------------------------------------------------
 
     def bar(self, choice: Choice, path: str) -> dict[str, Any]:
-        """Who reads the page, and who else can be chosen. It belongs to the sandbox, and says what no reader would be told."""
-        claims = dict(choice.query).get(CLAIMS, "")
-        fields = [
-            {"name": item.name, "kind": item.kind, "label": item.label, "description": item.description, "options": item.options,
-             "texts": item.texts(_claims(choice.reader))}
-            for item in claim_fields(self.site)
-        ]  # fmt: skip
+        """Who reads the page, and who else can be chosen. It belongs to the sandbox, so it may say what the reader is not told."""
+        reader = choice.reader
+        claims = {**(reader.claims or {}), UNSIGNED: reader.unsigned}
         return {
             "name": choice.name,
             "claims": claims_text(choice),
-            "reason": "" if self.at(path) else self._reason(choice.reader, path),
+            "reason": "" if self.at(path) else self._reason(reader, path),
             "choices": [
                 Entry(entry.name, self.url(path, query=entry.query), current=entry.id == choice.id)
                 for entry in choices(self.store, self.site)
             ],
-            "visitor": {"url": self.url(path, query=()), "current": choice.id == "visitor", "fields": fields, "claims": claims},
+            "visitor": {
+                "url": self.url(path, query=()),
+                "current": choice.id == "visitor",
+                "fields": [(item, item.texts(claims)) for item in claim_fields(self.site)],
+            },
         }
 
     def _reason(self, reader: Reader, path: str) -> str:
@@ -330,10 +331,6 @@ class ServedSite:
             return "This site is not published."
         visibility = str(self.site["visibility"])
         return f"This site is “{visibility}”: only {VISIBILITIES.get(visibility, 'others')} can read it."
-
-
-def _claims(reader: Reader) -> dict[str, Any]:
-    return {**(reader.claims or {}), "unsigned": reader.unsigned}
 
 
 def visible_pages(pages: Sequence[SitePage]) -> Iterator[SitePage]:
@@ -353,7 +350,7 @@ def title_of(page: SitePage) -> str:
 
 
 def _emoji(text: str) -> str:
-    """The service gives an emoji as its code points, `1f680`; a character stays, and words are none."""
+    """An emoji that the service gives as its code points, `1f680`, or as itself; empty for any other text."""
     if not CODE_POINTS.fullmatch(text):
         return "" if any(character.isascii() for character in text) else text[:8]
     points = [int(part, 16) for part in text.split("-")]

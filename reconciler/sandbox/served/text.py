@@ -100,7 +100,7 @@ def _escaped(text: str) -> str:
 
 
 def _mend(tokens: Sequence[Token]) -> list[Heading]:
-    """Give the headings levels and anchors; what has no words is no heading, neither of the page nor of a column."""
+    """Give the headings levels and anchors. A heading or a column title without words becomes a paragraph or a cell."""
     headings: list[Heading] = []
     taken: set[str] = set()
     above: list[int] = []  # the levels, as they are written, of the headings that the next one may be below

@@ -48,8 +48,16 @@ class Writer:
         return id
 
     def page(self, title: str, *pages: Any, above: str = "", **more: Any) -> Any:
-        path = f"{above}{slug(title)}"
-        return {"id": self.id("pag"), "type": "document", "title": title, "path": path, "slug": slug(title), "pages": list(pages), **more}
+        own = slug(title)
+        return {
+            "id": self.id("pag"),
+            "type": "document",
+            "title": title,
+            "path": f"{above}{own}",
+            "slug": own,
+            "pages": list(pages),
+            **more,
+        }
 
     def site(self, title: str, **more: Any) -> str:
         id = self.id("site")
@@ -249,6 +257,7 @@ def organization(root: Path, seed: int) -> Writer:
             below = pages(depth + 1, f"{above}{slug(title)}/") if depth < 2 and chance.random() < 0.4 else []
             more = {"hidden": True} if chance.random() < 0.1 else {}
             result.append(made.page(title, *below, above=above, type=kind, **more))
+            result[-1]["description"] = f"This is {result[-1]['id']}."
         return result
 
     spaces = [made.space(f"Space {number}", pages(0, "")) for number in range(5)]

@@ -16,6 +16,7 @@ import httpx2
 import pytest
 
 from reconciler.sandbox.app import Sandbox, create_app
+from reconciler.sandbox.served.look import DARK, LIGHT, readable
 from reconciler.sandbox.served.page import page_of, visible_pages
 from reconciler.sandbox.sites.audience import audience
 from reconciler.sandbox.sites.moment import moment
@@ -138,7 +139,7 @@ def test_a_crawler_reaches_the_pages_that_each_reader_may_read_and_everything_el
                 status, html = page_of(store, BASE, name, path, reader)
                 assert status == (200 if path in answers else 404), (reader_name, path)
                 if path in answers:
-                    assert Page(html).title == (answers[path].page.data["title"])
+                    assert f'<p class="lead">{answers[path].page.data["description"]}</p>' in html
             reached = crawled(store, name, reader)
             assert listed(pages) <= reached <= listed(pages) | landings(pages)
 
@@ -367,3 +368,17 @@ def test_the_control_page_links_to_each_site(docs: Browser) -> None:
     html = docs.open("/").text
     assert '<a href="/published/docs">Docs</a>' in html
     assert '<a href="/docs">API reference</a>' in html
+
+
+@pytest.mark.parametrize("color", ["#ffff00", "#fff", "#00000080", "red", "#fff;}", None, 5, "#FFFF0", "＃ffffff"])
+@pytest.mark.parametrize("ground", [LIGHT, DARK])
+def test_text_in_any_color_of_a_site_can_be_read(color: Any, ground: str) -> None:
+    shown = readable(color, ground)
+    assert re.fullmatch("#[0-9a-f]{6}", shown)
+    assert readable(shown, ground) == shown
+    assert shown != ground
+
+
+def test_a_color_that_can_be_read_is_kept() -> None:
+    assert readable("#0f766e", LIGHT) == "#0f766e"
+    assert readable("#2DD4BF", DARK) == "#2dd4bf"
