@@ -281,7 +281,8 @@ class ServedSite:
         revision = current(self.store, space)
         markdown = ContentView(caller, space, revision, Flags()).evaluated(answer.page.data, "true")["markdown"]
         book = Book(caller, space, revision)
-        return text_of(markdown, lambda address: self.target(address, book, answer.page))
+        files = {f"/files/{file['id']}": str(file.get("name") or file["id"]) for file in revision["_files"]}
+        return text_of(markdown, lambda address: self.target(address, book, answer.page), files)
 
     def results(self, search: str) -> dict[str, Any]:
         """The pages whose titles contain every word that is searched for."""

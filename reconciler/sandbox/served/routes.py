@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -13,6 +14,7 @@ from reconciler.sandbox.served.page import ROOT, page_of, site_named
 from reconciler.sandbox.service import Service
 from reconciler.sandbox.sites.readers import HEADER
 
+METHODS: Final = ("GET", "HEAD")
 HEADERS: Final = {
     # texts of other people are on these pages: no script runs, and nothing is fetched
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'",
@@ -24,7 +26,9 @@ HEADERS: Final = {
 
 
 async def published(request: Request) -> Response:
-    """A page, or a page that says that there is none. Raises 400 for a reader that nobody can be."""
+    """A page, or a page that says that nothing is there. Raises 400 for an invalid reader, 405 for a write."""
+    if request.method not in METHODS:
+        raise HTTPException(405, "Method Not Allowed", {"Allow": ", ".join(METHODS)})
     service: Service = request.app.state.service
     name, path = request.path_params["site"], request.path_params.get("path", "")
     header = request.headers.get(HEADER)
@@ -36,4 +40,6 @@ async def published(request: Request) -> Response:
     return HTMLResponse(answer.html, answer.status, HEADERS)
 
 
-ROUTES: Final = (Route(f"{ROOT}/{{site}}", published, methods=["GET"]), Route(f"{ROOT}/{{site}}/{{path:path}}", published, methods=["GET"]))
+# a route that takes some methods only leaves the others to the table of endpoints, which does not know the path
+_ALL: Final = (*METHODS, "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+ROUTES: Final = tuple(Route(f"{ROOT}/{{site}}{rest}", published, methods=_ALL) for rest in ("", "/{path:path}"))

@@ -6,7 +6,7 @@ page is the first, and skip none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,14 +35,14 @@ class Text(NamedTuple):
     headings: list[Heading]
 
 
-def text_of(markdown: str, target: Target) -> Text:
-    """The HTML of a text and its headings. Raises 500 without the package that reads Markdown."""
+def text_of(markdown: str, target: Target, files: Mapping[str, str] | None = None) -> Text:
+    """The HTML of a text and its headings. `files`: the names of files by their addresses. Raises 500 without the package that reads Markdown."""
     parser = _parser()
     tokens = parser.parse(visible(markdown.replace("\r\n", "\n").replace("\r", "\n")))
     headings = _mend(tokens)
     for token in tokens:
         _lead(token.children or [], target)
-    return Text(parser.renderer.render(tokens, parser.options, {}), headings)
+    return Text(parser.renderer.render(tokens, parser.options, {"files": files or {}}), headings)
 
 
 @cache
@@ -63,8 +63,10 @@ def _parser() -> MarkdownIt:
 
 def _image(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     token = tokens[index]
-    name = token.content.strip() or str(token.attrGet("src") or "").split("?")[0].rstrip("/").rsplit("/", 1)[-1]
-    return f'<span class="image">{_escaped(name or "image")}</span>'
+    address = str(token.attrGet("src") or "").split("?")[0].rstrip("/")
+    name = env["files"].get(address) or address.rsplit("/", 1)[-1] or "image"
+    words = [name, token.content.strip()] if token.content.strip() not in ("", name) else [name]
+    return f'<span class="image">{_escaped(" · ".join(words))}</span>'
 
 
 def _code(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

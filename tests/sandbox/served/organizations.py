@@ -103,7 +103,7 @@ Anvils that fall when they should. This guide takes you from an unopened crate t
 You need a level floor, a crate from the [catalog](https://shop.acme.example/anvils), and about *two hours*. Read
 [how it is installed](install) first; [prices](/spaces/SECRET) are for staff.
 
-![The crate, opened](/files/crate.png)
+![The crate, opened](/files/fil_1)
 
 1. Open the crate from the top.
 2. Check the serial number: `ACME-48-1103`.
@@ -171,7 +171,7 @@ def looked_at(root: Path) -> Writer:
         page("Draft of a page", hidden=True),
         page("Troubleshooting"),
     ]
-    second = made.space("Version 2", pages)
+    second = made.space("Version 2", pages, _files=[{"id": "fil_1", "name": "crate.png"}])
     older = made.space("Version 1", [page("Welcome", markdown="# Version 1\n\nOlder anvils."), page("Install")])
     guides = made.section(site, "Guides", default=True)
     made.variant(site, second, "v2", section=guides, default=True)
