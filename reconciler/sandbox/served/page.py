@@ -29,6 +29,7 @@ from reconciler.sandbox.sites.structure import levels, published_url
 from reconciler.sandbox.store import Object, Store
 
 ROOT: Final = "/published"
+MISSING: Final = "Page not found"
 RESULTS_MAX: Final = 100
 OPENED: Final = ("http://", "https://", "mailto:")  # what links to other places may begin with
 CODE_POINTS: Final = re.compile(r"[0-9a-fA-F]{2,6}(?:-[0-9a-fA-F]{2,6})*", re.ASCII)
@@ -76,20 +77,17 @@ def page_of(
     `choice`: show the bar in which people choose the reader; without it, the page is all that the reader gets.
     """
     data = site_named(store, site)
-    if data is None:
-        return Answer(404, html("site.html", {"title": "Page not found", "site": None, "bar": None}))
-    served = ServedSite(store, base, data, reader, name=site, query=choice.query if choice else ())
+    served = ServedSite(store, base, data, reader, name=site, query=choice.query if choice else ()) if data is not None else None
+    bar = served.bar(choice, path) if served is not None and choice is not None else None
+    if served is None or not served.opens:
+        return Answer(404, html("site.html", {"title": MISSING, "site": None, "bar": bar}))
     answer = served.at(path)
-    bar = served.bar(choice, path) if choice is not None else None
-    status = 404 if answer is None else 200
-    if not served.opens:
-        return Answer(404, html("site.html", {"title": "Page not found", "site": None, "bar": bar}))
-    if answer is None or search is not None:
-        body = served.results(search) if answer is not None and search is not None else {"kind": "missing", "title": "Page not found"}
+    if answer is None:
+        body: dict[str, Any] = {"kind": "missing", "title": MISSING}
     else:
-        body = served.page(answer)
+        body = served.page(answer) if search is None else served.results(search)
     whole = {"title": f"{body['title']} · {served.look.title}", "bar": bar, "site": served.frame(answer, search), "page": body}
-    return Answer(status, html("site.html", whole))
+    return Answer(404 if answer is None else 200, html("site.html", whole))
 
 
 @dataclass
@@ -155,18 +153,17 @@ class ServedSite:
             for begin, root in self._published():
                 rest = re.split(r"[?#]", address.removeprefix(begin), maxsplit=1)[0]
                 if address.startswith(begin) and (not rest or rest.startswith("/")):
-                    own = root == self.url("", query=())
-                    return self._local(unquote(rest).strip("/"), fragment) if own else f"{root}{rest}{fragment}"
+                    if root != self.url("", query=()):
+                        return f"{root}{rest}{fragment}"
+                    path = unquote(rest).strip("/")
+                    return self.url(path) + fragment if path in self.answers else None
         if FOREIGN.match(address):
             return address if address.lower().startswith(OPENED) else None
         link = book.link(str(page.data.get("id")), page.path, address) if book is not None and page is not None else None
         if link is None or link.kind not in ("page", "space"):
             return None
-        path = self._places.get((link.space, link.target if link.kind == "page" else ""))
-        return None if path is None else self.url(path) + fragment
-
-    def _local(self, path: str, fragment: str) -> str | None:
-        return self.url(path) + fragment if path in self.answers else None
+        place = self._places.get((link.space, link.target if link.kind == "page" else ""))
+        return None if place is None else self.url(place) + fragment
 
     def _published(self) -> list[tuple[str, str]]:
         """What the published URLs of the organization's sites begin with, and the same on this host."""

@@ -36,7 +36,10 @@ class Text(NamedTuple):
 
 
 def text_of(markdown: str, target: Target, files: Mapping[str, str] | None = None) -> Text:
-    """The HTML of a text and its headings. `files`: the names of files by their addresses. Raises 500 without the package that reads Markdown."""
+    """The HTML of a text and its headings. `files`: the names of files by their addresses.
+
+    Raises 500 if the package that reads Markdown is not installed.
+    """
     parser = _parser()
     tokens = parser.parse(visible(markdown.replace("\r\n", "\n").replace("\r", "\n")))
     headings = _mend(tokens)
