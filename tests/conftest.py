@@ -94,8 +94,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Item] | None:
     """A push does not collect what it would deselect: there are as many proofs as other cases."""
-    on_a_push = collector.config.option.markexpr.strip() == ON_A_PUSH
-    return [] if on_a_push and name.startswith("test") and not push_only(obj) else None
+    return [] if (collector.config.option.markexpr.strip() == ON_A_PUSH) and name.startswith("test") and not push_only(obj) else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -26,7 +26,7 @@ from reconciler.client.pacing import Clock
 from reconciler.client.service import Reader, Writer
 from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
-from reconciler.model import Outcome, Plan
+from reconciler.model import Outcome, Plan, State
 from reconciler.observe import observe, planned
 from reconciler.plan.guard import guard
 from reconciler.plan.planner import plan
@@ -37,7 +37,7 @@ from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.state import StateScope, Store
 from tests.organizations import ORGANIZATION as ORGANIZATION, SEED as SEED, TOKEN as TOKEN, project
-from tests.transports import Through
+from tests.transports import Onward, Through, Way, between
 
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 BASE = "http://127.0.0.1:1"
@@ -67,30 +67,25 @@ class Still:
         await asyncio.sleep(0)
 
 
-class Recording(httpx2.AsyncBaseTransport):
+def recording(seen: list[tuple[str, str]]) -> Way:
     """Passes requests on and remembers them."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, seen: list[tuple[str, str]]) -> None:
-        self.inner, self.seen = inner, seen
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        seen.append((request.method, request.url.path.removeprefix("/v1")))
+        return await onward(request)
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        self.seen.append((request.method, request.url.path.removeprefix("/v1")))
-        return await self.inner.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
+    return way
 
 
-class Failing(httpx2.AsyncBaseTransport):
+def failing_at(segments: tuple[str, ...]) -> Way:
     """Refuses to show the paths that end in one of the given segments."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, segments: tuple[str, ...]) -> None:
-        self.inner, self.segments = inner, segments
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.url.path.rsplit("/", 1)[-1] in self.segments:
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        if request.url.path.rsplit("/", 1)[-1] in segments:
             return httpx2.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
-        return await self.inner.handle_async_request(request)
+        return await onward(request)
+
+    return way
 
 
 @dataclass
@@ -112,6 +107,7 @@ class Org:
     budget: SharedBudget | None = None
     nonce: Callable[[], str] | None = None  # where what is made is marked first
     verify: Literal["written", "full"] = "written"
+    way: Way | None = None  # of each request to the service, as a test wants it; None: straight there
     made: Plan | None = None  # what the last apply planned, after so many requests:
     planned: int = 0
 
@@ -125,7 +121,7 @@ class Org:
 
     def untouched(self) -> bool:
         """Whether nothing was written since the sandbox was seeded, and an apply goes its usual way."""
-        usual = type(self) is Org and (self.url, self.settle, self.nonce) == (None, None, None) and isinstance(self.clock, Still)
+        usual = type(self) is Org and (self.url, self.settle, self.nonce, self.way) == (None,) * 4 and isinstance(self.clock, Still)
         return usual and not self.requests and self._changes() == self.begun
 
     def _changes(self) -> tuple[int, int]:
@@ -154,11 +150,20 @@ class Org:
         url, beside = self.url or f"sqlite:///{self.root}/state.db", self.project / ".reconciler"
         return Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside, lag=self.settle or 0.0)
 
+    def remembered(self) -> State:
+        """What the state database has, read in a moment."""
+        with self.store() as store:
+            return store.read()
+
     def transport(self) -> httpx2.AsyncBaseTransport:
-        return Recording(httpx2.ASGITransport(self.app), self.requests)
+        transport = between(self.service_transport(), recording(self.requests))
+        return between(transport, self.way) if self.way else transport
+
+    def service_transport(self) -> httpx2.AsyncBaseTransport:
+        return httpx2.ASGITransport(self.app)
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
-        transport = Failing(self.transport(), failing) if failing else self.transport()
+        transport = between(self.transport(), failing_at(failing)) if failing else self.transport()
         return cls(ClientSettings(BASE, token, budget=self.budget), transport=Through(transport), clock=self.clock)
 
     def plan(
@@ -169,8 +174,7 @@ class Org:
 
     async def _plan(self, allow_replace: tuple[str, ...], selection: Selection, token: str, failing: tuple[str, ...]) -> Plan:
         desired = self.load().desired
-        store = self.store()
-        try:
+        with self.store() as store:
             state = store.read()
             async with self.client(Reader, token=token, failing=failing) as reader:
                 actual = await observe(reader, kinds(), desired, state)
@@ -180,8 +184,6 @@ class Org:
                     actual,
                     lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
                 )
-        finally:
-            store.close()
         return prove(kinds(), desired, state, actual, made, selection=selection)
 
     def apply(self, *, allow_replace: tuple[str, ...] = ("**",), selection: Selection = WHOLE) -> Outcome:
@@ -189,45 +191,41 @@ class Org:
 
     async def _apply(self, allow_replace: tuple[str, ...], selection: Selection = WHOLE) -> Outcome:
         desired = self.load().desired
-        store = self.store()
-        try:
-            with store.lease(who="test", command="apply") as journal:
-                async with self.client() as writer:
-                    await recover(writer, kinds(), desired, journal, settle=self.settle)
-                    state = journal.state()
-                    actual = await observe(writer, kinds(), desired, state)
-                    made, actual = await planned(
-                        writer,
-                        kinds(),
-                        actual,
-                        lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
-                    )
-                    made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired)
-                    self.made, self.planned = made, len(self.requests)
-                    outcome = await apply(
-                        writer,
-                        kinds(),
-                        desired,
-                        made,
-                        actual,
-                        journal,
-                        ApplyOptions(
-                            deadline=self.deadline,
-                            fresh=self.fresh,
-                            nonce=self.nonce,
-                            verify=self.verify,
-                            selection=selection,
-                            settle=self.settle or 0.0,
-                            clearance=self.clearance,
-                        ),
-                    )
-                    if outcome.went_through and made.state_update.rules is not None:
-                        journal.remember_rules(made.state_update.rules)
-                    whole = outcome.went_through and not (outcome.leftover or made.blocked or made.deferred or made.in_doubt)
-                    journal.finish(exit_code=0 if whole else 5, summary={})
-                    return outcome
-        finally:
-            store.close()
+        with self.store() as store, store.lease(who="test", command="apply") as journal:
+            async with self.client() as writer:
+                await recover(writer, kinds(), desired, journal, settle=self.settle)
+                state = journal.state()
+                actual = await observe(writer, kinds(), desired, state)
+                made, actual = await planned(
+                    writer,
+                    kinds(),
+                    actual,
+                    lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
+                )
+                made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired)
+                self.made, self.planned = made, len(self.requests)
+                outcome = await apply(
+                    writer,
+                    kinds(),
+                    desired,
+                    made,
+                    actual,
+                    journal,
+                    ApplyOptions(
+                        deadline=self.deadline,
+                        fresh=self.fresh,
+                        nonce=self.nonce,
+                        verify=self.verify,
+                        selection=selection,
+                        settle=self.settle or 0.0,
+                        clearance=self.clearance,
+                    ),
+                )
+                if outcome.went_through and made.state_update.rules is not None:
+                    journal.remember_rules(made.state_update.rules)
+                whole = outcome.went_through and not (outcome.leftover or made.blocked or made.deferred or made.in_doubt)
+                journal.finish(exit_code=0 if whole else 5, summary={})
+                return outcome
 
     # -- behind its back -----------------------------------------------------------------------------------------------------------
 
@@ -246,8 +244,4 @@ class Org:
 
     def id(self, address: str) -> str:
         """The id an address is bound to, as the service calls it."""
-        store = self.store()
-        try:
-            return next(bare(binding.id) for at, binding in store.read().bindings.items() if str(at) == address)
-        finally:
-            store.close()
+        return next(bare(binding.id) for at, binding in self.remembered().bindings.items() if str(at) == address)

@@ -16,6 +16,7 @@ from reconciler.client.pacing import Clock
 from reconciler.model import Outcome, StepStatus
 from tests.harness import Org
 from tests.small import described
+from tests.transports import Onward
 
 Act = Callable[["Meddled"], Awaitable[Any]]
 
@@ -33,31 +34,6 @@ class Jumping(Clock):
         await asyncio.sleep(0)
 
 
-class Meddling(httpx2.AsyncBaseTransport):
-    """Lets somebody act before the kth request."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport, org: Meddled) -> None:
-        self.inner, self.org = inner, org
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        self.org.count += 1
-        if self.org.act is not None and self.org.count == self.org.at:
-            await self.org.act(self.org)
-            self.org.acted = len(self.org.requests)
-        if self.org.refused and request.method == "GET" and request.url.path.endswith(self.org.refused):
-            return httpx2.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
-        answer = await self.inner.handle_async_request(request)
-        if request.method == "GET" or not self.org.answered:
-            return answer
-        document = json.loads(await answer.aread() or b"null")
-        if isinstance(document, dict) and document.get("object") in self.org.answered:
-            for key, value in self.org.answered[document["object"]].items():
-                document[key] = value
-                if value is None:
-                    del document[key]
-        return httpx2.Response(answer.status_code, json=document, request=request)
-
-
 @dataclass
 class Meddled(Org):
     """`at`: before which request of the next apply `act` happens; `acted`: how many requests had been sent by then, None if it did not.
@@ -73,8 +49,27 @@ class Meddled(Org):
     refused: str = ""
     answered: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        return Meddling(super().transport(), self)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.way = self._meddling
+
+    async def _meddling(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        self.count += 1
+        if self.act is not None and self.count == self.at:
+            await self.act(self)
+            self.acted = len(self.requests)
+        if self.refused and request.method == "GET" and request.url.path.endswith(self.refused):
+            return httpx2.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
+        answer = await onward(request)
+        if request.method == "GET" or not self.answered:
+            return answer
+        document = json.loads(await answer.aread() or b"null")
+        if isinstance(document, dict) and document.get("object") in self.answered:
+            for key, value in self.answered[document["object"]].items():
+                document[key] = value
+                if value is None:
+                    del document[key]
+        return httpx2.Response(answer.status_code, json=document, request=request)
 
     def meddled(self, at: int, act: Act | None) -> Outcome:
         """Apply while somebody acts."""

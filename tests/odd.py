@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 
 from tests.harness import Org
+from tests.transports import Onward, between
 
 Alter = Callable[[Any], Any]
 """From a body that is sent to the one that the service takes."""
@@ -30,35 +31,6 @@ def titles(change: Callable[[str], str], *names: str) -> Alter:
     return lambda body: {key: change(value) if key in ("title", "name") and value else value for key, value in body.items()}
 
 
-class OddTransport(httpx2.AsyncBaseTransport):
-    """Passes requests on, changed, and answers as the service that a test plays."""
-
-    def __init__(self, org: OddOrg, inner: httpx2.AsyncBaseTransport) -> None:
-        self.org, self.inner = org, inner
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        body = json.loads(request.content) if request.content else None
-        path = request.url.path.removeprefix("/v1")
-        if request.method != "GET" and isinstance(body, dict):
-            self.org.bodies.append((request.method, path, body))
-            body = self.org.alter(body)
-            refusal = self.org.refuse(request.method, path, body)
-            if refusal is not None:
-                self.org.requests.append((request.method, path))
-                return httpx2.Response(refusal, json={"error": {"code": refusal, "message": "it exists"}}, request=request)
-            headers = [(name, value) for name, value in request.headers.items() if name.lower() != "content-length"]
-            request = httpx2.Request(request.method, request.url, headers=headers, content=json.dumps(body).encode())
-        response = await self.inner.handle_async_request(request)
-        data = await response.aread()
-        if request.method != "GET" and self.org.lose(request.method, path):
-            raise httpx2.ReadError("the connection was lost")
-        headers = {name: value for name, value in response.headers.items() if name.lower() != "content-length"}
-        return httpx2.Response(response.status_code, headers=headers, content=self.org.answer(path, data), request=request)
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
-
-
 @dataclass
 class OddOrg(Org):
     """A project against a service that treats texts in its own way.
@@ -74,7 +46,27 @@ class OddOrg(Org):
     bodies: list[tuple[str, str, Any]] = field(default_factory=list)
 
     def transport(self) -> httpx2.AsyncBaseTransport:
-        return OddTransport(self, super().transport())
+        return between(super().transport(), self._odd)
+
+    async def _odd(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        """Passes a request on, changed, and answers as the service that a test plays."""
+        body = json.loads(request.content) if request.content else None
+        path = request.url.path.removeprefix("/v1")
+        if request.method != "GET" and isinstance(body, dict):
+            self.bodies.append((request.method, path, body))
+            body = self.alter(body)
+            refusal = self.refuse(request.method, path, body)
+            if refusal is not None:
+                self.requests.append((request.method, path))
+                return httpx2.Response(refusal, json={"error": {"code": refusal, "message": "it exists"}}, request=request)
+            headers = [(name, value) for name, value in request.headers.items() if name.lower() != "content-length"]
+            request = httpx2.Request(request.method, request.url, headers=headers, content=json.dumps(body).encode())
+        response = await onward(request)
+        data = await response.aread()
+        if request.method != "GET" and self.lose(request.method, path):
+            raise httpx2.ReadError("the connection was lost")
+        headers = {name: value for name, value in response.headers.items() if name.lower() != "content-length"}
+        return httpx2.Response(response.status_code, headers=headers, content=self.answer(path, data), request=request)
 
     def lose_state(self) -> None:
         for file in self.root.glob("state.db*"):

@@ -165,8 +165,7 @@ def small() -> Tree:
 
 def below(value: Any) -> Iterator[Tree]:
     """Every resource that is written as a map, at any depth."""
-    parts = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
-    for part in parts:
+    for part in value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []:
         if isinstance(part, dict):
             yield part
         yield from below(part)

@@ -21,7 +21,7 @@ from reconciler.resource import Field, FieldRole, Kind, Verb
 from tests.certificates import OTHER, pem
 from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small
-from tests.transports import Through
+from tests.transports import Onward, Through, Way, between
 
 
 def everything() -> dict[str, Any]:
@@ -233,34 +233,29 @@ def _path(org: Org, case: Case, path: str, holes: dict[str, str]) -> str:
     return path
 
 
-class Showing(httpx2.AsyncBaseTransport):
+def showing(id: str, key: str, value: Any) -> Way:
     """Shows one key of one object otherwise: what somebody with other means than this API did to it."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, id: str, key: str, value: Any) -> None:
-        self.inner, self.id, self.key, self.value = inner, id, key, value
+    def change(part: Any) -> None:
+        """Wherever the object is shown."""
+        if isinstance(part, dict) and part.get("id") == id:
+            part[key] = value
+        for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+            change(inner)
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self.inner.handle_async_request(request)
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        answer = await onward(request)
         document = json.loads(await answer.aread() or b"null")
-        self._change(document)
+        change(document)
         headers = {"Date": answer.headers["Date"]} if "Date" in answer.headers else {}
         return httpx2.Response(answer.status_code, json=document, headers=headers, request=request)
 
-    def _change(self, value: Any) -> None:
-        """Wherever the object is shown."""
-        if isinstance(value, dict) and value.get("id") == self.id:
-            value[self.key] = self.value
-        for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-            self._change(part)
+    return way
 
 
 def observed(org: Org) -> tuple[State, Actual]:
     """What is remembered, and what the service shows."""
-    store = org.store()
-    try:
-        state = store.read()
-    finally:
-        store.close()
+    state = org.remembered()
 
     async def look() -> Actual:
         async with org.client(Reader) as reader:
@@ -276,13 +271,9 @@ def drifted(org: Org, *, case: Case | None = None, whole: bool = False, failing:
 
 async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str, ...]) -> Drift:
     desired = org.load().desired
-    store = org.store()
-    try:
-        state = store.read()
-    finally:
-        store.close()
+    state = org.remembered()
     if case is not None and case.shown is not None:
-        transport = Showing(org.transport(), org.id(case.address), case.shown, case.value)
+        transport = between(org.transport(), showing(org.id(case.address), case.shown, case.value))
         reader = Reader(ClientSettings(BASE, TOKEN), transport=Through(transport))
     else:
         reader = org.client(Reader, failing=failing)

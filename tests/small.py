@@ -43,8 +43,7 @@ def settled(org: Org) -> None:
     org.requests.clear()
     plan = org.plan()
     assert described(plan) == []
-    assert plan.steps == ()
-    assert plan.blocked == ()
+    assert (plan.steps, plan.blocked) == ((), ())
     assert {method for method, _ in org.requests} == {"GET"}
 
 

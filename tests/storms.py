@@ -30,7 +30,7 @@ from reconciler.plan.matching.missing import believable
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from tests.harness import BASE, TOKEN, Org, Still
-from tests.transports import Through
+from tests.transports import Onward, Through, between
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "acme"
 Answers = Mapping[str, tuple[int, bytes]]
@@ -88,17 +88,6 @@ class Recorded(httpx2.AsyncBaseTransport):
         return [part for item in items for part in item[key]] if items else None
 
 
-class _Keeping(httpx2.AsyncBaseTransport):
-    def __init__(self, inner: httpx2.AsyncBaseTransport, answers: dict[str, tuple[int, bytes]]) -> None:
-        self.inner, self.answers = inner, answers
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self.inner.handle_async_request(request)
-        body = await answer.aread()
-        self.answers[request.url.path.removeprefix("/v1")] = (answer.status_code, body)
-        return httpx2.Response(answer.status_code, content=body, headers={"Content-Type": "application/json"}, request=request)
-
-
 @dataclass(frozen=True)
 class Record:
     """A project that is applied, what is remembered of it, and everything a plan of it reads."""
@@ -120,11 +109,16 @@ def example(root: Path) -> Record:
 def record(org: Org) -> Record:
     """What one observation reads."""
     desired, answers = org.load().desired, dict[str, tuple[int, bytes]]()
-    with org.store() as store:
-        state = store.read()
+    state = org.remembered()
+
+    async def keeping(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        answer = await onward(request)
+        body = await answer.aread()
+        answers[request.url.path.removeprefix("/v1")] = (answer.status_code, body)
+        return httpx2.Response(answer.status_code, content=body, headers={"Content-Type": "application/json"}, request=request)
 
     async def look() -> Actual:
-        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(_Keeping(org.transport(), answers))) as reader:
+        async with Reader(ClientSettings(BASE, TOKEN), transport=Through(between(org.transport(), keeping))) as reader:
             return await observe(reader, kinds(), desired, state)
 
     asyncio.run(look())

@@ -23,7 +23,7 @@ from benchmarks.service.answers import Service
 from benchmarks.service.contents import before, contents
 from benchmarks.service.memory import Memory
 from benchmarks.serving import serving
-from tests.harness import SEED, Org, Recording
+from tests.harness import SEED, Org
 from tests.proofs import spread
 
 SIZE = 150
@@ -31,24 +31,17 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 ID = re.compile(r"\b(col|spc|site|sitesc|sitesp|link|sitesg|team|rev)_(?!blank)[0-9a-f]+|key=[\w-]+")
 
 
-class Answering(httpx2.AsyncBaseTransport):
-    """The service of the benchmarks without a network."""
-
-    def __init__(self, service: Service) -> None:
-        self.service = service
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        status, body = self.service.answer(request.method, request.url.raw_path.decode(), request.content)
-        return httpx2.Response(status, content=body, request=request)
-
-
 class MemoryOrg(Org):
     """A project against the service of the benchmarks in place of the sandbox."""
 
     service: Service
 
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        return Recording(Answering(self.service), self.requests)
+    def service_transport(self) -> httpx2.AsyncBaseTransport:
+        return httpx2.MockTransport(self._answered)
+
+    def _answered(self, request: httpx2.Request) -> httpx2.Response:
+        status, body = self.service.answer(request.method, request.url.raw_path.decode(), request.content)
+        return httpx2.Response(status, content=body, request=request)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         status, text = self.service.answer(method, f"/v1{path}", b"" if body is None else json.dumps(body).encode())
@@ -70,8 +63,7 @@ def declare(org: Org, shape: str, size: int = SIZE) -> None:
 @pytest.mark.parametrize("shape", list(projects.SHAPES))
 def test_a_project_has_about_as_many_objects_as_it_was_asked_for(shape: str, tmp_path: Path) -> None:
     projects.write(tmp_path, projects.SHAPES[shape](1000))
-    org = memory_org(tmp_path, shape, contents, 1000)
-    assert 950 <= len(org.load().desired.resources) <= 1050
+    assert 950 <= len(memory_org(tmp_path, shape, contents, 1000).load().desired.resources) <= 1050
 
 
 @pytest.mark.parametrize("shape", list(projects.SHAPES))
@@ -80,8 +72,7 @@ def test_a_plan_of_the_contents_that_belong_to_a_project_has_no_changes(shape: s
     org.apply()
     assert set(org.service.counts) == {"GET"}
     org.service.restart()
-    plan = org.plan()
-    assert not plan.pending
+    assert not org.plan().pending
     assert sum(org.service.counts.values()) == len(org.service.seen) > 0
 
 

@@ -66,8 +66,7 @@ def literals() -> list[tuple[str, str, int]]:
 def test_no_kind_is_named_in_the_engine() -> None:
     kinds = names()
     allowed = {(module, word) for table in (SAME_WORD_OTHER_MEANING, HISTORY) for module, words in table.items() for word in words}
-    named = [f"{module}:{line}: {text!r}" for module, text, line in literals() if text in kinds and (module, text) not in allowed]
-    assert named == []
+    assert [f"{module}:{line}: {text!r}" for module, text, line in literals() if text in kinds and (module, text) not in allowed] == []
 
 
 def test_no_path_of_the_service_is_in_the_engine() -> None:

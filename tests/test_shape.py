@@ -45,13 +45,11 @@ def test_no_function_has_more_than_ten_parameters() -> None:
 
 
 def test_no_module_is_longer_than_600_lines() -> None:
-    long = [str(path.relative_to(ROOT)) for path in modules() if len(path.read_text(encoding="utf-8").splitlines()) > LINES]
-    assert long == []
+    assert [str(path.relative_to(ROOT)) for path in modules() if len(path.read_text(encoding="utf-8").splitlines()) > LINES] == []
 
 
 def test_no_folder_has_more_than_25_modules() -> None:
-    folders = {path.parent for path in modules()}
-    full = {str(folder.relative_to(ROOT)): len([*folder.glob("*.py")]) for folder in folders}
+    full = {str(folder.relative_to(ROOT)): len([*folder.glob("*.py")]) for folder in {path.parent for path in modules()}}
     assert {name: count for name, count in full.items() if count > FILES and name not in ONE_FILE_A_THING} == {}
 
 

@@ -145,10 +145,9 @@ def test_the_names_of_the_tests_are_plain_english() -> None:
 
 def test_the_article_before_the_name_of_a_kind_follows_from_the_name() -> None:
     strings = [(module, node) for module in MODULES for node in ast.walk(parsed(module)) if isinstance(node, ast.JoinedStr)]
-    pairs = [(module, *pair) for module, node in strings for pair in itertools.pairwise(node.values)]
     wrong = [
         f"{module.relative_to(ROOT)}: {ast.unparse(value)}"
-        for module, text, value in pairs
+        for module, text, value in [(module, *pair) for module, node in strings for pair in itertools.pairwise(node.values)]
         if isinstance(text, ast.Constant) and isinstance(value, ast.FormattedValue) and re.search(r"\ban? $", str(text.value))
         if re.fullmatch(r"(\w+\.)*kind(\.name)?", ast.unparse(value.value))
     ]

@@ -21,7 +21,7 @@ MEANINGS: Final = {
     PENDING: "changes are pending (`plan --detailed-exitcode`), drift, or an assertion that is not met (`drift`)",
     WRONG: "the configuration or the command line is wrong",
     REFUSED: "refused by a guard, a policy or a protection, or everything is blocked",
-    PARTLY: "done in part; run it again",
+    PARTLY: "done, or possible, only in part; the report lists what is left",
     LOCKED: "another run holds the state, or the saved plan is stale",
     INTERRUPTED: "interrupted (Ctrl-C, SIGINT)",
     TERMINATED: "terminated (SIGTERM)",

@@ -15,7 +15,7 @@ from reconciler.fleet.people.directory import Directory, Token
 from reconciler.fleet.people.identity import Identity, canonical, operator
 
 NEEDED: Final = {Approval.AUTO: 0, Approval.ONE: 1, Approval.TWO: 2}
-_CREATE: Final = {"create", "adopt", "restore"}
+_CREATE: Final = {"create", "adopt", "rename", "restore"}
 _DELETE: Final = {"delete", "forget"}
 _REPLACE: Final = {"replace", "transfer"}
 LACKING: Final = "the plan needs approvals: "
@@ -116,7 +116,8 @@ def _classes(entry: Mapping[str, Any]) -> Iterable[ChangeClass]:
     if "move" in actions:
         yield ChangeClass.ORDER if _stays(entry["place"]) else ChangeClass.UPDATE
     if "update" in actions or not actions <= {*_REPLACE, *_DELETE, *_CREATE, "move"}:
-        yield ChangeClass.TITLES if entry["fields"] and all(field["name"] == "title" for field in entry["fields"]) else ChangeClass.UPDATE
+        titles = "rename" not in actions and entry["fields"] and all(field["name"] == "title" for field in entry["fields"])
+        yield ChangeClass.TITLES if titles else ChangeClass.UPDATE
 
 
 def _stays(place: Mapping[str, Any] | None) -> bool:

@@ -82,4 +82,5 @@ from reconciler.model.state import (
     State as State,
     StateChange as StateChange,
     What as What,
+    renamed_with_containers as renamed_with_containers,
 )

@@ -5,6 +5,7 @@ What an apply did.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
@@ -28,6 +29,7 @@ class Action(StrEnum):
     REPLACE = "replace"
     DELETE = "delete"
     ADOPT = "adopt"
+    RENAME = "rename"
     FORGET = "forget"
     RESTORE = "restore"
     TRANSFER = "transfer"
@@ -302,6 +304,8 @@ class Plan:
     consents: tuple[Consent, ...] = ()
     # Published URLs that stop working.
     broken: tuple[BrokenUrl, ...] = ()
+    # Objects that remain, each with the classes of readers that can no longer read it.
+    lost_readers: Mapping[Address, tuple[str, ...]] = field(default_factory=dict)
     # Requests that the token may not send.
     forbidden: tuple[ForbiddenRequest, ...] = ()
     # Sentences for the reader.
@@ -443,3 +447,25 @@ class Outcome:
 
     def count(self, status: StepStatus) -> int:
         return sum(1 for result in self.results if result.status is status)
+
+    @property
+    def actions(self) -> dict[str, int]:
+        """How often each action of the plan was done: all requests for its address were, or none was needed."""
+        undone = {
+            address
+            for result in self.results
+            if result.status is not StepStatus.DONE
+            for address in (result.step.address, *result.step.takes, *(child for *_, child in result.step.brings))
+        }
+        done = Counter(
+            action
+            for change in self.plan.changes
+            if undone.isdisjoint((change.address, *(change.address.containers if change.destructive else ())))
+            for action in change.actions
+        )
+        return {action.value: done[action] for action in Action if done[action]}
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the state records at the end of the run: how many steps ended in which way, and `actions`."""
+        return {**{status.value: self.count(status) for status in StepStatus}, "actions": self.actions}

@@ -253,11 +253,23 @@ class StateChange:
     old: Address | None = None
 
 
+def renamed_with_containers(renames: Mapping[Address, Address]) -> dict[Address, Address]:
+    """Of renames (former address to new), those that only follow the rename of a container, each with the outermost of these."""
+    followers: dict[Address, Address] = {}
+    for old, new in renames.items():
+        outer = [above for above in old.containers if above in renames and old.renamed(above, renames[above]) == new]
+        if outer:
+            followers[old] = outer[-1]
+    return followers
+
+
 @dataclass(frozen=True)
 class RecordedRun:
     """One run that held the lease. `ended` and `exit_code` are None where it is running or was killed. `did`: requests done, by verb.
 
     `undone`: requests that failed or are in doubt, by how they ended. `turned`: changes of the state without a request, by what they were.
+
+    `actions`: what was done of its plan, by action and counted as the plan counts; empty where no plan was applied, or its end is missing.
     """
 
     id: str
@@ -269,6 +281,7 @@ class RecordedRun:
     did: Mapping[str, int] = field(default_factory=dict)
     undone: Mapping[str, int] = field(default_factory=dict)
     turned: Mapping[str, int] = field(default_factory=dict)
+    actions: Mapping[str, int] = field(default_factory=dict)
     running: bool = False  # it holds the state now
 
     @property

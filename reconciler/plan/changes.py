@@ -4,6 +4,7 @@ records before the first request: adoptions, renames, protection, and readings t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -28,7 +29,7 @@ from reconciler.model import (
 )
 from reconciler.model.codec import title
 from reconciler.plan.containment import Key, groups, service_copies
-from reconciler.plan.decisions import Draft, Removal, actions
+from reconciler.plan.decisions import Draft, Purpose, Removal, actions
 from reconciler.plan.derived import Derivation
 from reconciler.plan.drafts.declared import parents
 from reconciler.plan.matching.differences import FieldDifference
@@ -81,20 +82,26 @@ def changes(
     drafts: Mapping[Address, Draft],
     rows: Collection[SiblingRow],
     names: Names,
+    former: Mapping[Address, Address] = {},
     derived: Mapping[Address, Derivation] = {},
 ) -> Iterator[Change]:
-    """One for each address to which something happens, in the order of the YAML."""
+    """One for each address to which something happens, in the order of the YAML. `former`: what was renamed, by its address of today."""
     moved = {move.item: row for row in rows for move in row.moving()}
+    followers = {draft.address for draft in drafts.values() if draft.address in former and _renamed_with_container(draft, drafts, former)}
+    contents = Counter(next(above for above in address.containers if above not in followers) for address in followers)
     for draft in drafts.values():
         if not draft.active:
             continue
         row = moved.get(draft.address)
         deltas = [
             *(_delta(draft, difference, names) for difference in draft.sendable),
+            *_seed_delta(draft, names),
             *_derived_deltas(draft, derived),
             *_state_deltas(desired, draft, names),
         ]
         happening = set(actions(draft))
+        if draft.address in followers:
+            happening.discard(Action.RENAME)
         if row is not None and not draft.is_new:
             happening.add(Action.MOVE)
         if any(delta.note is not None for delta in deltas) and not happening & {Action.CREATE, Action.REPLACE}:
@@ -109,13 +116,33 @@ def changes(
             fields=tuple(deltas),
             before=before,
             after=after,
-            reason=draft.reason,
+            reason=_reason(draft, contents[draft.address], follows=draft.address in followers),
             until=draft.until,
             deleted_by_us=Action.RESTORE in happening and draft.binding is None,
             source=draft.declared.source,
             id=draft.id,
             title=title(draft.observed) if draft.observed is not None else None,
         )
+
+
+def _renamed_with_container(draft: Draft, drafts: Mapping[Address, Draft], former: Mapping[Address, Address]) -> bool:
+    """Whether it only follows the rename of its container, which is reported instead."""
+    container = draft.address.container
+    if container is None or container not in former or container not in drafts or not drafts[container].active:
+        return False
+    return former[draft.address] == draft.address.renamed(container, former[container])
+
+
+def _reason(draft: Draft, contents: int, *, follows: bool) -> str:
+    """Why something happens. `contents`: how many objects are renamed with it; `follows`: it is itself, which its container says."""
+    if follows and draft.purpose is Purpose.RENAME:
+        return ""
+    return f"{draft.reason}, with {the_objects(contents)} in it" if contents else draft.reason
+
+
+def the_objects(number: int) -> str:
+    """`the 12 objects`."""
+    return "the object" if number == 1 else f"the {number:,} objects"
 
 
 def remarks(drafts: Mapping[Address, Draft]) -> tuple[str, ...]:
@@ -171,6 +198,15 @@ def _delta(draft: Draft, difference: FieldDifference, names: Names) -> Delta:
         last=UNSET if hidden else shown(seen),
         container=difference.field.container,
     )
+
+
+def _seed_delta(draft: Draft, names: Names) -> Iterator[Delta]:
+    """What the object is created from, which is never compared."""
+    field = draft.kind.seed
+    value = draft.wants.get(field.name, UNSET) if field is not None and draft.is_new else UNSET
+    if field is not None and value is not UNSET:
+        shown = named(field.shown(value), names, draft.address)
+        yield Delta(field.name, UNSET, shown, Cause.YOURS, source=draft.declared.positions.get(field.name))
 
 
 def _derived_deltas(draft: Draft, derived: Mapping[Address, Derivation]) -> Iterator[Delta]:

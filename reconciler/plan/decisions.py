@@ -25,9 +25,10 @@ class Purpose(Enum):
 
     KEEP = auto()  # nothing, or only its differences are corrected
     CREATE = auto()  # there is no object yet
-    ADOPT = auto()  # the object exists, and the state does not track it under this address yet
+    ADOPT = auto()  # the object exists, and the state does not track it yet
+    RENAME = auto()  # the state tracks the object under another address than before
     RESTORE = auto()  # the object was deleted and the service still has it
-    RESTORE_AND_ADOPT = auto()  # the same, and the state tracks it under another address than before
+    RESTORE_AND_RENAME = auto()  # the same, and the state tracks it under another address than before
     DELETE = auto()
     FORGET = auto()  # the state stops tracking the object, which is left unchanged
 
@@ -142,7 +143,7 @@ class Draft:
 
     @property
     def is_restored(self) -> bool:
-        return self.purpose in (Purpose.RESTORE, Purpose.RESTORE_AND_ADOPT)
+        return self.purpose in (Purpose.RESTORE, Purpose.RESTORE_AND_RENAME)
 
     @property
     def is_transferred(self) -> bool:
@@ -261,10 +262,12 @@ def actions(entry: Draft | Removal) -> frozenset[Action]:
             return frozenset({Action.REPLACE})
         case Purpose.RESTORE:
             return frozenset({Action.RESTORE, *corrected})
-        case Purpose.RESTORE_AND_ADOPT:
-            return frozenset({Action.RESTORE, Action.ADOPT, *corrected})
+        case Purpose.RESTORE_AND_RENAME:
+            return frozenset({Action.RESTORE, Action.RENAME, *corrected})
         case Purpose.ADOPT:
             return frozenset({Action.ADOPT, *corrected})
+        case Purpose.RENAME:
+            return frozenset({Action.RENAME, *corrected})
         case Transfer():
             return frozenset({Action.TRANSFER, *corrected})
     return frozenset(corrected)

@@ -93,14 +93,21 @@ def consent_to_exposures(exposures: Sequence[Exposure], allowed: Sequence[Glob],
 
     `allowed`: patterns for the addresses of what is exposed, or of what exposes it.
     """
-    missing = [
-        exposure for exposure in exposures if exposure.asked and not any(glob.matches(at) for glob in allowed for at in exposure.names)
-    ]
+    missing = _without_consent(exposures, allowed)
     if not missing:
         return
     lines = [f"{exposure.address}{f' ({exposure.field})' if exposure.field else ''}: {exposure.says}" for exposure in missing]
-    addresses = list(dict.fromkeys(exposure.address for exposure in missing))
-    more = " and so on (patterns are allowed: --allow-exposure 'acme/site/docs/**')" if len(addresses) > WAYS else ""
-    way = " ".join(f"--allow-exposure {address:sh}" for address in addresses[:WAYS]) + more
+    way = consent_options(missing, allowed)
     wrong = f"{what} requires consent{_below(lines)}"
     raise Refused(wrong, id="RC-consent-required", hint=f"if this is intended: {way}")
+
+
+def consent_options(exposures: Sequence[Exposure], allowed: Sequence[Glob]) -> str:
+    """The options that consent to what `allowed` leaves: `--allow-exposure ADDRESS` for each; "" if nothing is left."""
+    addresses = list(dict.fromkeys(exposure.address for exposure in _without_consent(exposures, allowed)))
+    more = " and so on (patterns are allowed: --allow-exposure 'acme/site/docs/**')" if len(addresses) > WAYS else ""
+    return " ".join(f"--allow-exposure {address:sh}" for address in addresses[:WAYS]) + more
+
+
+def _without_consent(exposures: Sequence[Exposure], allowed: Sequence[Glob]) -> list[Exposure]:
+    return [exposure for exposure in exposures if exposure.asked and not any(glob.matches(at) for glob in allowed for at in exposure.names)]

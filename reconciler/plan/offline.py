@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Declared, Desired, Observed, State
+from reconciler.model import Action, Actual, Change, Declared, Desired, Observed, Plan, State
 from reconciler.model.codec import path_ids, unresolved_addresses, wanted
 from reconciler.plan.planner import plan as make_plan
 from reconciler.plan.prove import carried_out
@@ -32,6 +32,26 @@ def as_declared(kinds: Kinds, before: Desired, after: Desired) -> tuple[State, A
     known = {id for objects in shown.objects.values() for id in objects}
     shown = _with(kinds, shown, _adopted(kinds, after, ids, known))
     return replace(state, rules=before.rules), PublishedUrls(kinds, shown).actual()
+
+
+def without_ids(plan: Plan, state: State) -> Plan:
+    """The plan as people read it: without the ids that stand for objects here. What no request creates is assumed to exist."""
+    keys = {bare(binding.id): address.key for address, binding in state.bindings.items()}
+    blocked = tuple(replace(item, reason=_with_keys(item.reason, keys)) for item in plan.blocked)
+    return replace(plan, changes=tuple(map(_without_id, plan.changes)), blocked=blocked, unmanaged=(), files_only=True)
+
+
+def _without_id(change: Change) -> Change:
+    # What has no title is called by its id.
+    title = None if change.id is None or change.title == bare(change.id) else change.title
+    reason = "must exist on the service" if Action.ADOPT in change.actions else change.reason
+    return replace(change, id=None, title=title, reason=reason)
+
+
+def _with_keys(text: str, keys: Mapping[str, str]) -> str:
+    for id in (id for id in keys if id in text):
+        text = text.replace(id, keys[id])
+    return text
 
 
 def _with(kinds: Kinds, actual: Actual, more: Iterator[Observed]) -> Actual:

@@ -48,6 +48,7 @@ from reconciler.plan.warnings.exposure import (
     consents,
     exposures,
     loosened_rules,
+    lost_readers,
     unprotected_kinds,
     windows,
     with_consent_needed,
@@ -125,7 +126,8 @@ def plan(
 
     # Third phase: who can read what before and after the requests. It decides their final order, the access tests, and what needs consent.
     agreed = agreed_before(state, drafts.values(), removals.values())
-    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed)
+    tracked = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+    disclosed = disclosure(kinds, desired, before, matches.ids, run.steps, run.derived, agreed, tracked)
     partial = selection != Selection() or bool(deferred)
     access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
@@ -138,7 +140,7 @@ def plan(
         project=desired.project,
         environment=desired.environment,
         changes=(
-            *changes(desired, drafts, run.rows, names, run.derived),
+            *changes(desired, drafts, run.rows, names, matches.renamed, run.derived),
             *removal_changes(removals),
             *unmanaged_cascades(world, removals, decisions.rearrangements),
         ),
@@ -156,6 +158,7 @@ def plan(
         exposures=exposed,
         consents=consents(exposed, disclosed.reach, disclosed.called, drafts, names),
         broken=tuple(broken_urls(kinds, world.actual, drafts, removals)),
+        lost_readers=lost_readers(disclosed, before.objects),
         forbidden=forbidden_requests(kinds, world.actual, run.steps, matches.ids),
         notes=(
             *(f"{address} is included: a target requires it" for address in included),
@@ -253,5 +256,7 @@ def _outside(world: World, decisions: Decisions, names: Names) -> int:
     drafts = {entry.address: entry for entry in entries if isinstance(entry, Draft)}
     removals = {entry.address: entry for entry in entries if isinstance(entry, Removal)}
     rows = arrange(decisions.meant(), drafts)
-    pending = {change.address for change in (*changes(world.desired, drafts, rows, names), *removal_changes(removals))}
+    pending = {
+        change.address for change in (*changes(world.desired, drafts, rows, names, decisions.matches.renamed), *removal_changes(removals))
+    }
     return len(pending | {entry.address for entry in entries if not entry.active})

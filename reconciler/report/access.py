@@ -1,4 +1,7 @@
-"""The access review as people and programs read it: a table, and a JSON document. Pure.
+"""The access review as people and programs read it: a tree in a table, and a JSON document. Pure.
+
+    acme/site/docs                 anyone             what contains it is above it, one level less indented: first whatever has addresses
+      acme/site/docs/section/api   anyone             below it (a site), each with everything in it, then the rest (collections and spaces)
 
 The access review as one HTML file: no requests, no scripts; follows the reader's light or dark mode, and prints.
 
@@ -8,11 +11,13 @@ the YAML pass `escaped`.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from reconciler.address import Address
 from reconciler.model import Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import record, unknown_data, violation_data
@@ -25,36 +30,65 @@ from reconciler.text.escape import UNLIMITED
 from reconciler.text.names import utc_text
 
 # An empty cell could also mean that nobody looked.
-NOBODY: Final = "nobody"
+ADMINS: Final = "admins only"
+NONE: Final = "none of them"  # of the readers of --as
+REMARK: Final = "Admins can read everything. What single people and teams were granted is not shown."
 NOTHING: Final = "-"
 SAME: Final = "the same"
 READ: Final = "read"
+LINK: Final = "\0"  # in no address
 
 
 def access_text(review: Review, *, width: int = UNLIMITED) -> str:
-    """A row for each object, and a summary. `width`: the last column ends there."""
+    """The tree, a row for each object, and a summary. `width`: the last column ends there."""
     titles = ("object", "can be read by") if not review.steps else ("object", "can be read now by", "after the plan by")
     rows: list[tuple[str, ...]] = [titles]
-    for row in review.rows:
-        name = str(row.address) if row.managed else f"{row.address} (unmanaged)"
-        before, after = names(row.before), names(row.after)
-        rows.append((name, before) if not review.steps else (name, before, after if row.changed else SAME))
+    for number, branch in enumerate(branches(review.rows)):
+        rows += [("",) * len(titles)] if number else []
+        for depth, row in branch.rows:
+            name = "  " * depth + " ".join(filter(None, [str(row.address), _remark(row)]))
+            cells = (names(row.before, row, review), names(row.after, row, review) if row.changed else SAME)
+            rows.append((name, *cells[: len(titles) - 1]))
     lines = [f"{RULES[item.level][1]}: {named(item)}: {item.message}\n" for item in review.violations]
     shown = table(rows, width=width) + "\n" if review.rows else ""
-    return shown + "".join(lines) + ("\n" if lines else "") + summary(review) + "\n"
+    remark = f"{REMARK}\n" if review.rows and not review.readers else ""
+    return shown + "".join(lines) + ("\n" if lines else "") + remark + summary(review) + "\n"
 
 
-def names(lines: Sequence[ReaderLine] | None) -> str:
-    """`anyone, members (edit)`."""
+def names(lines: Sequence[ReaderLine] | None, row: ReviewRow, review: Review) -> str:
+    """`anyone, members (edit)`; holders of several links are one reader."""
     if lines is None:
         return NOTHING
-    return ", ".join(reader_text(line) for line in lines) or NOBODY
+    links: dict[tuple[str, str, str], list[str]] = {}
+    for line in lines:
+        form = line.reader if line.via is None else line.reader.replace(str(line.via), LINK)
+        links.setdefault((form, line.level, line.doubt), []).extend([link_name(line.via, row)] if line.via is not None else [])
+    readers = [reader_text(form.replace(LINK, " or ".join(sorted(some))), level, doubt) for (form, level, doubt), some in links.items()]
+    return ", ".join(readers) or nobody(review)
 
 
-def reader_text(line: ReaderLine) -> str:
+def nobody(review: Review) -> str:
+    """What a review says of an object without readers."""
+    return NONE if review.readers else ADMINS
+
+
+def link_name(via: Address, row: ReviewRow) -> str:
+    """The key of a link; elsewhere than in what it opens, after the key of that: `resellers`, `partners/resellers`."""
+    inside = via.container is not None and via.container in (row.address, *row.address.containers)
+    return via.key if inside else "/".join(via.parts[2::2])
+
+
+def reader_text(reader: str, level: str, doubt: str) -> str:
     """One reader, with the level if it is more than reading, and with what is uncertain."""
-    level = f" ({line.level})" if line.level not in ("", READ) else ""
-    return f"{line.reader}{level}" if not line.doubt else f"perhaps {line.reader}{level}: {line.doubt}"
+    shown = f" ({level})" if level not in ("", READ) else ""
+    return f"{reader}{shown}" if not doubt else f"perhaps {reader}{shown}: {doubt}"
+
+
+def _remark(row: ReviewRow) -> str:
+    """What a row says of an object that is not declared."""
+    if row.managed:
+        return ""
+    return "(no longer declared)" if row.tracked else " ".join(filter(None, [f'"{row.title}"' if row.title else "", "(unmanaged)"]))
 
 
 def named(item: Violation) -> str:
@@ -95,16 +129,39 @@ def _lines(lines: Sequence[ReaderLine] | None) -> list[ReaderData] | None:
     return [record(ReaderData, line) for line in lines]
 
 
-def by_kind(rows: Sequence[ReviewRow]) -> dict[str, list[ReviewRow]]:
-    """The rows of each kind, in their order."""
-    result: dict[str, list[ReviewRow]] = {}
+@dataclass(frozen=True)
+class Branch:
+    """Rows in the order of reading, each with its depth. `title`: what they have in common."""
+
+    title: str
+    rows: Sequence[tuple[int, ReviewRow]]
+
+
+def branches(rows: Sequence[ReviewRow]) -> list[Branch]:
+    """Every row once: a branch for each object that has addresses below it, such as a site, then one for everything that is in none."""
+    addresses = {row.address for row in rows}
+    children: dict[Address | None, list[ReviewRow]] = defaultdict(list)
     for row in rows:
-        result.setdefault(row.kind, []).append(row)
-    return result
+        children[row.parent if row.parent in addresses else None].append(row)
+
+    def below(row: ReviewRow, depth: int) -> Iterator[tuple[int, ReviewRow]]:
+        yield depth, row
+        for child in children[row.address]:
+            yield from below(child, depth + 1)
+
+    above = {row.address.container for row in rows}
+    kinds = list(dict.fromkeys(row.kind for row in rows if row.address in above))
+    result = [Branch(f"{row.kind} {row.address}", [*below(row, 0)]) for row in children[None] if row.kind in kinds]
+    rest = [pair for row in children[None] if row.kind not in kinds for pair in below(row, 0)]
+    # What contains itself, as a service may show it, is below nothing.
+    listed = {row.address for branch in result for _, row in branch.rows} | {row.address for _, row in rest}
+    rest += [(0, row) for row in rows if row.address not in listed]
+    return [*result, *([Branch(f"in no {' or '.join(kinds)}" if kinds else "every object", rest)] if rest else [])]
 
 
-# Rows of a kind. A section with more is closed at first, so that the sections below it are found.
+# Rows of a branch. One with more is closed at first, so that those below it are found.
 OPEN: Final = 300
+DEEPEST: Final = 4  # levels that are indented
 CSS: Final = """
 :root { color-scheme: light dark; --back: #fff; --fore: #1c2024; --dim: #6b7280; --edge: #e2e5e9; --soft: #f6f7f9;
   --wide: #c62a2f; --some: #9a6700; --inside: #1a7f4b; --nobody: #6b7280; --changed: #8e4ec6; }
@@ -124,6 +181,7 @@ summary { background: var(--soft); padding: .5rem .85rem; font-weight: 600; curs
   border-top: 1px solid var(--edge); content-visibility: auto; contain-intrinsic-size: auto 3rem; break-inside: avoid; }
 .still .row { grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); }
 .head { color: var(--dim); font-size: .85rem; font-weight: 600; } .same { color: var(--dim); }
+.in1 { padding-left: 1rem; } .in2 { padding-left: 2rem; } .in3 { padding-left: 3rem; } .in4 { padding-left: 4rem; }
 .name { font: 600 .85rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; overflow-wrap: anywhere; }
 .title { color: var(--dim); font-size: .85rem; overflow-wrap: anywhere; } .tag { border: 1px solid var(--edge); border-radius: 4px; padding: 0 .3rem; }
 .reader { font-size: .9rem; overflow-wrap: anywhere; } .by { color: var(--dim); font-size: .8rem; overflow-wrap: anywhere; }
@@ -147,7 +205,7 @@ def access_html(review: Review, *, created_at: datetime) -> str:
         *_violations(review),
         *_changes(review),
         *(["<h2>Every object</h2>"] if review.rows else ['<p class="note">Nothing that has readers was found.</p>']),
-        *(line for kind, rows in by_kind(review.rows).items() for line in _kind(kind, rows, review)),
+        *(line for branch in branches(review.rows) for line in _branch(branch, review)),
         *_unknown(review),
     ]
     return page(title, summary(review), body, css=CSS, created_at=created_at, attributes="" if review.steps else ' class="still"')
@@ -159,13 +217,14 @@ def _changes(review: Review) -> Iterator[str]:
     if changed:
         yield f"<h2>Changed by the plan</h2>\n<details open><summary>{escaped(count(len(changed), 'object'))}</summary>"
         yield _head(review)
-        yield from (_row(row, review) for row in changed)
+        yield from (_row(0, row, review) for row in changed)
         yield "</details>"
 
 
 def _counts(review: Review) -> Iterator[str]:
     """How many objects each class of readers can read, now and after the plan."""
-    now, then = _readers(row.before for row in review.rows), _readers(row.after for row in review.rows)
+    no_reader = nobody(review)
+    now, then = _readers((row.before for row in review.rows), no_reader), _readers((row.after for row in review.rows), no_reader)
     if not now and not then:
         return
     last = "<th>after the plan</th>" if review.steps else ""
@@ -174,11 +233,13 @@ def _counts(review: Review) -> Iterator[str]:
         more = f'<td class="number">{then[name]:,}</td>' if review.steps else ""
         yield f'<tr><td class="{_style(name)}">{escaped(name)}</td><td class="number">{now[name]:,}</td>{more}</tr>'
     yield "</table></div>"
+    if not review.readers:
+        yield f'<p class="note">{REMARK}</p>'
 
 
-def _readers(sides: Iterator[Sequence[ReaderLine] | None]) -> Counter[str]:
+def _readers(sides: Iterator[Sequence[ReaderLine] | None], no_reader: str) -> Counter[str]:
     """How many objects each reader reads; holders of links are counted together."""
-    return Counter(name for lines in sides for name in {_class(line) for line in lines or ()} or {NOBODY})
+    return Counter(name for lines in sides for name in {_class(line) for line in lines or ()} or {no_reader})
 
 
 def _rank(name: str) -> tuple[int, str]:
@@ -206,11 +267,11 @@ def _unknown(review: Review) -> Iterator[str]:
         yield "</ul>"
 
 
-def _kind(kind: str, rows: Sequence[ReviewRow], review: Review) -> Iterator[str]:
-    shown = " open" if len(rows) <= OPEN else ""
-    yield f"<details{shown}><summary>{escaped(kind)} ({len(rows):,})</summary>"
+def _branch(branch: Branch, review: Review) -> Iterator[str]:
+    shown = " open" if len(branch.rows) <= OPEN else ""
+    yield f"<details{shown}><summary>{escaped(branch.title)} ({len(branch.rows):,})</summary>"
     yield _head(review)
-    yield from (_row(row, review) for row in rows)
+    yield from (_row(depth, row, review) for depth, row in branch.rows)
     yield "</details>"
 
 
@@ -219,32 +280,40 @@ def _head(review: Review) -> str:
     return f'<div class="row head"><div>object</div><div>{"can be read now by" if review.steps else "can be read by"}</div>{last}</div>'
 
 
-def _row(row: ReviewRow, review: Review) -> str:
-    tag = "" if row.managed else ' <span class="tag">unmanaged</span>'
-    name = f'<div><div class="name">{escaped(str(row.address))}</div><div class="title">{escaped(row.title)}{tag}</div></div>'
+def _row(depth: int, row: ReviewRow, review: Review) -> str:
+    tag = "" if row.managed else f' <span class="tag">{"no longer declared" if row.tracked else "unmanaged"}</span>'
+    level = f' class="in{min(depth, DEEPEST)}"' if depth else ""
+    name = f'<div{level}><div class="name">{escaped(str(row.address))}</div><div class="title">{escaped(row.title)}{tag}</div></div>'
     after = ""
     if review.steps:
-        after = f"<div>{_cell(row.after)}</div>" if row.changed else '<div class="same">the same</div>'
+        after = f"<div>{_cell(row.after, row, review)}</div>" if row.changed else '<div class="same">the same</div>'
     style = "row changed" if row.changed else "row"
-    return f'<div class="{style}">{name}<div>{_cell(row.before)}</div>{after}</div>'
+    return f'<div class="{style}">{name}<div>{_cell(row.before, row, review)}</div>{after}</div>'
 
 
-def _cell(lines: Sequence[ReaderLine] | None) -> str:
+def _cell(lines: Sequence[ReaderLine] | None, row: ReviewRow, review: Review) -> str:
     if lines is None:
         return '<span class="same">does not exist</span>'
-    return "".join(map(_reader, lines)) or f'<span class="nobody">{NOBODY}</span>'
+    # Readers with the same path have it below the last of them.
+    following = [*lines[1:], None]
+    cells = (
+        _reader(line, row, last=after is None or (after.path, after.doubt) != (line.path, line.doubt))
+        for line, after in zip(lines, following, strict=False)
+    )
+    return "".join(cells) or f'<span class="nobody">{nobody(review)}</span>'
 
 
-def _reader(line: ReaderLine) -> str:
+def _reader(line: ReaderLine, row: ReviewRow, *, last: bool) -> str:
     level = f" ({line.level})" if line.level not in ("", READ) else ""
-    who = f"perhaps {line.reader}" if line.doubt else line.reader
+    reader = line.reader if line.via is None else line.reader.replace(str(line.via), link_name(line.via, row))
+    who = f"perhaps {reader}" if line.doubt else reader
     notes = [line.doubt] if line.doubt else []
     notes += [f"by {' → '.join(line.path)}"] if len(line.path) > 1 else []
-    by = "".join(f'<div class="by">{escaped(note)}</div>' for note in notes)
+    by = "".join(f'<div class="by">{escaped(note)}</div>' for note in notes) if last else ""
     return f'<div class="reader"><span class="{_style(line.reader)}">{escaped(who + level)}</span>{by}</div>'
 
 
 def _style(reader: str) -> str:
-    if reader == NOBODY:
+    if reader in (ADMINS, NONE):
         return "nobody"
     return next((style for word, style in STYLES if reader.startswith(word)), "inside")

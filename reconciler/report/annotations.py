@@ -51,9 +51,10 @@ def of_sheet(sheet: Sheet) -> tuple[Finding, ...]:
 
 
 def _entry(sheet: Sheet, entry: SheetEntry) -> Iterator[Finding]:
-    # A line of a report has a whole line of a file as its position.
-    source = entry.source._replace(column=0) if entry.source is not None else None
     for line in entry.lines:
+        # A line of a report has a whole line of a file as its position.
+        at = line.source or entry.source
+        source = at._replace(column=0) if at is not None else None
         severity = _of_drift(line) if sheet.kind == "drift" else _severity(line)
         if severity is not None:
             value = line.value.removesuffix(f" [{line.id}]")

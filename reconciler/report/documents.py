@@ -45,6 +45,7 @@ from reconciler.undo import Cannot, YamlLine
 R = TypeVar("R", bound=Mapping[str, Any])
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
+LATER: Final = (Action.TRANSFER, Action.RENAME)  # their numbers are absent where they are 0
 UNREAD: Final = "RC-unread"
 IN_SECOND_RUN: Final = "in a second run: "
 SECOND_RUN: Final = "reconciler apply, once more when this run is done"
@@ -84,7 +85,7 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
     later = [Blocked(address, f"{IN_SECOND_RUN}{reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()]
     blocked = (*plan.blocked, *later)
     counts = Counter(action for change in plan.changes for action in change.actions)
-    summary: dict[str, int | None] = {action.value: counts[action] for action in Action if action is not Action.TRANSFER}
+    summary: dict[str, int | None] = {action.value: counts[action] for action in Action if action not in LATER}
     summary |= {
         "unmanaged": None if plan.files_only else len(plan.unmanaged),
         "blocked": len(blocked),
@@ -92,8 +93,7 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "outside": plan.outside or 0,
     }
     # Keys that came with a later version are absent where they say nothing, so that a document without them is still the same.
-    if counts[Action.TRANSFER]:
-        summary["transfer"] = counts[Action.TRANSFER]
+    summary |= {action.value: counts[action] for action in LATER if counts[action]}
     if plan.ignored:
         summary["ignored"] = plan.ignored_count
     document: plan_types.PlanDocument = {
@@ -117,6 +117,8 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "blocked": [record(plan_types.BlockedData, item) for item in blocked],
         "notes": list(plan.notes),
     }
+    if plan.lost_readers:
+        document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:
         document["ignored"] = _ignored(plan.ignored)
     return document

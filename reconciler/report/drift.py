@@ -11,8 +11,10 @@ from reconciler.address import Address
 from reconciler.model import Cause, Delta, Unmanaged
 from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.plan.matching.missing import left_over
-from reconciler.report.layout import VALUE, Style
-from reconciler.report.plan import FOLD, exposure_entries, violation_entries
+from reconciler.report.consequences import gained
+from reconciler.report.gathering import FOLD, Part, gathered
+from reconciler.report.layout import Style
+from reconciler.report.plan import SECTIONS as PLAN_SECTIONS, Rank, exposure_parts, violation_parts
 from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed, shown
 from reconciler.text.names import clock_time, minute
@@ -20,18 +22,26 @@ from reconciler.text.names import clock_time, minute
 SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETED: "-"}
 STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}
 NAMED: Final = 5
-ACCEPTING: Final = "apply restores it; accepting it requires --allow-exposure ADDRESS"
+ACCEPTING: Final = "apply restores what is exposed; accepting it requires --allow-exposure ADDRESS"
+SECTIONS: Final = {
+    **PLAN_SECTIONS,
+    Rank.CHANGE: "Changed outside Reconciler",
+    Rank.HELD: "Not known",
+    Rank.VIOLATION: "Assertions that are not met",
+    Rank.DELETE: "Deleted outside Reconciler",
+}
+SIGNS: Final = {"~": "changed", ">": "moved", "-": "deleted", "!": "needs your attention", "?": "not known"}
 
 
 def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
     """The whole report. `full`: all unmanaged objects are listed. `zone`: of its times."""
-    entries = [
-        *(_drifted(resource, within, full, zone) for resource, within in _gathered(drift.resources)),
-        *exposure_entries(drift.exposures, full=full, consent=ACCEPTING),
-        *violation_entries(drift.violations, full=full, remedies=True),
+    found = [
+        *(_drifted(resource, within, full, zone) for resource, within in _outermost(drift.resources)),
+        *exposure_parts(drift.exposures),
+        *violation_parts(drift.violations, remedies=True),
         *_unknown(drift, full),
-        *_unmanaged(drift.unmanaged, full),
     ]
+    entries = [*gathered(found, SECTIONS, full=full), *_unmanaged(drift.unmanaged, full)]
     parts = [PicturePart(status.value, number, STYLES[status]) for status in DriftWord if (number := drift.count(status))]
     parts += [PicturePart("exposures", len(drift.exposures), Style.DELETE)] if drift.exposures else []
     parts += [PicturePart("assertions not met", len(drift.violations), Style.BLOCKED)] if drift.violations else []
@@ -45,28 +55,31 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) 
         drift.environment,
         summary(drift),
         entries,
-        drift.notes,
+        (*drift.notes, ACCEPTING) if drift.exposures else drift.notes,
         parts,
         drift.coverage if drift.whole else None,
         headline=summary(drift).removeprefix("Drift: "),
+        consequences=gained(drift.exposures),
+        signs=SIGNS,
         quiet=all(entry.weight is Weight.BACKGROUND for entry in entries),
     )
 
 
-def _unknown(drift: Drift, full: bool) -> Iterator[SheetEntry]:
+def _unknown(drift: Drift, full: bool) -> Iterator[Part]:
     for title, reason in [
         *((str(unread.address), unread.reason) for unread in (*drift.unread, *drift.undecided)),
         *((unread.what, unread.reason) for unread in drift.unknown),
     ]:
         line = SheetLine(Style.BLOCKED, "?", "unknown", f"{reason}; not reported as drift", id="RC-unread")
-        yield SheetEntry(title, "", [line], Weight.HINDERED)
+        yield Part(title=title, lines=[line], weight=Weight.HINDERED, rank=Rank.HELD)
     if drift.unjudged:
         names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else NAMED)
         line = SheetLine(Style.BLOCKED, "?", "unknown", f"{names}; not judged", id="RC-not-judged")
-        yield SheetEntry(f"{count(len(drift.unjudged), 'resource')} not tracked", "", [line], Weight.HINDERED)
+        title = f"{count(len(drift.unjudged), 'resource')} not tracked"
+        yield Part(title=title, lines=[line], weight=Weight.HINDERED, rank=Rank.HELD)
 
 
-def _gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
+def _outermost(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
     """Each object with the addresses deleted with it: an object whose container was deleted too has no entry of its own."""
     deleted = {resource.address for resource in resources if resource.status is DriftWord.DELETED}
     within: dict[Address, list[Address]] = defaultdict(list)
@@ -82,7 +95,7 @@ def _gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Addr
             yield resource, sorted(within[resource.address])
 
 
-def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> SheetEntry:
+def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> Part:
     lines = []
     style, symbol = STYLES[resource.status], SYMBOLS[resource.status]
     deletion = resource.status is DriftWord.DELETED
@@ -100,13 +113,12 @@ def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzi
     if resource.place is not None:
         then, now = (f"after {spot.previous}" if spot.previous is not None else "first" for spot in resource.place)
         lines.append(SheetLine(Style.MOVE, ">", "position", f"{then} -> {now}"))
-    return SheetEntry(
-        str(resource.address),
-        resource.source.file_and_line if resource.source is not None else "",
-        lines,
-        Weight.URGENT if deletion else Weight.CHANGE,
-        resource.source,
-        column=max([VALUE, *(len(delta.name) + 6 for delta in resource.fields)]),
+    return Part(
+        title=str(resource.address),
+        lines=lines,
+        weight=Weight.URGENT if deletion else Weight.CHANGE,
+        rank=Rank.DELETE if deletion else Rank.CHANGE,
+        source=resource.source,
     )
 
 
@@ -137,7 +149,7 @@ def _unmanaged(unmanaged: Sequence[Unmanaged], full: bool) -> list[SheetEntry]:
         names = [id_and_title(item.id, item.title) for item in unmanaged if item.kind == kind]
         more = "" if full or number <= FOLD else "; --full shows each"
         lines.append(SheetLine(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more))
-    return [SheetEntry(f"{count(len(unmanaged), 'object')} unmanaged", "", lines, Weight.BACKGROUND)] if lines else []
+    return [SheetEntry(f"{count(len(unmanaged), 'object')} unmanaged", "", lines, Weight.BACKGROUND, section="Unmanaged")] if lines else []
 
 
 def summary(drift: Drift) -> str:

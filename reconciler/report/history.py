@@ -5,18 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, tzinfo
 from itertools import groupby
 from typing import Any, Final
 
 from reconciler.address import bare
-from reconciler.model import JournalEntry, RecordedRun, StateChange
-from reconciler.plan.changes import Names, named
+from reconciler.model import JournalEntry, RecordedRun, StateChange, renamed_with_containers
+from reconciler.plan.changes import Names, named, the_objects
 from reconciler.report.documents import record, state_change_document
 from reconciler.report.layout import ReportPage, Span, Style, table
 from reconciler.report.schemas import runs as run_types
-from reconciler.report.words import HIDDEN, data, difference_lines, shown
+from reconciler.report.words import HIDDEN, SUMMARY_ORDER, count, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.text.names import clock_time, utc_text
 
@@ -128,14 +129,9 @@ def run_text(
     if state_changes:
         page.blank()
         page.head("in the state, without a request")
-    for state_change in state_changes:
-        page.field(
-            Style.PLAIN,
-            " ",
-            state_change.what.value,
-            str(state_change.address),
-            bare(state_change.id) if state_change.old is None else f"{bare(state_change.id)}, was {state_change.old}",
-        )
+    for state_change, contents in _with_contents(state_changes):
+        was = f", was {state_change.old}{contents}" if state_change.old is not None else ""
+        page.field(Style.PLAIN, " ", state_change.what.value, str(state_change.address), f"{bare(state_change.id)}{was}")
     for address, group in groupby(entries, key=lambda entry: entry.intent.address):
         page.blank()
         page.head(str(address))
@@ -144,10 +140,21 @@ def run_text(
     return tuple(page.spans)
 
 
-def state_change_line(state_change: StateChange) -> str:
-    """`forget acme/team/writers (team_9f2)`."""
-    old = "" if state_change.old is None else f"{state_change.old} to "
-    return f"{state_change.what.value} {old}{state_change.address} ({bare(state_change.id)})"
+def state_change_lines(state_changes: Collection[StateChange]) -> Iterator[str]:
+    """`forget acme/team/writers (team_9f2)`; what is renamed with its container has no line of its own."""
+    for state_change, contents in _with_contents(state_changes):
+        old = "" if state_change.old is None else f"{state_change.old} to "
+        yield f"{state_change.what.value} {old}{state_change.address} ({bare(state_change.id)}){contents}"
+
+
+def _with_contents(state_changes: Collection[StateChange]) -> Iterator[tuple[StateChange, str]]:
+    """The changes without those that only follow the rename of their container; its own says how many these are."""
+    followers = renamed_with_containers({change.old: change.address for change in state_changes if change.old is not None})
+    numbers = Counter(followers.values())
+    for change in state_changes:
+        if change.old not in followers:
+            number = numbers[change.old] if change.old is not None else 0
+            yield change, f", with {the_objects(number)} in it" if number else ""
 
 
 def shortest(runs: Sequence[RecordedRun]) -> int:
@@ -159,11 +166,13 @@ def shortest(runs: Sequence[RecordedRun]) -> int:
 
 
 def did(run: RecordedRun) -> str:
-    """`7 create, 2 move; in the state 3 adopt`."""
-    parts = [f"{number:,} {verb}" for verb, number in run.did.items()]
+    """`9 create, 3 adopt; 11 requests`, as its plan counted; `7 create, 2 move; in the state 3 adopt` if it has no end or no plan."""
+    planned = {action: run.actions[action] for action in SUMMARY_ORDER if action in run.actions}
+    parts = [f"{number:,} {word}" for word, number in (planned or run.did).items()]
     parts += [f"{number:,} {word}" for word, number in run.undone.items()]
-    kept = ", ".join(f"{number:,} {word}" for word, number in run.turned.items())
-    return "; ".join([", ".join(parts) or NOTHING, *([f"in the state {kept}"] if kept else [])])
+    kept = ", ".join(f"{number:,} {word}" for word, number in run.turned.items() if word not in run.actions)
+    requests = count(sum(run.did.values()), "request") if run.actions else ""
+    return "; ".join(filter(None, [", ".join(parts) or NOTHING, requests, f"in the state {kept}" if kept else ""]))
 
 
 def _ending(run: RecordedRun) -> str:

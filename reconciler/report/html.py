@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from reconciler.model.drift import Share
-from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine
+from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.text import escape
 
 CSS: Final = """
@@ -24,7 +24,10 @@ body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 62rem; background:
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .25rem; overflow-wrap: anywhere; }
 .when { color: var(--dim); margin: 0 0 1rem; } .summary { font-size: 1.05rem; margin: 0 0 1rem; }
-svg { display: block; width: 100%; height: auto; } figure { margin: 0 0 1.75rem; }
+.means { margin: 0 0 1rem; padding-left: 1.2rem; font-size: 1.05rem; } .means li { margin: .15rem 0; overflow-wrap: anywhere; }
+figure { margin: 0 0 1.75rem; } .bar { display: flex; gap: 2px; height: 1.4rem; } .bar span { min-width: 6px; border-radius: 3px; }
+.parts { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; margin: .6rem 0 0; padding: 0; }
+.parts span { display: inline-block; width: .8rem; height: .8rem; border-radius: 50%; margin-right: .4rem; vertical-align: -.05rem; }
 h2 { font-size: 1rem; margin: 2rem 0 .5rem; }
 article { border: 1px solid var(--edge); border-radius: 8px; margin: 0 0 .75rem; overflow: hidden; break-inside: avoid; }
 article > header { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; background: var(--soft); padding: .5rem .85rem; }
@@ -32,26 +35,29 @@ h3 { font: 600 .9rem/1.4 ui-monospace, SFMono-Regular, Menlo, monospace; margin:
 .where { color: var(--dim); font-size: .85rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; } td { padding: .3rem .85rem; vertical-align: top; font-size: .9rem; }
 tr + tr td { border-top: 1px solid var(--edge); } .sign { width: 3.4rem; text-align: center; font-family: ui-monospace, Menlo, monospace; }
-.name { width: 11rem; font-weight: 600; overflow-wrap: anywhere; } .value { overflow-wrap: anywhere; white-space: pre-wrap; } .note { color: var(--dim); }
-.nothing { color: var(--dim); } ul { padding-left: 1.2rem; }
-@media (max-width: 40rem) { .name { width: 7rem; } td { padding: .3rem .5rem; } .sign { width: 2.2rem; } }
+.name { width: 12rem; font-weight: 600; overflow-wrap: anywhere; } .value { overflow-wrap: anywhere; white-space: pre-wrap; } .note { color: var(--dim); }
+.nothing, .legend { color: var(--dim); } .legend { font-size: .9rem; } .legend code { color: var(--fore); padding: 0 .15rem; } ul { padding-left: 1.2rem; }
+.managed .bar { height: .9rem; width: 100%; min-width: 4rem; background: var(--edge); border-radius: 3px; } .managed td { vertical-align: middle; }
+@media (max-width: 40rem) { body { padding: 1rem .75rem 2rem; } td { padding: .3rem .5rem; }
+  article tr { display: grid; grid-template-columns: 2rem 1fr; padding: .3rem .5rem; } article tr + tr { border-top: 1px solid var(--edge); }
+  article td { border: 0 !important; padding: 0 .2rem; width: auto !important; } article .value { grid-column: 2; } article td:empty { display: none; }
+  article .sign:empty + .name:empty + .value { grid-column: 2; } .managed .name { width: auto; } }
 @media print { body { max-width: none; padding: 0; } }
 """  # noqa: E501  one line a rule
 
-# What an entry in the style of a deletion means depends on the report.
-DESTRUCTIVE: Final = {"plan": "Deletions", "outcome": "Failed", "drift": "Deleted outside Reconciler"}
 STYLES: Final = ("create", "update", "move", "delete", "drift", "blocked", "dim")
 
 
 def html(sheet: Sheet, *, created_at: datetime) -> str:
-    """The whole file; destructive changes come first. `created_at`: shown in its own time zone."""
-    last = [entry for entry in sheet.entries if entry.destructive]
-    rest = [entry for entry in sheet.entries if not entry.destructive]
+    """The whole file: what the report means, then its entries under their headings, the most serious first. `created_at`: shown in its own
+    time zone."""
+    means = "".join(f'<li class="{sentence.style.value}">{escaped(sentence.text)}</li>' for sentence in sheet.consequences)
     body = [
-        f"<figure>{bar(sheet.parts)}</figure>" if sheet.parts else '<p class="nothing">Everything matches the declaration.</p>',
-        *_section(DESTRUCTIVE[sheet.kind] if rest else "", last),
-        *_section("Other changes" if last else "", rest),
-        *(["<h2>Coverage</h2>", f"<figure>{coverage(sheet.coverage)}</figure>"] if sheet.coverage else []),
+        *([f'<ul class="means">{means}</ul>'] if means else []),
+        bar(sheet.parts) if sheet.parts else '<p class="nothing">Everything matches the declaration.</p>',
+        *_sections(sheet.entries),
+        *([_legend(sheet.legend)] if sheet.legend else []),
+        *(["<h2>Coverage</h2>", coverage(sheet.coverage)] if sheet.coverage else []),
         *(["<h2>Remarks</h2>\n<ul>", *(f"<li>{escaped(note)}</li>" for note in sheet.notes), "</ul>"] if sheet.notes else []),
     ]
     css = CSS + "".join(_color(name) for name in STYLES)
@@ -75,12 +81,20 @@ def page(title: str, summary: str, body: Iterable[str], *, css: str, created_at:
 
 
 def _color(name: str) -> str:
-    return f".{name} {{ color: var(--{name}); }} .fill-{name} {{ fill: var(--{name}); }}\n"
+    return f".{name} {{ color: var(--{name}); }} .fill-{name} {{ background: var(--{name}); }}\n"
 
 
-def _section(title: str, entries: Iterable[SheetEntry]) -> list[str]:
-    articles = [_entry(entry) for entry in entries]
-    return [f"<h2>{title}</h2>"] * bool(articles and title) + articles
+def _sections(entries: Sequence[SheetEntry]) -> list[str]:
+    """The entries under their headings; a sheet has the most serious ones last, a page first."""
+    sections: dict[str, list[str]] = {}
+    background = [entry for entry in entries if entry.weight is Weight.BACKGROUND]
+    for entry in (*reversed([entry for entry in entries if entry not in background]), *reversed(background)):
+        sections.setdefault(entry.section or "Details", []).insert(0, _entry(entry))
+    return [line for section, articles in sections.items() for line in (f"<h2>{section}</h2>", *articles)]
+
+
+def _legend(signs: Iterable[tuple[str, str]]) -> str:
+    return f'<p class="legend">Signs: {", ".join(f"<code>{escaped(sign)}</code> {word}" for sign, word in signs)}.</p>'
 
 
 def _entry(entry: SheetEntry) -> str:
@@ -102,57 +116,22 @@ def escaped(text: str) -> str:
     return entities.escape(escape.terminal(text))
 
 
-WIDTH: Final = 880
-ROW: Final = 26
-# Pixels of a letter at 14 px: a file has no font metrics, and too wide only wraps the legend early.
-LEGEND: Final = 8.5
-# One delete beside 10,000 creates must still be a visible bar.
-LEAST: Final = 6
-
-
 def bar(parts: Sequence[PicturePart]) -> str:
-    """One bar with a part for each word, and a legend below it; the text contains the numbers too."""
-    total = sum(part.number for part in parts)
-    spare = WIDTH - LEAST * len(parts)
-    x, at, top, shapes, legend = 0.0, 0.0, 54, [], []
-    for part in parts:
-        width = LEAST + spare * part.number / total
-        style = part.style.value
-        shapes.append(f'<rect x="{x:.1f}" y="0" width="{max(width - 2, 1):.1f}" height="22" rx="3" class="fill-{style}"/>')
-        label = f"{part.number:,} {part.word}"
-        long = 24 + LEGEND * len(label) + 20
-        if at and at + long > WIDTH:
-            at, top = 0.0, top + ROW
-        legend.append(f'<circle cx="{at + 7:.1f}" cy="{top - 5}" r="6" class="fill-{style}"/>{_label(at + 20, top, label)}')
-        x, at = x + width, at + long
-    numbers = ", ".join(f"{part.number:,} {part.word}" for part in parts)
-    return _svg(top + 10, numbers, [*shapes, *legend])
+    """One bar with a part for each word, and their numbers below it."""
+    label = ", ".join(f"{part.number:,} {part.word}" for part in parts)
+    pieces = "".join(f'<span class="fill-{part.style.value}" style="flex:{part.number}"></span>' for part in parts)
+    numbers = "".join(f'<li><span class="fill-{part.style.value}"></span>{part.number:,} {escaped(part.word)}</li>' for part in parts)
+    return f'<figure><div class="bar" role="img" aria-label="{escaped(label)}">{pieces}</div><ul class="parts">{numbers}</ul></figure>'
 
 
 def coverage(shares: Mapping[str, Share]) -> str:
     """A row for each kind: its name, its managed share, and the numbers."""
-    left, right = 130, 190
-    room = WIDTH - left - right
     rows = []
-    for index, (kind, share) in enumerate(shares.items()):
-        y = index * ROW
-        part = room * share.managed / share.seen if share.seen else room
-        rows += [
-            _label(0, y + 17, kind),
-            f'<rect x="{left}" y="{y + 5}" width="{room}" height="14" rx="3" class="fill-dim" opacity=".25"/>',
-            f'<rect x="{left}" y="{y + 5}" width="{part:.1f}" height="14" rx="3" class="fill-create"/>',
-            _label(left + room + 12, y + 17, f"{share.managed:,} of {share.seen:,} ({share.percent} %)"),
-        ]
-    label = ", ".join(f"{kind} {share.percent} %" for kind, share in shares.items())
-    return _svg(len(shares) * ROW + 4, f"Managed: {label}", rows)
-
-
-def _svg(height: int, label: str, shapes: Sequence[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
-        f'font-size="14" fill="currentColor"><title>{escaped(label)}</title>{"".join(shapes)}</svg>'
-    )
-
-
-def _label(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:.1f}" y="{y}">{escaped(text)}</text>'
+    for kind, share in shares.items():
+        part = share.managed / share.seen if share.seen else 1.0
+        rows.append(
+            f'<tr><td class="name">{escaped(kind)}</td>'
+            f'<td><div class="bar"><span class="fill-create" style="width:{part:.1%}"></span></div></td>'
+            f"<td>{share.managed:,} of {share.seen:,} ({share.percent} %)</td></tr>"
+        )
+    return f'<table class="managed">{"".join(rows)}</table>'

@@ -27,8 +27,9 @@ NOTES_MAX: Final = 2_000  # characters of sentences below the block
 
 def markdown(sheet: Sheet, *, limit: int = LIMIT) -> str:
     """The report; destructive changes come first, and entries that do not fit are counted instead."""
-    head = f"{marker(sheet)}\n### {_prose(sheet.title)}\n\n**{_prose(sheet.summary)}**\n"
-    notes = _notes(sheet)
+    says = "".join(f"- {_prose(sentence.text)}\n" for sentence in sheet.consequences)
+    head = f"{marker(sheet)}\n### {_prose(sheet.title)}\n\n**{_prose(sheet.summary)}**\n" + (f"\n{says}" if says else "")
+    notes = signs(sheet) + _notes(sheet)
     covered = _coverage(sheet)
     room = limit - len(head) - len(notes) - len(covered) - 300  # the fences, and the sentence about omitted entries
     # Destructive entries take their room first, wherever they are in the sheet.
@@ -86,6 +87,11 @@ def fenced(parts: Sequence[str]) -> str:
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}diff\n{text}\n{fence}"
+
+
+def signs(sheet: Sheet) -> str:
+    """The legend of a report, with the signs as code; "" if it has none."""
+    return f"\nSigns: {', '.join(f'`{sign}` {word}' for sign, word in sheet.legend)}.\n" if sheet.legend else ""
 
 
 def _notes(sheet: Sheet) -> str:

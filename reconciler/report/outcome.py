@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Final
 
 from reconciler.model import Edited, Outcome, StepResult, StepStatus
+from reconciler.report.gathering import Part, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import blocked, pending_outside
-from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
+from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
 from reconciler.report.words import CAUSES, ENDINGS, HIDDEN, count, difference_lines
 
 EMPTY: Final = "The plan is now empty."
@@ -22,7 +22,7 @@ def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, wi
     `done`: the sentence if nothing is left to do; `again`: how to continue otherwise. `withheld`: also which parts of a saved plan were not
     done; a screen showed them before it asked.
     """
-    entries = [*_entries(outcome), *(_withheld(outcome) if withheld else [])]
+    entries = gathered([*_parts(outcome), *(_withheld(outcome) if withheld else [])], {0: "Not as planned"})
     styles = {
         StepStatus.DONE: Style.CREATE,
         StepStatus.FAILED: Style.DELETE,
@@ -47,34 +47,34 @@ def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, wi
     )
 
 
-def _entries(outcome: Outcome) -> Iterator[SheetEntry]:
+def _parts(outcome: Outcome) -> Iterator[Part]:
     hindered = Weight.HINDERED
-    troubled = [result for result in outcome.results if result.status is not StepStatus.DONE]
-    for address, group in groupby(troubled, key=lambda result: str(result.step.address)):
-        results = list(group)
-        urgent = any(result.status in (StepStatus.FAILED, StepStatus.IN_DOUBT) for result in results)
-        yield SheetEntry(address, "", [*map(_ended, results)], Weight.URGENT if urgent else hindered)
+    for result in outcome.results:
+        if result.status is not StepStatus.DONE:
+            urgent = result.status in (StepStatus.FAILED, StepStatus.IN_DOUBT)
+            yield Part(title=str(result.step.address), lines=[_ended(result)], weight=Weight.URGENT if urgent else hindered)
     for left in outcome.leftover:
         text = "still different when it was read after the run"
-        yield SheetEntry(str(left), "", [SheetLine(Style.DRIFT, "~", "differs", text, id="RC-left-over")], hindered)
-    for address, edits in groupby(outcome.edited, key=lambda edit: str(edit.address)):
-        lines = [line for edit in edits for line in _edited(edit)]
-        yield SheetEntry(address, "changed by somebody else during the run", lines, hindered, where_style=Style.DRIFT)
+        yield Part(title=str(left), lines=[SheetLine(Style.DRIFT, "~", "differs", text, id="RC-left-over")], weight=hindered)
+    for edit in outcome.edited:
+        yield Part(title=str(edit.address), lines=_edited(edit), weight=hindered, where="changed by somebody else during the run")
     for unread in outcome.unverified:
         text = "it was written and could not be read again"
-        yield SheetEntry(str(unread), "", [SheetLine(Style.BLOCKED, "?", "not checked", text, id="RC-not-verified")], hindered)
+        yield Part(title=str(unread), lines=[SheetLine(Style.BLOCKED, "?", "not checked", text, id="RC-not-verified")], weight=hindered)
     for hidden in outcome.not_visible:
         text = "it was written, and the service still shows its previous state"
-        yield SheetEntry(str(hidden), "", [SheetLine(Style.BLOCKED, "?", "not visible", text, id="RC-not-visible-yet")], hindered)
+        yield Part(title=str(hidden), lines=[SheetLine(Style.BLOCKED, "?", "not visible", text, id="RC-not-visible-yet")], weight=hindered)
 
 
-def _withheld(outcome: Outcome) -> Iterator[SheetEntry]:
+def _withheld(outcome: Outcome) -> Iterator[Part]:
     if outcome.withheld is not None:
         for address, reason in sorted(outcome.withheld.refused.items()):
             text = f"the saved plan shows it, but {reason}"
-            yield SheetEntry(address, "", [SheetLine(Style.BLOCKED, "!", "refused", text, id="RC-saved-plan-stale")], Weight.URGENT)
+            line = SheetLine(Style.BLOCKED, "!", "refused", text, id="RC-saved-plan-stale")
+            yield Part(title=address, lines=[line], weight=Weight.URGENT)
         for address in outcome.withheld.new:
-            yield SheetEntry(address, "", [SheetLine(Style.DIM, " ", "new", "not in the saved plan; not applied")], Weight.HINDERED)
+            line = SheetLine(Style.DIM, " ", "new", "not in the saved plan; not applied")
+            yield Part(title=address, lines=[line], weight=Weight.HINDERED)
 
 
 def _ended(result: StepResult) -> SheetLine:

@@ -1,47 +1,84 @@
-"""The sheet of a plan: every change with its reason and its position in the files, what cannot be done, warnings, and a summary.
+"""The sheet of a plan: what it means for readers, every change with its reason and its position in the files, what cannot be done,
+warnings, and a summary.
 
-The order is that of reading before a confirmation: ordinary changes, then what does not happen and why, then what cannot be undone, and
-last the consequences for readers and rules, next to the question whether to apply.
+Everything about one address is one entry. The order is that of reading before a confirmation: ordinary changes first, what cannot be undone
+last, next to the question whether to apply.
 
     changes              create, update, move, adopt, ...; more than FOLD equal ones are one entry
     deferred, in doubt,
     unknown, blocked     what this run leaves alone
+    exposures, broken,
+    violations           what people must know before they approve
     replace, delete      never folded
-    exposures, forbidden,
-    broken, violations   what people must know before they approve
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
-from typing import Any, Final, TypeVar
+from enum import IntEnum
+from functools import partial
+from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Action, Blocked, Cause, Change, Delta, Exposure, Forecast, Plan, Position, Severity, Source, Violation
 from reconciler.plan.warnings.outside import ID as OUTSIDE
-from reconciler.report.layout import VALUE, Style, cells
-from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
-from reconciler.report.words import HIDDEN, RULES, STYLES, SUMMARY_ORDER, SYMBOLS, count, difference_lines, id_and_title, listed, shown
+from reconciler.report.consequences import consequences
+from reconciler.report.gathering import NAMED, Part, gathered
+from reconciler.report.layout import Style, cells
+from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
+from reconciler.report.words import (
+    HIDDEN,
+    RULES,
+    SIGNS,
+    STYLES,
+    SUMMARY_ORDER,
+    SYMBOLS,
+    count,
+    difference_lines,
+    id_and_title,
+    listed,
+    shown,
+)
 from reconciler.resource import UNSET
 from reconciler.text.names import duration, minute
 
-FOLD: Final = 10  # equal entries; more of them become one
-NAMED: Final = 3  # addresses of a folded group
 DOUBT: Final = "a request of an earlier run is in doubt; reconciler apply finds out what happened to it"
 WHOLE: Final = "the whole plan"
 HIDDEN_URL: Final = "its secret URL"
-CONSENT: Final = "with --yes, each of these requires --allow-exposure ADDRESS"
 ROLE: Final = "use the token of a member who may, or raise the role of this member"
 
 # Actions with a line of their own; updates and moves are shown by their fields and locations.
-ALONE: Final = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
+ALONE: Final = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.RENAME, Action.CREATE)
 
 # A difference that the files cause needs no remark; one that somebody caused outside does, because applying the plan undoes their work.
 CAUSES: Final = {Cause.YOURS: "", Cause.DRIFT: "drift", Cause.BOTH: "your change and drift"}
 
-T = TypeVar("T")
+
+class Rank(IntEnum):
+    """What decides where an entry is shown: what comes last is read best."""
+
+    CHANGE = 0
+    HELD = 1
+    EXPOSURE = 2
+    URL = 3
+    WARNING = 4
+    VIOLATION = 5
+    REPLACE = 6
+    DELETE = 7
+
+
+SECTIONS: Final = {
+    Rank.CHANGE: "Changes",
+    Rank.HELD: "Not applied in this run",
+    Rank.EXPOSURE: "Exposures",
+    Rank.URL: "Published URLs that stop working",
+    Rank.WARNING: "Warnings",
+    Rank.VIOLATION: "Violated rules",
+    Rank.REPLACE: "Replacements",
+    Rank.DELETE: "Deletions",
+}
 
 
 def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: tzinfo | None = UTC) -> Sheet:
@@ -50,20 +87,29 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
     `full`: equal entries are not folded. `zone`: of its times. `remedies`: also what to do about violated rules, for readers who do not see
     the refusal of the guard, which says so.
     """
-    entries = [
-        *_changes([change for change in plan.changes if not change.destructive], full, zone),
+    parts = [
+        *(_change(change, zone) for change in plan.changes),
         *_hindered(plan, full),
-        # Replacements before deletes: what comes last is read best.
-        *(_change(change, zone) for change in _destructive(plan.changes)),
-        *exposure_entries(plan.exposures, full=full),
-        *_forbidden(plan, full),
+        *exposure_parts(plan.exposures),
+        *_forbidden(plan),
         *_broken(plan),
-        *violation_entries(plan.violations, full=full, remedies=remedies),
+        *violation_parts(plan.violations, remedies=remedies),
     ]
+    # A remark about one object belongs to its entry, if it has one.
+    titles = {part.title for part in parts}
+    remarks: dict[str, list[str]] = {}
+    notes = []
+    for note in plan.notes:
+        title, colon, remark = note.partition(": ")
+        if colon and title in titles:
+            remarks.setdefault(title, []).append(remark)
+        else:
+            notes.append(note)
+    entries = gathered(parts, SECTIONS, full=full, remarks=remarks)
     counts = Counter(action for change in plan.changes for action in change.actions)
-    parts = [PicturePart(action.value, counts[action], STYLES[action]) for action in SUMMARY_ORDER if counts[action]]
+    picture = [PicturePart(action.value, counts[action], STYLES[action]) for action in SUMMARY_ORDER if counts[action]]
     if plan.blocked:
-        parts.append(PicturePart("blocked", len(plan.blocked), Style.BLOCKED))
+        picture.append(PicturePart("blocked", len(plan.blocked), Style.BLOCKED))
     addresses = [*(item.address for item in plan.changes), *plan.deferred, *plan.in_doubt, *(item.address for item in plan.blocked)]
     return Sheet(
         "plan",
@@ -71,9 +117,11 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
         plan.environment,
         summary(plan),
         entries,
-        plan.notes,
-        parts,
+        notes,
+        picture,
         headline=_headline(plan),
+        consequences=consequences(plan),
+        signs=SIGNS,
         quiet=not entries and not plan.outside,
         address_columns=max((cells(str(address)) for address in addresses), default=0),
     )
@@ -131,6 +179,12 @@ def blocked(plan: Plan) -> str:
     return f"{len(plan.blocked):,} blocked{by}"
 
 
+def stay(plan: Plan) -> str:
+    """`2 blocked resources stay as they are.`; "" if nothing is blocked."""
+    number = len({resource.address for resource in plan.blocked})
+    return f"{count(number, 'blocked resource')} {'stays as it is' if number == 1 else 'stay as they are'}." if number else ""
+
+
 def pending_outside(plan: Plan) -> str:
     """The pending changes that the run does not make: `3 changes outside the selection are pending`; "" if there are none."""
     if not plan.outside:
@@ -144,64 +198,25 @@ def forecast_text(ahead: Forecast) -> str:
     return f"Apply needs {count(ahead.writes, 'write')} and about {count(ahead.reads, 'read')}: about {duration(ahead.seconds)}{waiting}."
 
 
-# -- folding ------------------------------------------------------------------------------------------------------------------------
-
-
-def _alike(items: Iterable[T], likeness: Callable[[T], object], full: bool) -> list[list[T]]:
-    """The items, equal ones together and in the order of the first; as one group only if they are more than FOLD."""
-    groups: dict[object, list[T]] = {}
-    for item in items:
-        groups.setdefault(likeness(item), []).append(item)
-    folded: list[list[T]] = []
-    for group in groups.values():
-        folded += [group] if len(group) > FOLD and not full else [[item] for item in group]
-    return folded
-
-
-def _entry(addresses: Sequence[Address], lines: Sequence[SheetLine], weight: Weight, source: Source | None = None) -> SheetEntry:
-    """An entry about one address, or about a folded group."""
-    if len(addresses) > 1:
-        names = SheetLine(Style.PLAIN, " ", "", f"{_some(addresses)}; --full shows each")
-        return SheetEntry(f"{len(addresses):,} resources", "", (names, *lines), weight)
-    return SheetEntry(str(addresses[0]), source.file_and_line if source is not None else "", lines, weight, source)
-
-
-def _some(addresses: Iterable[Address]) -> str:
-    return listed([str(address) for address in addresses], NAMED)
-
-
 # -- changes ------------------------------------------------------------------------------------------------------------------------
-
-
-def _changes(changes: Sequence[Change], full: bool, zone: tzinfo | None) -> Iterator[SheetEntry]:
-    """The changes in their order; a folded group is at the position of its first."""
-    position = {change.address: index for index, change in enumerate(changes)}
-    for group in sorted(_alike(changes, _likeness, full), key=lambda group: position[group[0].address]):
-        if len(group) == 1:
-            yield _change(group[0], zone)
-            continue
-        kind, actions = group[0].kind, group[0].actions
-        files = listed(sorted({change.source.file for change in group if change.source is not None}), 2)
-        names = f"{_some(change.address for change in group)}; --full shows each"
-        fields = [delta.name for delta in group[0].fields] if Action.CREATE not in actions else []
-        lines = []
-        for action in actions:
-            what = f"{', '.join(fields)} of {names}" if action is Action.UPDATE and fields else names
-            lines.append(SheetLine(STYLES[action], SYMBOLS[action], action, what))
-        yield SheetEntry(f"{len(group):,} × {kind}", files, lines)
 
 
 def _likeness(change: Change) -> object:
     """The key of equal changes: creates of one kind are equal; other changes only if the same fields change for the same cause."""
+    if change.destructive:
+        return None
     fields = () if Action.CREATE in change.actions else tuple((delta.name, delta.cause, delta.note) for delta in change.fields)
     return (change.kind, change.actions, fields)
 
 
-def _destructive(changes: Iterable[Change]) -> list[Change]:
-    return sorted((change for change in changes if change.destructive), key=lambda change: Action.DELETE in change.actions)
+def _folded(change: Change, names: str) -> list[SheetLine]:
+    """A line for each action of a group of such changes."""
+    fields = [delta.name for delta in change.fields] if Action.CREATE not in change.actions else []
+    texts = {Action.UPDATE: f"{', '.join(fields)} of {names}" if fields else names}
+    return [SheetLine(STYLES[action], SYMBOLS[action], action, texts.get(action, names)) for action in change.actions]
 
 
-def _change(change: Change, zone: tzinfo | None) -> SheetEntry:
+def _change(change: Change, zone: tzinfo | None) -> Part:
     """One change: its address and source, then its actions, then its fields, then its location."""
     # The container of a moved object is shown as its location.
     fields = [delta for delta in change.fields if not _is_container(change, delta)]
@@ -218,13 +233,25 @@ def _change(change: Change, zone: tzinfo | None) -> SheetEntry:
         lines += _field(change, delta)
     if Action.MOVE in change.actions:
         lines += _move(change)
-    weight = Weight.URGENT if change.destructive else Weight.CHANGE
-    column = max([VALUE, *(len(delta.name) + 6 for delta in fields)])
-    if Action.RESTORE in change.actions and Action.ADOPT not in change.actions and not change.deleted_by_us:
-        # Who deleted it is news; where it is declared is not.
-        return SheetEntry(str(change.address), "drift: deleted outside Reconciler", lines, weight, where_style=Style.DRIFT, column=column)
-    source = change.source if change.source is not None and change.source.line else None
-    return SheetEntry(str(change.address), source.file_and_line if source else "", lines, weight, source, column=column)
+    # Who deleted it is news; where it is declared is not.
+    is_news = Action.RESTORE in change.actions and Action.RENAME not in change.actions and not change.deleted_by_us
+    return Part(
+        title=str(change.address),
+        lines=lines,
+        weight=Weight.URGENT if change.destructive else Weight.CHANGE,
+        rank=_rank(change),
+        source=change.source if change.source is not None and change.source.line and not is_news else None,
+        where="drift: deleted outside Reconciler" if is_news else "",
+        kind=change.kind,
+        likeness=_likeness(change),
+        folded=partial(_folded, change),
+    )
+
+
+def _rank(change: Change) -> Rank:
+    if Action.DELETE in change.actions:
+        return Rank.DELETE
+    return Rank.REPLACE if change.destructive else Rank.CHANGE
 
 
 def _reason(change: Change, zone: tzinfo | None) -> str:
@@ -237,7 +264,7 @@ def _object_and_reason(change: Change, action: Action, zone: tzinfo | None) -> s
     named = id_and_title(change.id, change.title)
     if action is Action.ADOPT:
         return f"{named} {reason or 'exists and is unmanaged'}".strip()
-    if action is Action.TRANSFER:
+    if action in (Action.TRANSFER, Action.RENAME):
         return f"{named} {reason}".strip()
     if action in (Action.DELETE, Action.FORGET, Action.REPLACE):
         return "; ".join(part for part in (named, reason) if part)
@@ -312,55 +339,64 @@ def _parent(parent: Address | None) -> str:
 # -- what cannot be done now --------------------------------------------------------------------------------------------------------
 
 
-def _hindered(plan: Plan, full: bool) -> Iterator[SheetEntry]:
-    for group in _alike(plan.deferred.items(), lambda pair: pair[1], full):
-        line = SheetLine(Style.BLOCKED, "!", "waits", f"in a second run: {group[0][1]}", id="RC-second-run")
-        yield _entry([address for address, _ in group], [line], Weight.HINDERED)
+def _hindered(plan: Plan, full: bool) -> Iterator[Part]:
+    for address, reason in plan.deferred.items():
+        line = SheetLine(Style.BLOCKED, "!", "waits", f"in a second run: {reason}", id="RC-second-run")
+        yield _held(str(address), [line], likeness=reason)
     for address in plan.in_doubt:
-        yield _entry([address], [SheetLine(Style.BLOCKED, "?", "in doubt", DOUBT, id="RC-in-doubt")], Weight.HINDERED)
+        yield _held(str(address), [SheetLine(Style.BLOCKED, "?", "in doubt", DOUBT, id="RC-in-doubt")])
     for unread in plan.unknown:
         text = f"{unread.reason}; none is created, deleted or reported as drift"
-        yield SheetEntry(unread.what, "", [SheetLine(Style.BLOCKED, "?", "unknown", text, id="RC-unread")], Weight.HINDERED)
+        yield _held(unread.what, [SheetLine(Style.BLOCKED, "?", "unknown", text, id="RC-unread")])
     # Each cause, with the addresses that wait for it: these have no entries of their own, because unblocking the cause unblocks them.
     own = {resource.address for resource in plan.blocked if resource.cause is None}
     waiting: dict[Address, list[str]] = {}
     for resource in plan.blocked:
         if resource.cause is not None and resource.cause in own:
             waiting.setdefault(resource.cause, []).append(str(resource.address))
-    causes = [resource for resource in plan.blocked if resource.cause not in own]
-    for blocked_alike in _alike(causes, lambda resource: (resource.reason, resource.remedy, resource.id), full):
-        yield _blocked(blocked_alike, [name for resource in blocked_alike for name in waiting.get(resource.address, ())], full)
+    for resource in plan.blocked:
+        if resource.cause not in own:
+            yield _blocked(resource, waiting.pop(resource.address, []), full)
 
 
-def _blocked(group: Sequence[Blocked], waiting: list[str], full: bool) -> SheetEntry:
-    first = group[0]
-    lines = [SheetLine(Style.BLOCKED, "!", "blocked", f"{first.reason} [{first.id}]" if first.id else first.reason, id=first.id)]
-    lines.append(SheetLine(Style.DIM, " ", "", first.remedy))
+def _blocked(blocked: Blocked, waiting: list[str], full: bool) -> Part:
+    reason = f"{blocked.reason} [{blocked.id}]" if blocked.id else blocked.reason
+    lines = [SheetLine(Style.BLOCKED, "!", "blocked", reason, id=blocked.id), SheetLine(Style.DIM, " ", "", blocked.remedy)]
     if waiting:
         more = "; --full lists them" if len(waiting) > NAMED and not full else ""
         names = listed(waiting, len(waiting) if full else NAMED)
         lines.append(SheetLine(Style.DIM, " ", "waiting", f"{count(len(waiting), 'resource')}: {names}{more}"))
-    return _entry([resource.address for resource in group], lines, Weight.HINDERED, first.source)
+    likeness = None if waiting else (blocked.reason, blocked.remedy, blocked.id)
+    return _held(str(blocked.address), lines, source=blocked.source, likeness=likeness)
+
+
+def _held(title: str, lines: Sequence[SheetLine], *, source: Source | None = None, likeness: object = None) -> Part:
+    """Something that this run leaves alone."""
+    return Part(title=title, lines=lines, weight=Weight.HINDERED, rank=Rank.HELD, source=source, likeness=likeness)
 
 
 # -- what people must know before they approve --------------------------------------------------------------------------------------
 
 
-def exposure_entries(exposures: Sequence[Exposure], *, full: bool, consent: str = CONSENT) -> list[SheetEntry]:
-    """What becomes public or loses a protection. `consent`: what each of them requires."""
-    entries = []
-    asked = any(exposure.asked for exposure in exposures)
-    groups = _alike(exposures, lambda item: (item.kind, item.field, repr(item.before), repr(item.after), item.says), full)
-    for number, group in enumerate(groups, start=1):
-        first = group[0]
-        lines = [SheetLine(Style.DELETE, "!", "exposure", _exposure_text(first), id=first.id)]
-        # Members of a folded group have different readers.
-        if len(group) == 1:
-            lines += [SheetLine(Style.DIM, " ", "", detail) for detail in _exposure_details(first)]
-        if asked and number == len(groups):
-            lines.append(SheetLine(Style.DIM, " ", "", consent))
-        entries.append(_entry([exposure.address for exposure in group], lines, Weight.URGENT, first.source))
-    return entries
+def exposure_parts(exposures: Iterable[Exposure]) -> Iterator[Part]:
+    """What becomes public or loses a protection."""
+    for exposure in exposures:
+        line = SheetLine(Style.DELETE, "!", "exposure", _exposure_text(exposure), id=exposure.id)
+        yield Part(
+            title=str(exposure.address),
+            lines=[line, *(SheetLine(Style.DIM, " ", "", detail) for detail in _exposure_details(exposure))],
+            weight=Weight.URGENT,
+            rank=Rank.EXPOSURE,
+            source=exposure.source,
+            kind=exposure.kind,
+            likeness=(exposure.kind, exposure.field, repr(exposure.before), repr(exposure.after), exposure.says),
+            # Members of a folded group have different readers.
+            folded=partial(_named, [line]),
+        )
+
+
+def _named(lines: Sequence[SheetLine], names: str) -> list[SheetLine]:
+    return [SheetLine(Style.PLAIN, " ", "", names), *lines]
 
 
 def _exposure_text(exposure: Exposure) -> str:
@@ -378,41 +414,41 @@ def _exposure_details(exposure: Exposure) -> Iterator[str]:
     if exposure.readers and exposure.field:
         yield f"readers: {', '.join(exposure.readers)}"
     if exposure.reaches:
-        yield f"also for {_some(exposure.reaches)}"
+        yield f"also for {listed(list(map(str, exposure.reaches)), NAMED)}"
     if len(exposure.path) > 1:
         yield f"by {' -> '.join(exposure.path)}"
 
 
-def _forbidden(plan: Plan, full: bool) -> Iterator[SheetEntry]:
-    groups = _alike(plan.forbidden, lambda request: (request.verb, request.flag, request.of), full)
-    for number, group in enumerate(groups, start=1):
-        first = group[0]
-        text = f"{first.verb}: the service says that the token lacks {first.flag} of {first.of}"
-        lines = [SheetLine(Style.BLOCKED, "!", "forbidden", text, id=first.id)]
-        if number == len(groups):
-            lines.append(SheetLine(Style.DIM, " ", "", ROLE))
-        yield _entry([request.address for request in group], lines, Weight.HINDERED)
+def _forbidden(plan: Plan) -> Iterator[Part]:
+    for request in plan.forbidden:
+        text = f"{request.verb}: the service says that the token lacks {request.flag} of {request.of}"
+        lines = [SheetLine(Style.BLOCKED, "!", "forbidden", text, id=request.id), SheetLine(Style.DIM, " ", "", ROLE)]
+        yield _held(str(request.address), lines, likeness=(request.verb, request.flag, request.of))
 
 
-def _broken(plan: Plan) -> Iterator[SheetEntry]:
+def _broken(plan: Plan) -> Iterator[Part]:
     for url in plan.broken:
         after = f" -> {url.after}" if url.after is not None else ""
         line = SheetLine(Style.DELETE, "!", "breaks", f"{url.before or HIDDEN_URL}{after}", url.reason, url.id)
-        yield _entry([url.address], [line], Weight.URGENT, url.source)
+        yield Part(title=str(url.address), lines=[line], weight=Weight.URGENT, rank=Rank.URL, source=url.source)
 
 
-def violation_entries(violations: Iterable[Violation], *, full: bool, remedies: bool) -> Iterator[SheetEntry]:
+def violation_parts(violations: Iterable[Violation], *, remedies: bool) -> Iterator[Part]:
     """The violated rules, those that refuse the run last. `remedies`: with the remedy of each."""
-    ordered = sorted(violations, key=lambda violation: violation.level is Severity.ERROR)
-    for group in _alike(ordered, lambda violation: (violation.level, violation.name, violation.message), full):
-        first = group[0]
-        style, word = RULES[first.level]
-        rule = f" ({first.source.file_and_line})" if first.source is not None else ""
-        lines = [SheetLine(style, "!", word, f"{first.name}: {first.message}{rule}", id=first.id)]
-        if len(group) == 1 and len(first.path) > 1:
-            lines.append(SheetLine(Style.DIM, " ", "", f"by {' -> '.join(first.path)}"))
-        if remedies and first.remedy:
-            lines.append(SheetLine(Style.DIM, " ", "", first.remedy))
-        weight = Weight.URGENT if first.level is Severity.ERROR else Weight.HINDERED
-        addresses = [violation.address for violation in group if violation.address is not None]
-        yield _entry(addresses, lines, weight, first.declared) if addresses else SheetEntry(WHOLE, "", lines, weight)
+    for violation in violations:
+        style, word = RULES[violation.level]
+        rule = f" ({violation.source.file_and_line})" if violation.source is not None else ""
+        lines = [SheetLine(style, "!", word, f"{violation.name}: {violation.message}{rule}", id=violation.id)]
+        remedy = [SheetLine(Style.DIM, " ", "", violation.remedy)] if remedies and violation.remedy else []
+        path = [SheetLine(Style.DIM, " ", "", f"by {' -> '.join(violation.path)}")] if len(violation.path) > 1 else []
+        refuses = violation.level is Severity.ERROR
+        yield Part(
+            title=WHOLE if violation.address is None else str(violation.address),
+            lines=[*lines, *path, *remedy],
+            weight=Weight.URGENT if refuses else Weight.HINDERED,
+            rank=Rank.VIOLATION if refuses else Rank.WARNING,
+            source=violation.declared,
+            likeness=(violation.level, violation.name, violation.message),
+            # The paths of a group differ.
+            folded=partial(_named, [*lines, *remedy]),
+        )

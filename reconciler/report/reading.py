@@ -88,6 +88,7 @@ def _plan(document: Data) -> Sheet:
             BrokenUrl(Address.parse(item["address"]), item["kind"], item["before"], item["after"], item["reason"], _source(item["source"]))
             for item in document["broken"]
         ),
+        lost_readers={Address.parse(item["address"]): tuple(item["readers"]) for item in document.get("lostReaders", ())},
         forbidden=tuple(
             ForbiddenRequest(Address.parse(item["address"]), item["verb"], item["flag"], Address.parse(item["of"]))
             for item in document["forbidden"]

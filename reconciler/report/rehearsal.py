@@ -114,7 +114,7 @@ def _entries(rehearsal: Rehearsal) -> Iterator[SheetEntry]:
 
 
 def _entry(title: str, lines: Sequence[SheetLine], weight: Weight) -> SheetEntry:
-    return SheetEntry(title, "", lines, weight, column=0)
+    return SheetEntry(title, "", lines, weight)
 
 
 def _sentences(symbol: str, sentences: Sequence[str], style: Style) -> list[SheetLine]:

@@ -11,24 +11,26 @@ wrap, but it has no sentence about a plan of its own. All texts of a sheet are u
 
     Sheet
       title, summary, headline           who it is about, and its numbers in one sentence
-      entries                            SheetEntry: one address, its position, how urgent it is
+      consequences                       sentences about readers, URLs and what is deleted, above the entries
+      entries                            SheetEntry: one address, its position, how urgent it is, under which heading it belongs
         lines                            SheetLine: `  ~ title       Guide -> Guides      (note)`
       notes                              sentences below the entries
+      legend                             the signs of the lines, with their words
       parts, coverage                    numbers for pictures and tables
 
-A sheet as text for a screen: an address and its position on a line, its lines below it, the summary at the end.
+A sheet as text for a screen: the consequences, an address and its position on a line, its lines below it, the summary at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
 from reconciler.model import Source
 from reconciler.model.drift import Share
-from reconciler.report.layout import VALUE, ReportPage, Span, Style, environment_header
+from reconciler.report.layout import VALUE, ReportPage, Span, Style, cells, environment_header
 
 
 class Weight(IntEnum):
@@ -56,6 +58,8 @@ class SheetLine:
     # Of the cause, for formats that list causes; "" if the line has none.
     id: str = ""
     note_style: Style = Style.DIM
+    # Its position as data, where that is not the position of its entry.
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,8 @@ class SheetEntry:
     # The same position as data, for formats that open the file there; None where `where` is a remark.
     source: Source | None = None
     where_style: Style = Style.DIM
-    # Where values begin in a text: after the longest name of a field.
-    column: int = VALUE
+    # The heading that it belongs under in a report with headings; "" where it needs none.
+    section: str = ""
 
     @property
     def destructive(self) -> bool:
@@ -106,6 +110,10 @@ class Sheet:
     # The numbers of the summary alone, for a printer whose title says already which report it is. It contains only numbers and our own
     # words, and nothing that a document does not carry.
     headline: str = ""
+    # What it means for readers, a sentence each, above everything else.
+    consequences: Sequence[Span] = ()
+    # The words of its signs; what a sign means depends on the report.
+    signs: Mapping[str, str] = field(default_factory=dict)
     # Nothing needs attention: a forge hides a comment of such reports.
     quiet: bool = False
     # The columns of the longest address that the report is about. Folded ones count: positions begin in one column with and without --full.
@@ -116,29 +124,55 @@ class Sheet:
         """`Plan for acme-docs (staging)`."""
         return f"{self.kind.capitalize()} for {self.project}" + (f" ({self.environment})" if self.environment else "")
 
+    @property
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        """The signs of its lines and their words, in the order of the words of all signs; () for a single one, which its lines explain."""
+        used = {line.symbol for entry in self.entries for line in entry.lines}
+        signs = tuple((sign, word) for sign, word in self.signs.items() if sign in used)
+        return signs if len(signs) > 1 else ()
+
 
 WIDTH: Final = 100  # columns if the width of the reader's screen is unknown
 SOURCE_MIN: Final = 41  # positions begin at one of these columns, so that most reports look alike
 SOURCE_MAX: Final = 60
+VALUE_MAX: Final = 24  # values begin in this column at the latest; a longer name pushes only its own value
+SHORT: Final = 4  # entries; a report with fewer is read as a whole, so that a screen explains neither its signs nor that it is harmless
 
 
 def sheet_text(sheet: Sheet, *, width: int = WIDTH) -> tuple[Span, ...]:
     """The report. A narrow screen gets the same words, wrapped."""
     page = ReportPage(width, source=max(SOURCE_MIN, min(sheet.address_columns + 2, SOURCE_MAX, width // 2)))
+    is_short = len(sheet.entries) < SHORT
+    for sentence in sheet.consequences:
+        # That nothing serious happens is visible in a short report.
+        if not (is_short and sentence.style is Style.DIM):
+            page.line(sentence.text, sentence.style)
+    if sheet.entries:
+        page.blank()
+    column = _column(line for entry in sheet.entries for line in entry.lines)
     for entry in sheet.entries:
         page.head(entry.title, entry.where, entry.where_style)
         for line in entry.lines:
-            page.field(line.style, line.symbol, line.name, line.value, line.note, column=entry.column, note_style=line.note_style)
+            page.field(line.style, line.symbol, line.name, line.value, line.note, column=column, note_style=line.note_style)
     for note in sheet.notes:
         page.line(note, Style.DIM)
     page.blank()
+    if sheet.legend and not is_short:
+        page.line("Signs: " + "   ".join(f"{sign} {word}" for sign, word in sheet.legend), Style.DIM)
+        page.blank()
     if sheet.coverage is not None:
         page.head("Coverage")
-        column = max([VALUE, *(len(kind) + 6 for kind in sheet.coverage)])
+        wide = max([VALUE, *(len(kind) + 6 for kind in sheet.coverage)])
         for kind, share in sheet.coverage.items():
-            page.field(Style.PLAIN, " ", kind, f"{share.managed:,} of {share.seen:,} managed ({share.percent} %)", column=column)
+            page.field(Style.PLAIN, " ", kind, f"{share.managed:,} of {share.seen:,} managed ({share.percent} %)", column=wide)
         page.blank()
     page.line(sheet.summary)
     # The outcome follows its plan on the same screen, which named the environment already.
     header = () if sheet.kind == "outcome" else environment_header(sheet.environment)
     return (*header, *page.spans)
+
+
+def _column(lines: Iterable[SheetLine]) -> int:
+    """Where the values of all lines begin: after the longest name that leaves them room; beside their signs if none has a name."""
+    ends = [cells(f"  {line.symbol} {line.name}") + 2 for line in lines if line.value and line.name]
+    return max([VALUE, *(end for end in ends if end <= VALUE_MAX)]) if ends else 0

@@ -38,9 +38,18 @@ SYMBOLS: Final = {
     Action.REPLACE: "-/+",
     Action.DELETE: "-",
     Action.ADOPT: "=",
+    Action.RENAME: "→",
     Action.FORGET: ".",
     Action.RESTORE: "↑",
     Action.TRANSFER: "»",
+}
+
+# Of a plan, for its legend; a line of `!` has a word of its own.
+SIGNS: Final = {
+    **{symbol: action.value for action, symbol in SYMBOLS.items()},
+    SYMBOLS[Action.FORGET]: "no longer managed",
+    "!": "needs your attention",
+    "?": "not known",
 }
 
 STYLES: Final = {
@@ -50,6 +59,7 @@ STYLES: Final = {
     Action.REPLACE: Style.DELETE,
     Action.DELETE: Style.DELETE,
     Action.ADOPT: Style.CREATE,
+    Action.RENAME: Style.MOVE,
     Action.FORGET: Style.UPDATE,
     Action.RESTORE: Style.CREATE,
     Action.TRANSFER: Style.MOVE,
@@ -57,7 +67,8 @@ STYLES: Final = {
 
 # Destructive ones last: the end of a sentence is read best.
 SUMMARY_ORDER: Final = (
-    Action.CREATE, Action.UPDATE, Action.MOVE, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE, Action.DELETE,
+    Action.CREATE, Action.UPDATE, Action.MOVE, Action.RENAME, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE,
+    Action.DELETE,
 )  # fmt: skip
 
 RULES: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNING: (Style.UPDATE, "warning")}

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Consent, JournalEntry, RecordedRun, StateChange, What
+from reconciler.model import Consent, JournalEntry, RecordedRun, StateChange, What, renamed_with_containers
 from reconciler.state.connection import Connection
 from reconciler.state.tables.rows import INTENTS, intent_of
 from reconciler.state.tables.schema import insert
@@ -89,11 +89,19 @@ def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[Stat
 
 
 def count_state_changes(connection: Connection, state: int) -> Mapping[str, Mapping[str, int]]:
-    """The number of changes of each sort, by run."""
+    """The number of changes of each sort, by run. What is renamed with its container does not count."""
     query = "SELECT run, what, count(*) AS number FROM turns WHERE state = :state GROUP BY run, what ORDER BY min(id)"
     counts: dict[str, dict[str, int]] = defaultdict(dict)
     for row in connection.rows(query, state=state):
         counts[row.run][row.what] = row.number
+    renames: dict[str, dict[Address, Address]] = defaultdict(dict)
+    query = "SELECT * FROM turns WHERE state = :state AND what = :what"
+    for row in connection.rows(query, state=state, what=What.RENAME.value):
+        change = _turn(row)
+        if change.old is not None:
+            renames[row.run][change.old] = change.address
+    for run, renamed in renames.items():
+        counts[run][What.RENAME.value] -= len(renamed_with_containers(renamed))
     return counts
 
 
@@ -139,16 +147,22 @@ def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
 def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Mapping[str, int]) -> RecordedRun:
     try:
         ended = None if row.ended is None else datetime.fromisoformat(row.ended)
-        changed = turned or ({} if did or undone else _recorded(row.summary))
-        return RecordedRun(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone, changed)
+        summary = mapping(row.summary, "the summary of a run") if row.summary else {}
+        changed = turned or ({} if did or undone else _recorded(summary))
+        started, actions = datetime.fromisoformat(row.started), _numbers(summary.get("actions"))
+        return RecordedRun(row.id, row.who, row.command, started, ended, row.exit_code, did, undone, changed, actions)
     except (TypeError, ValueError) as error:
         raise damaged(f"the run {row.id!r}") from error
 
 
-def _recorded(summary: str | None) -> dict[str, int]:
+def _recorded(summary: Mapping[str, Any]) -> dict[str, int]:
     """By what they are, the changes of the state of a run that only recorded values which the service had already."""
-    number = mapping(summary, "the summary of a run").get("recorded") if summary else None
-    return {RECORDED: number} if isinstance(number, int) else {}
+    return _numbers({RECORDED: summary.get("recorded")})
+
+
+def _numbers(value: Any) -> dict[str, int]:
+    """The numbers of a summary by their words; none in that of an older version."""
+    return {word: number for word, number in value.items() if isinstance(number, int)} if isinstance(value, dict) else {}
 
 
 def read_undos(connection: Connection, state: int) -> tuple[str, ...]:

@@ -311,8 +311,8 @@ class Journal:
         with self._writing(counts=False) as connection:
             write_consents(connection, self._state, self.run, consents)
 
-    def finish(self, *, exit_code: int, summary: Mapping[str, int]) -> None:
-        """Record how this run ended; a run without this was killed."""
+    def finish(self, *, exit_code: int, summary: Mapping[str, Any]) -> None:
+        """Record how this run ended; a run without this was killed. `summary`: of its outcome."""
         recorded = {"recorded": self._recorded} if self._recorded else {}
         text = to_json({**summary, **recorded}, "the summary")
         ended = "UPDATE runs SET ended = :ended, exit_code = :code, summary = :summary WHERE id = :run"

@@ -39,7 +39,7 @@ def redeclaring_lines(
         if Action.TRANSFER in change.actions:
             lines += [YamlLine(move.new, move.source, "transfers it again") for move in moved[change.address]]
         elif declared is None or declared.implied:
-            if Action.RESTORE in change.actions or Action.ADOPT in change.actions:
+            if not {Action.RESTORE, Action.ADOPT, Action.RENAME}.isdisjoint(change.actions):
                 lines.append(
                     _leaving(kinds, project, change.address, again=" again", protected=kinds.of(change.address).name in project.protect)
                 )

@@ -57,8 +57,7 @@ def test_a_one_field_change_is_one_request(acme: Org, path: tuple[str, ...], val
     for key in path[:-1]:
         at = at[key]
     at[path[-1]] = value
-    outcome = applied(acme, tree)
-    assert [str(result.step.address) for result in outcome.results] == [address]
+    assert [str(result.step.address) for result in applied(acme, tree).results] == [address]
 
 
 def test_a_space_moves_to_another_collection(acme: Org) -> None:
@@ -67,8 +66,7 @@ def test_a_space_moves_to_another_collection(acme: Org) -> None:
     node(tree, "product")["content"].remove(moving)
     node(tree, "other")["content"].insert(0, moving)
     assert verbs(applied(acme, tree)) == ["move acme/space/one"]
-    shown = [item["title"] for item in acme.items(f"/collections/{acme.id('acme/collection/other')}/spaces")]
-    assert shown == ["One", "Five"]
+    assert [item["title"] for item in acme.items(f"/collections/{acme.id('acme/collection/other')}/spaces")] == ["One", "Five"]
 
 
 def test_a_space_moves_to_the_root_and_back(acme: Org) -> None:
@@ -102,15 +100,13 @@ def test_spaces_are_reordered_with_one_move(acme: Org) -> None:
     content = node(tree, "product")["content"]
     content.insert(0, content.pop())
     assert verbs(applied(acme, tree)) == ["move acme/space/four"]
-    shown = [item["title"] for item in acme.items(f"/collections/{acme.id('acme/collection/product')}/spaces")]
-    assert shown == ["Four", "One", "Two"]
+    assert [item["title"] for item in acme.items(f"/collections/{acme.id('acme/collection/product')}/spaces")] == ["Four", "One", "Two"]
 
 
 def test_collections_are_reordered_where_no_listing_shows_it(acme: Org) -> None:
     tree = small()
     tree["content"][1], tree["content"][2] = tree["content"][2], tree["content"][1]
-    outcome = applied(acme, tree)
-    assert len(outcome.results) == 1
+    assert len(applied(acme, tree).results) == 1
     listed = [item["title"] for item in acme.items(f"/orgs/{ORGANIZATION}/collections") if "parent" not in item or item["parent"] is None]
     assert listed == ["Other", "Product"]
 
@@ -134,8 +130,7 @@ def test_a_group_is_reordered_among_sections(acme: Org) -> None:
     tree = small()
     structure = tree["sites"]["docs"]["structure"]
     structure.append(structure.pop(1))
-    outcome = applied(acme, tree)
-    assert len(outcome.results) == 1
+    assert len(applied(acme, tree).results) == 1
 
 
 def test_a_section_leaves_its_group_and_another_joins(acme: Org) -> None:
@@ -168,8 +163,7 @@ def test_moved_renames_a_subtree(acme: Org) -> None:
     tree = small()
     tree["sites"]["handbook"] = tree["sites"].pop("docs")
     tree["defaultContent"] = {"site": "handbook"}
-    moved = [{"from": "acme/site/docs", "to": "acme/site/handbook"}]
-    assert applied(acme, tree, moved=moved).results == ()
+    assert applied(acme, tree, moved=[{"from": "acme/site/docs", "to": "acme/site/handbook"}]).results == ()
 
 
 def test_a_removed_share_link_is_deleted(acme: Org) -> None:
@@ -196,8 +190,7 @@ def test_a_removed_group_lets_its_sections_go_first(acme: Org) -> None:
     structure = tree["sites"]["docs"]["structure"]
     group = structure.pop(1)
     structure += group["structure"]
-    outcome = applied(acme, tree)
-    assert verbs(outcome)[-1] == f"delete {DOCS}/group/reference"
+    assert verbs(applied(acme, tree))[-1] == f"delete {DOCS}/group/reference"
 
 
 def test_a_collection_goes_after_its_spaces_have_moved_elsewhere(acme: Org) -> None:
@@ -217,8 +210,7 @@ def test_a_removed_space_is_deleted_softly_and_comes_back_when_declared_again(ac
 def test_a_space_deleted_behind_its_back_is_restored(acme: Org) -> None:
     acme.call("DELETE", f"/spaces/{acme.id('acme/space/two')}")
     acme.requests.clear()
-    plan = acme.plan()
-    (change,) = plan.changes
+    (change,) = acme.plan().changes
     assert change.actions[-1] is Action.RESTORE or Action.RESTORE in change.actions
     assert "left" in change.reason
     outcome = applied(acme, small())
@@ -299,8 +291,7 @@ def test_team_members_that_change_are_reported_and_nothing_is_replaced(acme: Org
     tree["teams"]["writers"]["members"] = ["ada@acme.example"]
     acme.write(tree)
     plan = acme.plan()
-    assert plan.changes == ()
-    assert plan.steps == ()
+    assert (plan.changes, plan.steps) == ((), ())
     (note,) = plan.notes
     assert note.startswith("acme/team/writers: members differs from its value at creation, and cannot be changed later")
 
@@ -323,8 +314,7 @@ def test_a_flat_site_gets_sections_in_two_runs(acme: Org) -> None:
     tree = small()
     tree["sites"]["flat"]["structure"] = [{"section": "all", "title": "All", "spaces": [{"space": "one", "default": True}, "two"]}]
     acme.write(tree)
-    first = acme.apply()
-    assert first.plan.deferred
+    assert acme.apply().plan.deferred
     applied(acme, tree)
 
 
@@ -332,8 +322,7 @@ def test_a_site_loses_its_last_section_in_two_runs(acme: Org) -> None:
     tree = small()
     tree["sites"]["docs"]["structure"] = [{"space": "one", "path": "v2"}]
     acme.write(tree)
-    first = acme.apply()
-    assert first.plan.deferred
+    assert acme.apply().plan.deferred
     acme.apply()
     applied(acme, tree)
 
@@ -389,8 +378,7 @@ def test_a_lost_state_can_be_recovered(acme: Org) -> None:
     for file in acme.root.glob("state.db*"):
         file.unlink()
     plan = acme.plan()
-    made = [str(change.address) for change in plan.changes if Action.CREATE in change.actions or Action.DELETE in change.actions]
-    assert made == []
+    assert [str(change.address) for change in plan.changes if Action.CREATE in change.actions or Action.DELETE in change.actions] == []
     assert plan.steps == ()
     applied(acme, small())
 

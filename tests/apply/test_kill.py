@@ -15,54 +15,43 @@ from tests import processes
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import proof, sampled, spread, stride
 from tests.small import small
+from tests.transports import Onward, Way
 
 
 class Killed(BaseException):
     """The process is gone."""
 
 
-class Killing(httpx2.AsyncBaseTransport):
+def killing(nth: int, when: str) -> Way:
     """Dies before or after the nth write is carried out; what is under way beside it dies too."""
+    writes, dead = 0, False
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, nth: int, when: str) -> None:
-        self.inner, self.nth, self.when, self.writes, self.dead = inner, nth, when, 0, False
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if self.dead:
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        nonlocal writes, dead
+        writes += request.method != "GET"
+        mine = writes if request.method != "GET" else None
+        dead = dead or (mine == nth and when == "before")
+        if dead:
             raise Killed
-        if request.method != "GET":
-            self.writes += 1
-            if self.writes == self.nth and self.when == "before":
-                self.dead = True
-                raise Killed
-            mine = self.writes
-            answer = await self.inner.handle_async_request(request)
-            if self.dead or (mine == self.nth and self.when == "after"):
-                self.dead = True
-                raise Killed
-            return answer
-        return await self.inner.handle_async_request(request)
+        answer = await onward(request)
+        dead = dead or mine == nth
+        if dead and mine is not None:
+            raise Killed
+        return answer
+
+    return way
 
 
-class Mortal(Org):
-    """An organization whose next apply dies at the nth write."""
-
-    nth = 0
-    when = "before"
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        inner = super().transport()
-        return Killing(inner, self.nth, self.when) if self.nth else inner
-
-    def die_and_try_again(self, nth: int, when: str) -> None:
-        self.nth, self.when = nth, when
-        with pytest.raises(Killed):
-            self.apply()
-        self.nth = 0
-        outcome = self.apply()
-        assert [result.error for result in outcome.results if result.error] == []
-        assert outcome.leftover == ()
-        assert self.plan().empty
+def die_and_try_again(org: Org, nth: int, when: str) -> None:
+    """The next apply dies at the nth write; the one after it finishes the work."""
+    org.way = killing(nth, when)
+    with pytest.raises(Killed):
+        org.apply()
+    org.way = None
+    outcome = org.apply()
+    assert [result.error for result in outcome.results if result.error] == []
+    assert outcome.leftover == ()
+    assert org.plan().empty
 
 
 def counted(org: Org) -> Counter[str]:
@@ -84,8 +73,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Counter[str]]:
     """How many requests a calm first apply writes, and what is there after it."""
     org = Org(tmp_path_factory.mktemp("calm"))
     org.write(small())
-    outcome = org.apply()
-    return len(outcome.results), counted(org)
+    return len(org.apply().results), counted(org)
 
 
 @sampled
@@ -93,25 +81,25 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Counter[str]]:
 def test_killed_at_any_request_of_the_first_apply(tmp_path: Path, whole: tuple[int, Counter[str]], when: str) -> None:
     writes, expected = whole
     for nth in range(1 if when == "before" else 4, writes + 1, stride(26)):
-        org = Mortal(tmp_path / f"{when}{nth}")
+        org = Org(tmp_path / f"{when}{nth}")
         org.write(small())
-        org.die_and_try_again(nth, when)
+        die_and_try_again(org, nth, when)
         assert counted(org) == expected, f"killed {when} write {nth}"
 
 
 @pytest.mark.parametrize("when", [pytest.param("before", marks=proof), "after"])
 def test_killed_again_and_again_at_every_seventh_request(tmp_path: Path, whole: tuple[int, Counter[str]], when: str) -> None:
     _, expected = whole
-    org = Mortal(tmp_path)
+    org = Org(tmp_path)
     org.write(small())
     for _ in range(60):
-        org.nth, org.when = 7, when
+        org.way = killing(7, when)
         try:
             org.apply()
         except Killed:
             continue
         break
-    org.nth = 0
+    org.way = None
     org.apply()
     assert org.plan().empty
     assert counted(org) == expected

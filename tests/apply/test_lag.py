@@ -21,27 +21,14 @@ from tests.growth.edits import collections
 from tests.harness import Org, Still
 from tests.meddling import Meddled
 from tests.small import applied, node, settled, small
+from tests.transports import Onward, between
 
 SETTLE = 30.0
 
 
-class Replicated(httpx2.AsyncBaseTransport):
+class ReplicatedOrg(Org):
     """Writes go to the service; what is read is the service as it was `lag` seconds ago."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, org: ReplicatedOrg) -> None:
-        self.inner, self.org = inner, org
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.method != "GET":
-            self.org.copy()
-            return await self.inner.handle_async_request(request)
-        app = self.org.replica()
-        return await (
-            httpx2.ASGITransport(app).handle_async_request(request) if app is not None else self.inner.handle_async_request(request)
-        )
-
-
-class ReplicatedOrg(Org):
     lag = 0.0
 
     def __post_init__(self) -> None:
@@ -64,8 +51,15 @@ class ReplicatedOrg(Org):
             self.apps[path] = create_app(path)
         return self.apps.get(path) if path is not None else None
 
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        return Replicated(super().transport(), self)
+    def service_transport(self) -> httpx2.AsyncBaseTransport:
+        return between(super().service_transport(), self._replicated)
+
+    async def _replicated(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        if request.method != "GET":
+            self.copy()
+            return await onward(request)
+        app = self.replica()
+        return await (onward(request) if app is None else httpx2.ASGITransport(app).handle_async_request(request))
 
     def store(self) -> Store:
         self.settle = SETTLE
@@ -138,8 +132,7 @@ def test_the_next_run_right_after_creates_nothing_twice(org: ReplicatedOrg) -> N
     org.write(TEAMS)
     org.apply()
     for _ in range(2):
-        made = org.plan()
-        assert [step.verb for step in made.steps] == []
+        assert [step.verb for step in org.plan().steps] == []
         org.apply()
     org.lag = 0.0
     assert len(org.items("/orgs/org_acme/teams")) == 2
@@ -151,20 +144,13 @@ def test_a_third_value_is_somebody_else_s_and_is_reported_at_once(org: Replicate
     org.apply()
     team = org.id("acme/team/writers")
 
-    class Edited(httpx2.AsyncBaseTransport):
-        def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-            self.inner = inner
+    async def edited(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        answer = await onward(request)
+        if request.method == "PATCH":
+            await onward(httpx2.Request("PATCH", request.url, json={"title": "Scribes"}, headers=request.headers))
+        return answer
 
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            answer = await self.inner.handle_async_request(request)
-            if request.method == "PATCH":
-                await self.inner.handle_async_request(
-                    httpx2.Request("PATCH", request.url, json={"title": "Scribes"}, headers=request.headers)
-                )
-            return answer
-
-    inner = org.transport
-    org.transport = lambda: Edited(inner())  # type: ignore[method-assign]
+    org.way = edited
     org.write({"teams": {"writers": {"title": "Authors"}, "editors": {"title": "Editors"}}})
     before = org.clock.monotonic()
     outcome = org.apply()
@@ -245,8 +231,7 @@ def test_what_is_read_after_one_changed_title_does_not_grow(tmp_path: Path) -> N
         text = (org.project / "reconciler.yaml").read_text(encoding="utf-8")
         assert "title: Collection 1\n" in text
         org.write(text.replace("title: Collection 1\n", "title: Another title\n"))
-        outcome = org.apply()
-        assert outcome.went_through
+        assert org.apply().went_through
         assert [method for method, _ in after_plan(org)].count("PATCH") == 1
         assert len(after_plan(org)) <= AFTER_MAX
 
@@ -292,27 +277,20 @@ def test_an_edit_of_what_lists_with_what_was_written_is_reported(tmp_path: Path)
     assert not outcome.leftover
 
 
-class Forgetting(httpx2.AsyncBaseTransport):
-    """A service that lists no section any more once it has written one."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self.inner, self.wrote = inner, False
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self.inner.handle_async_request(request)
-        self.wrote = self.wrote or request.method != "GET"
-        if self.wrote and request.url.path.endswith("/sections"):
-            return httpx2.Response(200, json={"items": [], "count": 0}, request=request)
-        return answer
-
-
 def test_where_something_that_was_written_is_not_shown_everything_is_read(tmp_path: Path) -> None:
     org = Org(tmp_path)
     applied(org, small())
     org.write(titled("guides", "Handbooks"))
-    inner = org.transport
-    org.transport = lambda: Forgetting(inner())  # type: ignore[method-assign]
     before = len(org.requests)
+
+    async def forgetting(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        """It lists no section any more once it has written one."""
+        answer = await onward(request)
+        if request.url.path.endswith("/sections") and any(method != "GET" for method, _ in org.requests[before:]):
+            return httpx2.Response(200, json={"items": [], "count": 0}, request=request)
+        return answer
+
+    org.way = forgetting
     outcome = org.apply()
     plan = {path for _, path in org.requests[before : org.planned]}
     assert {path for method, path in after_plan(org) if method == "GET"} >= plan

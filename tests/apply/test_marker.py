@@ -3,86 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 import httpx2
 import pytest
 
-from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load as kinds
-from reconciler.model import Action, Outcome, StepStatus
-from reconciler.observe import observe
-from reconciler.plan.guard import guard
-from reconciler.plan.planner import plan
-from reconciler.plan.prove import prove
-from reconciler.plan.world import Selection
+from reconciler.model import Action, StepStatus
 from reconciler.resource import POST, Keyed, Listing, Resource, Verbs, field
-from tests.harness import ORGANIZATION, WHOLE, Org
+from tests.harness import ORGANIZATION, Org
 from tests.small import described, settled, small
+from tests.transports import Onward
 
 TEAMS = f"/orgs/{ORGANIZATION}/teams"
 TREE: dict[str, Any] = {"teams": {"writers": {"title": "Writers"}}, "content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}]}
 
 
-class Lost(httpx2.AsyncBaseTransport):
-    """The write of that number is answered with a 502, and carried out only when `come` is called; writes are counted from 1."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport, nth: int) -> None:
-        self.inner, self.nth, self.writes = inner, nth, 0
-        self.held: httpx2.Request | None = None
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.method != "GET":
-            self.writes += 1
-            if self.writes == self.nth:
-                await request.aread()
-                self.held = request
-                return httpx2.Response(502, request=request)
-        return await self.inner.handle_async_request(request)
-
-    async def come(self) -> None:
-        assert self.held is not None
-        await self.inner.handle_async_request(self.held)
-
-
 class Marking(Org):
-    """An organization whose applies mark what they make."""
+    """An organization whose applies mark what they make. `nth`: the number of a write, from the next one, that is answered with a 502 and
+    carried out only when `come_late` is called."""
 
-    lost: Lost | None = None
     nth = 0
-    nonces: Iterator[int]
+    lost: httpx2.Request
 
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        inner = super().transport()
-        if self.nth:
-            self.lost = Lost(inner, self.nth)
-            self.nth = 0
-            return self.lost
-        return inner
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        nonces = count(1)
+        self.nonce, self.way = lambda: f"{next(nonces):08x}", self._losing
+
+    async def _losing(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        if request.method == "GET":
+            return await onward(request)
+        self.nth -= 1
+        if self.nth != 0:
+            return await onward(request)
+        self.lost = request
+        return httpx2.Response(502, request=request)
 
     def come_late(self) -> None:
         """What was taken for lost takes effect now."""
-        assert self.lost is not None
-        asyncio.run(self.lost.come())
-
-    async def _apply(self, allow_replace: tuple[str, ...], selection: Selection = WHOLE) -> Outcome:
-        nonces = self.__dict__.setdefault("nonces", count(1))
-        desired, store = self.load().desired, self.store()
-        try:
-            with store.lease(who="test", command="apply") as journal:
-                async with self.client() as writer:
-                    await recover(writer, kinds(), desired, journal, settle=None)
-                    state = journal.state()
-                    actual = await observe(writer, kinds(), desired, state)
-                    made = guard(prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual)), desired)
-                    nonce = lambda: f"{next(nonces):08x}"  # noqa: E731
-                    return await apply(writer, kinds(), desired, made, actual, journal, ApplyOptions(deadline=30.0, nonce=nonce))
-        finally:
-            store.close()
+        asyncio.run(self.transport().handle_async_request(self.lost))
 
 
 @pytest.fixture
@@ -112,9 +75,8 @@ def test_only_kinds_that_say_so_are_marked(org: Marking) -> None:
 
 def test_the_naming_has_an_intent_of_its_own(org: Marking) -> None:
     org.apply()
-    store = org.store()
-    entries = [entry for run in store.runs() for entry in store.entries(run.id)]
-    store.close()
+    with org.store() as store:
+        entries = [entry for run in store.runs() for entry in store.entries(run.id)]
     assert [(one.intent.verb, one.intent.writes["title"], one.status) for one in entries] == [
         ("create", "reconciler:00000001", "done"), ("update", "Writers", "done"),
     ]  # fmt: skip
@@ -146,8 +108,7 @@ def test_what_comes_after_it_was_made_again_is_deleted_by_the_next_run_and_the_p
     assert titles(org) == ["Writers"]
     org.come_late()
     assert titles(org) == ["Writers", "reconciler:00000001"]
-    made = org.plan()
-    (change,) = made.changes
+    (change,) = org.plan().changes
     assert change.actions == (Action.DELETE,)
     assert change.reason == "created for acme/team/writers by a late request of an earlier run"
     org.apply()
@@ -171,9 +132,7 @@ def test_an_object_that_arrives_before_it_is_recreated_is_tracked_and_named(org:
     assert described(org.plan()) == ["acme/team/writers: update adopt title"]
     org.apply()
     assert titles(org) == ["Writers"]
-    store = org.store()
-    assert [binding.origin.value for binding in store.read().bindings.values() if binding.kind == "team"] == ["recovered"]
-    store.close()
+    assert [binding.origin.value for binding in org.remembered().bindings.values() if binding.kind == "team"] == ["recovered"]
     settled(org)
 
 

@@ -146,8 +146,7 @@ def test_what_was_read_within_ten_seconds_is_not_read_again_and_later_one_readin
         async def later(_: Meddled, clock: Jumping = clock, ahead: float = ahead) -> None:
             clock.now += ahead
 
-        outcome = org.meddled(reading, later)
-        assert outcome.count(StepStatus.DONE) == 20
+        assert org.meddled(reading, later).count(StepStatus.DONE) == 20
         before_first = org.requests[reading : org.requests.index(next(one for one in org.requests if one[0] == "PATCH"))]
         assert before_first == [("GET", f"{ORG}/teams")] * again
         assert len([one for one in org.requests if one[0] == "PATCH"]) == 20
@@ -168,9 +167,7 @@ def test_what_somebody_changes_after_our_write_is_reported_and_never_remembered_
     assert [(str(one.address), one.field, one.before, one.after) for one in outcome.edited] == [(TEAM, "title", "Authors", "Scribes")]
     assert outcome.leftover == ()
     assert of_outcome(outcome) == PARTLY
-    with org.store() as store:
-        binding = next(one for at, one in store.read().bindings.items() if str(at) == TEAM)
-    assert binding.seen["title"] == "Authors"
+    assert next(one for at, one in org.remembered().bindings.items() if str(at) == TEAM).seen["title"] == "Authors"
     assert [delta.cause for change in org.plan().changes for delta in change.fields] == [Cause.DRIFT]
 
 

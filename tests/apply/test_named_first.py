@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reconciler.model import Plan, Step
-from tests.apply.test_kill import Killed, Mortal
+from tests.apply.test_kill import Killed, killing
 from tests.harness import Org
 from tests.small import described
 
@@ -48,16 +48,15 @@ def test_a_first_apply_that_loses_its_state_anywhere_is_finished_without_it(tmp_
     org = Org(tmp_path / "peace")
     org.write(TREE)
     for nth in range(1, len(org.apply().results) + 1):
-        org = Mortal(tmp_path / f"{nth}")
+        org = Org(tmp_path / f"{nth}")
         org.write(TREE)
-        org.nth, org.when = nth, "after"
+        org.way = killing(nth, "after")
         try:
             org.apply()
         except Killed:
-            org.nth = 0
+            org.way = None
         (org.root / "state.db").unlink()
-        outcome = org.apply()
-        assert [result.error for result in outcome.results if result.error] == []
+        assert [result.error for result in org.apply().results if result.error] == []
         assert described(org.plan()) == []
         shown = [(part["path"], part["space"]["title"]) for site in org.items("/orgs/org_acme/sites") for part in parts(org, site["id"])]
         assert sorted(shown) == [("first", "One"), ("two", "Two"), ("v1", "One")]

@@ -24,9 +24,9 @@ from reconciler.kinds import load, load as kinds
 from reconciler.model import Binding, Desired, Intent, Observed, Origin, State
 from reconciler.resource import UNSET
 from reconciler.state import IntentEnding
-from tests.client.client_fakes import run_virtually
 from tests.harness import BASE, TOKEN, Still
 from tests.transports import Through
+from tests.virtual import run_virtually
 
 ORG = "/orgs/org_acme"
 TEAMS, SECTIONS, SPACES = f"{ORG}/teams", f"{ORG}/sites/s/sections", f"{ORG}/members/ada/spaces"
@@ -159,8 +159,7 @@ def test_nothing_is_believed_absent_before_deadline_and_settle_time_by_the_clock
 
 
 def test_what_comes_while_it_waits_is_found() -> None:
-    done = recovered({TEAMS: []}, intent(), settle=30, meanwhile={TEAMS: [team()]})
-    assert done.endings == [(1, "recovered")]
+    assert recovered({TEAMS: []}, intent(), settle=30, meanwhile={TEAMS: [team()]}).endings == [(1, "recovered")]
 
 
 def test_several_wait_together_for_the_latest_of_those_that_are_missing() -> None:
@@ -268,8 +267,7 @@ def at(name: str) -> Address:
 
 
 def copy(id: int, name: str, source: str = "blank", **parts: Any) -> Intent:
-    base = intent(id, at(name), target=source, writes={}, lookup=(SPACES,), known=frozenset({"blank", "other"}))
-    return replace(base, **parts)
+    return replace(intent(id, at(name), target=source, writes={}, lookup=(SPACES,), known=frozenset({"blank", "other"})), **parts)
 
 
 def pages(*titles: str) -> dict[str, Any]:
@@ -278,8 +276,7 @@ def pages(*titles: str) -> dict[str, Any]:
 
 def spaces(*shown: dict[str, Any], **tree: Any) -> dict[str, Any]:
     """The service with these spaces in its list; `tree`: pages by id, those of each where nothing is said."""
-    ids = ["blank", "other", *(one["id"] for one in shown)]
-    outlines = {f"/spaces/{id}/content/pages": tree.get(id, pages("a", "b")) for id in ids}
+    outlines = {f"/spaces/{id}/content/pages": tree.get(id, pages("a", "b")) for id in ["blank", "other", *(one["id"] for one in shown)]}
     sources = {"/spaces/blank": space("blank", "Blank"), "/spaces/other": space("other", "Handbook")}
     return {SPACES: [{"space": one} for one in shown], **outlines, **sources}
 
@@ -351,8 +348,7 @@ def test_titles_are_not_asked_where_the_pages_of_the_other_source_differ() -> No
 def test_only_creates_of_the_same_kind_make_other_sources() -> None:
     update = intent(2, at("two"), verb="update", target="other", lookup=("/spaces/other",), writes={"title": "X"})
     another = intent(3, target="other", writes={"title": "Nobody"})
-    done = recovered({**spaces(space("c1", "Untitled")), TEAMS: []}, copy(1, "one"), update, another)
-    assert done.endings[0] == (1, "recovered")
+    assert recovered({**spaces(space("c1", "Untitled")), TEAMS: []}, copy(1, "one"), update, another).endings[0] == (1, "recovered")
 
 
 def test_where_nothing_new_is_found_no_source_is_read() -> None:
@@ -586,8 +582,7 @@ def test_what_was_done_is_remembered_as_sent_and_as_it_is_seen() -> None:
         Address.parse("acme/team/writers"), "team", "it", Origin.CREATED, {"title": "Old", "rest": 1}, {"title": "Old", "kept": 2}
     )
     mine = unanswered_intent("update", writes={"title": "Writers", "hidden": 3})
-    now = seen("it", title="Writers!", hidden=UNSET, extra=4)
-    assert updated_binding(TEAM, old, mine, now) == replace(
+    assert updated_binding(TEAM, old, mine, seen("it", title="Writers!", hidden=UNSET, extra=4)) == replace(
         old, sent={"title": "Writers", "rest": 1, "hidden": 3}, seen={"title": "Writers!", "kept": 2}
     )
 

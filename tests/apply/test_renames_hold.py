@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.state.tables.rows import after
-from tests.apply.test_kill import Mortal
+from tests.apply.test_kill import die_and_try_again
 from tests.harness import Org
 from tests.plan.test_renames import exchanged, ids, pairs, rekeyed
 from tests.proofs import spread
@@ -55,7 +55,7 @@ def test_an_undo_of_something_else_repeats_no_exchange(org: Org) -> None:
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("nth", spread([1, 2, 3], 1))
 def test_killed_amid_an_exchange_it_is_made_once(tmp_path: Path, nth: int, when: str) -> None:
-    org = Mortal(tmp_path)
+    org = Org(tmp_path)
     applied(org, pairs())
     before = ids(org)
     tree = rekeyed(rekeyed(pairs(), "team", TEAMS), "site", SITES)
@@ -63,7 +63,7 @@ def test_killed_amid_an_exchange_it_is_made_once(tmp_path: Path, nth: int, when:
     teams["writers"]["title"], teams["devs"]["title"] = teams["devs"]["title"], teams["writers"]["title"]
     del tree["sites"]["help"]["shareLinks"]
     org.write(tree)
-    org.die_and_try_again(nth, when)
+    die_and_try_again(org, nth, when)
     org.apply()
     settled(org)
     names = {exchanged(exchanged(address, "acme/team", TEAMS), "acme/site", SITES): id for address, id in before.items()}
@@ -140,8 +140,7 @@ def test_an_exchange_whose_lines_had_their_effect_gives_no_object_the_title_of_a
     teams = tree["teams"]
     teams["writers"]["title"], teams["devs"]["title"] = teams["devs"]["title"], teams["writers"]["title"]
     org.write(tree)
-    plan = org.plan()
-    blocked = {str(refusal.address): refusal for refusal in plan.blocked}
+    blocked = {str(refusal.address): refusal for refusal in org.plan().blocked}
     assert set(blocked) == {"acme/team/writers", "acme/team/devs"}
     assert all("by an earlier run" in one.reason and "remove the former keys" in one.remedy for one in blocked.values())
     org.apply()

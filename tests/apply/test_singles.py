@@ -5,16 +5,16 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import httpx2
 import pytest
 
 from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.model import Action, Plan, StepStatus
 from reconciler.resource import DELETE, PATCH, PUT, Keyed, Kind, One, Resource, SingleValue, Verbs, field, one_per, within
-from tests.apply.test_kill import Mortal
+from tests.apply.test_kill import die_and_try_again
 from tests.harness import ORGANIZATION, Org
 from tests.importer.test_accept import accept
 from tests.outside import drifted
+from tests.transports import losing
 from tests.undo.undoing import runs, undo
 
 INSTRUCTIONS = f"/orgs/{ORGANIZATION}/agent-instructions"
@@ -50,8 +50,7 @@ def document(text: str, **block: Any) -> dict[str, Any]:
 
 def applied(org: Org, tree: dict[str, Any]) -> None:
     org.write(tree)
-    outcome = org.apply()
-    assert [result.error for result in outcome.results if result.error] == []
+    assert [result.error for result in org.apply().results if result.error] == []
     assert org.plan().empty
 
 
@@ -135,8 +134,7 @@ def test_an_unmanaged_one_keeps_its_container_until_somebody_says_that_it_goes_t
     (blocked,) = org.plan().blocked
     assert blocked.reason == "would be deleted, but it still contains unmanaged adaptive-schema 'adaptive-schema'"
     org.write(rest, removed=[{"address": "acme/site/docs", "action": "delete-all"}])
-    reasons = {str(change.address): change.reason for change in org.plan().changes}
-    assert reasons[VISITORS] == "unmanaged; deleted with acme/site/docs"
+    assert {str(change.address): change.reason for change in org.plan().changes}[VISITORS] == "unmanaged; deleted with acme/site/docs"
 
 
 def test_what_could_not_be_read_is_neither_created_nor_written(org: Org) -> None:
@@ -198,8 +196,7 @@ organizations:
 def test_an_accepted_value_is_in_the_yaml_and_the_rest_is_unchanged(org: Org) -> None:
     applied(org, YAML)  # type: ignore[arg-type]
     org.call("PUT", INSTRUCTIONS, {"instructions": document("Be brief.")})
-    more = {"isBeta": {"type": "boolean"}, "isGamma": {"type": "boolean"}}
-    org.call("PUT", path_of(org), {"jsonSchema": {**SCHEMA, "properties": more}})
+    org.call("PUT", path_of(org), {"jsonSchema": {**SCHEMA, "properties": {"isBeta": {"type": "boolean"}, "isGamma": {"type": "boolean"}}}})
     accept(org, AGENTS, f"{VISITORS}.jsonSchema")
     now = (org.project / "reconciler.yaml").read_text("utf-8")
     changed = YAML.replace("Answer in plain English.", "Be brief.")
@@ -253,45 +250,24 @@ def test_undo_of_its_creation_deletes_it_with_the_site_that_the_run_made_and_nam
 @pytest.mark.parametrize("first", [True, False], ids=["created", "updated"])
 def test_a_run_that_was_killed_at_a_put_is_recovered_by_reading_it_again(tmp_path: Any, when: str, first: bool) -> None:
     for nth in (1, 2):
-        org = Mortal(tmp_path / f"{nth}")
+        org = Org(tmp_path / f"{nth}")
         applied(org, both(agentInstructions=None, schema=None) if first else BOTH)
         org.write(both(agentInstructions="Be brief.", schema=OTHER))
         org.requests.clear()
-        org.die_and_try_again(nth, when)
+        die_and_try_again(org, nth, when)
         assert org.call("GET", path_of(org))["jsonSchema"] == OTHER
         assert org.call("GET", INSTRUCTIONS)["instructions"] == document("Be brief.")
         sent = [path for method, path in org.requests if method == "PUT"]
         assert all(sent.count(path) <= 2 for path in sent)
 
 
-class Losing(httpx2.AsyncBaseTransport):
-    """Carries a PUT out and loses its answer."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self.inner = inner
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self.inner.handle_async_request(request)
-        if request.method == "PUT":
-            raise httpx2.ReadError("the answer was lost", request=request)
-        return answer
-
-
-class Lossy(Org):
-    loses = False
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        return Losing(super().transport()) if self.loses else super().transport()
-
-
 def test_a_put_whose_answers_are_lost_is_in_doubt_and_the_next_apply_finds_it(tmp_path: Any) -> None:
-    org = Lossy(tmp_path)
+    org = Org(tmp_path)
     applied(org, both(agentInstructions=None, schema=None))
     org.write(BOTH)
-    org.loses = True
-    outcome = org.apply()
-    assert {result.status for result in outcome.results} == {StepStatus.IN_DOUBT}
-    org.loses = False
+    org.way = losing("PUT")
+    assert {result.status for result in org.apply().results} == {StepStatus.IN_DOUBT}
+    org.way = None
     org.requests.clear()
     applied(org, BOTH)
     assert writes(org) == []

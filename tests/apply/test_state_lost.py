@@ -166,8 +166,7 @@ def test_an_outcome_the_server_could_not_take_is_kept_beside_the_project_and_tak
     expire(postgres_url)  # 90 seconds later
     org.apply()
     assert list(beside.glob("unsaved-*")) == []
-    with org.store() as store:
-        bindings = {str(address): binding for address, binding in store.read().bindings.items()}
+    bindings = {str(address): binding for address, binding in org.remembered().bindings.items()}
     assert {address: bindings[address].id for address in bound} == bound
     assert {bindings[address].origin.value for address in bound} <= {"created", "adopted"}  # not recovered: nothing had to be found out
     settled(org)
@@ -193,8 +192,7 @@ class Backup:
 
 
 def ids(org: Org) -> set[str]:
-    with org.store() as store:
-        return {binding.id for binding in store.read().bindings.values()}
+    return {binding.id for binding in org.remembered().bindings.values()}
 
 
 def run(org: Org, tree: dict[str, Any]) -> None:
@@ -248,8 +246,7 @@ def test_what_was_deleted_created_again_and_added_since_is_recognized(org: Org) 
     backup.restore()
     made = org.plan()
     assert done(made, Action.CREATE) == done(made, Action.DELETE) == done(made, Action.RESTORE) == []
-    assert made.steps == ()
-    assert made.blocked == ()
+    assert (made.steps, made.blocked) == ((), ())
     org.apply()
     assert ids(org) == latest
     assert counted(org) == before

@@ -19,10 +19,12 @@ from reconciler.model import Binding, Outcome, StepStatus
 from reconciler.plan.changes import Names
 from reconciler.report.history import run_document, run_text
 from reconciler.text.names import canonical
+from tests.apply.test_kill import Killed
 from tests.harness import ORGANIZATION, Org, kinds
 from tests.meddling import Meddled
 from tests.odd import Alter, OddOrg, texts, titles, trimmed
 from tests.small import applied, node, small
+from tests.transports import Onward, Way
 from tests.undo.undoing import entries, runs, undo
 
 LINK = "acme/site/docs/share-link/partners"
@@ -36,8 +38,7 @@ def org(tmp_path: Path) -> Meddled:
 
 
 def binding(org: Meddled, address: str) -> Binding:
-    with org.store() as store:
-        return next(one for at, one in store.read().bindings.items() if str(at) == address)
+    return next(one for at, one in org.remembered().bindings.items() if str(at) == address)
 
 
 @pytest.mark.parametrize(("shown", "says"), [(True, "answered active: True"), (None, "does not show active")])
@@ -46,8 +47,7 @@ def test_an_update_that_does_not_come_back_has_failed(org: Meddled, shown: Any, 
     tree["sites"]["docs"]["shareLinks"]["partners"]["active"] = False
     org.write(tree)
     org.answered = {"share-link": {"active": shown}}
-    outcome = org.apply()
-    (result,) = outcome.results
+    (result,) = org.apply().results
     assert result.status is StepStatus.FAILED
     assert result.error == f"the service {says} where False was sent: not taken"
     assert binding(org, LINK).seen["active"] is True
@@ -70,8 +70,7 @@ def test_an_object_created_with_other_values_is_tracked_and_failed_and_never_cre
     node(tree, "other")["content"].append({"collection": "inner", "title": "Inner"})
     org.write(tree)
     org.answered = {"collection": {"parent": "col_elsewhere"}}
-    outcome = org.apply()
-    inner = next(result for result in outcome.results if str(result.step.address) == "acme/collection/inner")
+    inner = next(result for result in org.apply().results if str(result.step.address) == "acme/collection/inner")
     assert inner.status is StepStatus.FAILED
     assert "not taken" in str(inner.error)
     assert "parent" not in binding(org, "acme/collection/inner").seen
@@ -125,8 +124,7 @@ def test_an_update_says_the_same(tmp_path: Path) -> None:
 
 def test_an_answer_that_shows_nothing_is_compared_with_the_next_reading(tmp_path: Path) -> None:
     def without_title(path: str, data: bytes) -> bytes:
-        created = path.endswith("/sites") and b'"items"' not in data
-        return data.replace(b'"title"', b'"hidden"') if created else data
+        return data.replace(b'"title"', b'"hidden"') if (path.endswith("/sites") and b'"items"' not in data) else data
 
     org = OddOrg(tmp_path, alter=texts(trimmed), answer=without_title)
     org.write({"sites": {"docs": {"title": "Documentation "}}})
@@ -435,8 +433,7 @@ def test_a_name_that_an_unmanaged_object_keeps_fails_and_nothing_is_renamed(tmp_
     org.apply()
     org.call("PUT", TEAMS, {"title": "Beta"})
     org.write(teams(a="Beta"))
-    outcome = org.apply()
-    assert [result.id for result in outcome.results] == ["RC-request-conflict"]
+    assert [result.id for result in org.apply().results] == ["RC-request-conflict"]
     assert sorted(team["title"] for team in org.items(TEAMS)) == ["Alpha", "Beta"]
 
 
@@ -459,47 +456,34 @@ def test_an_object_created_under_a_mark_takes_the_name_of_another(tmp_path: Path
     assert titles_by_key(org, *"ab") == {"a": "Beta", "b": "Gamma"}
 
 
-class Dead(BaseException):
-    """The process is gone."""
+def dying(nth: int, when: str) -> Way:
+    """Nothing gets through from the nth write on, except for that one itself when it dies after it."""
+    writes = 0
 
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        nonlocal writes
+        writes += request.method != "GET"
+        if request.method == "GET" or writes < nth:
+            return await onward(request)
+        if writes == nth and when == "after":
+            await onward(request)
+        raise Killed
 
-class Mortal(OddOrg):
-    """Its apply dies before or after its nth write; 0: never."""
-
-    nth, when = 0, "before"
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        return Dying(self, super().transport())
-
-
-class Dying(httpx2.AsyncBaseTransport):
-    def __init__(self, org: Mortal, inner: httpx2.AsyncBaseTransport) -> None:
-        self.org, self.inner, self.writes = org, inner, 0
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.method == "GET":
-            return await self.inner.handle_async_request(request)
-        self.writes += 1
-        if self.org.nth and self.writes >= self.org.nth:
-            if self.writes == self.org.nth and self.org.when == "after":
-                await self.inner.handle_async_request(request)
-            raise Dead
-        return await self.inner.handle_async_request(request)
+    return way
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("nth", range(1, 6))
 @pytest.mark.parametrize("after", [("Beta", "Alpha", "Gamma"), ("Beta", "Gamma", "Alpha")])
 def test_a_run_that_dies_at_any_request_is_continued_by_the_next(nth: int, when: str, after: tuple[str, ...], tmp_path: Path) -> None:
-    org = unique(Mortal(tmp_path))
+    org = unique(OddOrg(tmp_path))
     org.write(teams(a="Alpha", b="Beta", c="Gamma"))
     org.apply()
     org.write(teams(**dict(zip("abc", after, strict=True))))
-    assert isinstance(org, Mortal)
-    org.nth, org.when = nth, when
-    with suppress(Dead):
+    org.way = dying(nth, when)
+    with suppress(Killed):
         org.apply()
-    org.nth = 0
+    org.way = None
     for _ in range(2):
         org.apply()
     assert titles_by_key(org, *"abc") == dict(zip("abc", after, strict=True))
@@ -508,15 +492,14 @@ def test_a_run_that_dies_at_any_request_is_continued_by_the_next(nth: int, when:
 
 
 def test_a_lost_state_recognizes_the_object_with_a_temporary_name(tmp_path: Path) -> None:
-    org = unique(Mortal(tmp_path))
+    org = unique(OddOrg(tmp_path))
     org.write(teams(a="Alpha", b="Beta"))
     org.apply()
     org.write(teams(a="Beta", b="Alpha"))
-    assert isinstance(org, Mortal)
-    org.nth, org.when = 3, "after"  # the exchange is refused, b is moved aside, and a has its new name
-    with pytest.raises(Dead):
+    org.way = dying(3, "after")  # the exchange is refused, b is moved aside, and a has its new name
+    with pytest.raises(Killed):
         org.apply()
-    org.nth = 0
+    org.way = None
     org.lose_state()
     assert org.apply().went_through
     assert sorted(team["title"] for team in org.items(TEAMS)) == ["Alpha", "Beta"]
@@ -548,8 +531,7 @@ def test_a_level_can_be_inherited_and_set_again(acme: Org, kind: str, key: str, 
     for level in ("read", "inherit", "guest", "inherit", "comment"):
         node(tree, key)["defaultLevel"] = level
         applied(acme, tree)
-        shown = acme.call("GET", f"/{path}/{acme.id(f'acme/{kind}/{key}')}")["defaultLevel"]
-        assert shown == (None if level == "guest" else level)
+        assert acme.call("GET", f"/{path}/{acme.id(f'acme/{kind}/{key}')}")["defaultLevel"] == (None if level == "guest" else level)
 
 
 def test_what_a_level_that_is_no_longer_inherited_opens_is_said(acme: Org) -> None:
@@ -586,8 +568,7 @@ def test_texts_are_cleared_with_null(acme: Org) -> None:
     shown = next(section for section in acme.items(SECTIONS.format(site)) if section["title"] == "Guides")
     assert not {"icon", "description"} & shown.keys()
     acme.call("PATCH", f"{SECTIONS.format(site)}/{shown['id']}", {"icon": "gear"})
-    plan = acme.plan()
-    assert [(str(change.address), [field.name for field in change.fields]) for change in plan.changes] == [
+    assert [(str(change.address), [field.name for field in change.fields]) for change in acme.plan().changes] == [
         ("acme/site/docs/section/guides", ["icon"])
     ]
 

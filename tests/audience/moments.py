@@ -120,11 +120,7 @@ class Watched(Org):
 
     def addresses(self) -> dict[str, str]:
         """The address of every id that the state knows."""
-        store = self.store()
-        try:
-            return {bare(binding.id): str(address) for address, binding in store.read().bindings.items()}
-        finally:
-            store.close()
+        return {bare(binding.id): str(address) for address, binding in self.remembered().bindings.items()}
 
 
 class Watching(httpx2.AsyncBaseTransport):

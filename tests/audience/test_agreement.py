@@ -68,8 +68,7 @@ def test_the_model_and_the_sandbox_agree_on_the_readers_of_every_object(tmp_path
     held = {f"visitor:{name_of(asked)}": asked for asked in org.asked}
     for thing, readers in org.now("").readers.items():
         if thing[0] in KINDS:
-            unlike = differences(audiences.of(thing), readers, held)
-            assert unlike == {}, thing
+            assert differences(audiences.of(thing), readers, held) == {}, thing
 
 
 # -- two organizations -----------------------------------------------------------------------------------------------------------------

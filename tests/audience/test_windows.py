@@ -160,8 +160,7 @@ class Line:
         parts = re.fullmatch(r"(.*?)(?: for whom (.*?) holds?)?(?: \((\w+)\))?", consent.principal)
         assert parts is not None
         met = frozenset(parts[2].split(" and ")) if parts[2] else frozenset()
-        link = consent.cause if parts[1] == LINK_HOLDERS else ""
-        return Line(consent.address, parts[1], met, LEVELS.index(consent.level), link)
+        return Line(consent.address, parts[1], met, LEVELS.index(consent.level), consent.cause if parts[1] == LINK_HOLDERS else "")
 
     def includes(self, reader: str, level: int, addresses: dict[str, str]) -> bool:
         """Whether the readers of the line include this reader of the sandbox at this level."""
@@ -208,8 +207,7 @@ class Run:
 def known(readers: Readers, reader: str) -> int:
     """The level of a reader as what they are, or as anybody; who has a share link knows the address of the site as well."""
     name = reader.partition(":")[0]
-    names = [reader, *(["anyone"] if name != "agent" else []), *([ADDRESS] if name == "link" else [])]
-    return max(readers.get(name, -1) for name in names)
+    return max(readers.get(name, -1) for name in [reader, *(["anyone"] if name != "agent" else []), *([ADDRESS] if name == "link" else [])])
 
 
 Rule = Callable[[Run, Line], bool]

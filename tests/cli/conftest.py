@@ -57,12 +57,15 @@ class Cli:
         home = self.home or self.root / "home"
         return {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
 
-    def __call__(self, *words: str, env: Mapping[str, str | None] = {}, input: str | None = None) -> Result:
+    def __call__(self, *words: str, env: Mapping[str, str | None] = {}, input: str | None = None, code: int | None = None) -> Result:
+        """What a command line answers. `code`: the exit code that it must have; None for any that its help lists."""
         with contextlib.chdir(self.root), foreign() if words[:1] == ("api",) else contextlib.nullcontext():
             result = CliRunner().invoke(main, [str(word) for word in words], env={**CLEAN, **self.user, **self.env, **env}, input=input)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         assert "Traceback" not in result.stderr + result.stdout
         assert result.exit_code in documented(words), f"the help of {words} does not list exit code {result.exit_code}"
+        if code is not None:
+            assert result.exit_code == code, f"{words} ended with {result.exit_code}:\n{result.stdout}{result.stderr}"
         return result
 
     def json(self, *words: str) -> Any:
@@ -121,9 +124,7 @@ def initialised(cli: Cli) -> Cli:
 @prepared
 def applied_project(cli: Cli) -> Cli:
     """The same, applied."""
-    result = initialised(cli)("apply", "p", "--yes")
-    assert result.exit_code == 0, result.stdout + result.stderr
-    assert result.stdout.endswith("Applied 11 requests. The plan is now empty.\n")
+    assert initialised(cli)("apply", "p", "--yes", code=0).stdout.endswith("Applied 11 requests. The plan is now empty.\n")
     return cli
 
 

@@ -35,7 +35,7 @@ class Job:
     run: int = 100
     env: dict[str, str | None] = field(default_factory=dict)
 
-    def __call__(self, *words: str, **env: str | None) -> Result:
+    def __call__(self, *words: str, code: int | None = None, **env: str | None) -> Result:
         self.run += 1
         given: dict[str, str | None] = {
             "GITHUB_ACTIONS": "true", "GITHUB_API_URL": self.github.api, "GITHUB_GRAPHQL_URL": self.github.graphql,
@@ -45,7 +45,7 @@ class Job:
         }  # fmt: skip
         number = {**given, **self.env, **env}["GITHUB_RUN_ID"]
         self.github.ran((int(number), 1)) if number is not None and number.isdecimal() else None
-        done = self.cli("comment", *words, env={**given, **self.env, **env})
+        done = self.cli("comment", *words, env={**given, **self.env, **env}, code=code)
         assert self.token not in done.stdout + done.stderr
         assert all(self.token not in body for body in self.github.bodies(self.pull))
         return done
@@ -122,8 +122,7 @@ def test_a_job_that_failed_says_so_in_its_part_instead_of_leaving_an_old_plan(jo
     assert job(file).exit_code == 0
     done = job("missing.json", "--name", "handbook/prod")
     assert (done.exit_code, job.headlines) == (0, {"handbook/prod": "The job failed before it had a result."})
-    done = job("missing.json")
-    assert done.exit_code == 3
+    done = job("missing.json", code=3)
     assert "missing.json cannot be read: no such file or directory" in done.stderr
     assert "--project PATH" in done.stderr
 
@@ -163,8 +162,7 @@ def test_a_file_that_is_not_a_document_is_named_and_its_part_says_that_the_job_f
     done = job(file)
     assert (done.exit_code, job.bodies) == (3, [])
     assert says in done.stderr
-    done = job(file, "--name", "handbook")
-    assert done.exit_code == 3
+    done = job(file, "--name", "handbook", code=3)
     assert says in done.stderr
     assert job.headlines == {"handbook": "The job failed before it had a result."}
 
@@ -174,14 +172,11 @@ def test_a_pull_request_from_a_fork_gets_no_comment_and_the_job_does_not_fail(jo
     reads = job.github.token(writes=False)
     job.event(fork=True)
     for token in (reads, ""):
-        done = job(file, GITHUB_TOKEN=token)
-        assert done.exit_code == 0
+        done = job(file, GITHUB_TOKEN=token, code=0)
         assert done.stderr.startswith("warning: no comment was written: ")
-    done = job(file, GITHUB_TOKEN=reads, GITHUB_ACTOR="dependabot[bot]")
-    assert done.exit_code == 0
+    job(file, GITHUB_TOKEN=reads, GITHUB_ACTOR="dependabot[bot]", code=0)
     job.event(fork=False)
-    done = job(file, GITHUB_TOKEN=reads)
-    assert done.exit_code == 1
+    done = job(file, GITHUB_TOKEN=reads, code=1)
     assert "pull-requests: write" in done.stderr
     assert job.bodies == []
 
@@ -199,20 +194,16 @@ def test_deletions_that_do_not_fit_are_listed_or_counted_and_the_exit_code_says_
     assert all(f"@@ acme/space/old-{number} @@" in job.bodies[0] for number in range(300))
     assert "600 other entries" in job.bodies[0]
     file = job.write("plan.json", of("handbook", changes=[*map(deletion, range(1_200))]))
-    done = job(file)
-    assert done.exit_code == 5
-    assert "1,200 deletions, exposures or failures are only listed or counted" in done.stderr
+    assert "1,200 deletions, exposures or failures are only listed or counted" in job(file, code=5).stderr
     assert all(f"- acme/space/old-{number}\n" in job.bodies[0] for number in range(1_200))
-    done = job(job.write("plan.json", of("handbook", changes=[*map(deletion, range(4_000))])))
-    assert done.exit_code == 5
+    job(job.write("plan.json", of("handbook", changes=[*map(deletion, range(4_000))])), code=5)
     assert "4,000 entries that delete, expose or failed: too many to list here; see the HTML or JSON report." in job.bodies[0]
 
 
 def test_dry_run_prints_the_comment_and_needs_no_token_and_no_ci(job: Job) -> None:
     file = job.write("plan.json", of("handbook", changes=[deletion(1)]))
     nothing = {"GITHUB_ACTIONS": None, "GITHUB_TOKEN": None, "GITHUB_SHA": None, "GITHUB_RUN_ID": None}
-    printed = job(file, "--dry-run", **nothing)
-    assert printed.exit_code == 0
+    printed = job(file, "--dry-run", **nothing, code=0)
     assert printed.stdout.startswith("<!-- reconciler:comment -->\n")
     assert "@@ acme/space/old-1 @@" in printed.stdout
     assert job(file, "--dry-run", "--forge", "bitbucket", **nothing).stdout.startswith("[//]: # (reconciler:comment)\n")
@@ -243,8 +234,7 @@ def test_what_is_not_known_is_asked_for(job: Job) -> None:
 
 
 def test_a_token_that_is_wrong_is_an_error(job: Job) -> None:
-    done = job(job.write("plan.json", of("handbook", changes=[deletion(1)])), GITHUB_TOKEN="ghs_wrong0000")
-    assert done.exit_code == 1
+    done = job(job.write("plan.json", of("handbook", changes=[deletion(1)])), GITHUB_TOKEN="ghs_wrong0000", code=1)
     assert "GitHub answered 401: Bad credentials" in done.stderr
 
 
@@ -255,8 +245,7 @@ def test_certificates_and_proxies_that_cannot_be_used_are_errors_that_name_the_v
         {**https, "SSL_CERT_FILE": str(job.cli.root / "nowhere.pem")},
         {"HTTP_PROXY": "foo://user:canary-password@x", "NO_PROXY": None},
     ):
-        done = job(file, **env)
-        assert done.exit_code == 1
+        done = job(file, **env, code=1)
         assert "Correct or unset SSL_CERT_FILE" in done.stderr
         assert "canary-password" not in done.stderr
 
@@ -273,8 +262,6 @@ def test_a_plan_with_a_run_that_github_does_not_know_is_replaced_with_a_warning(
     assert job.cli("plan", "docs", "--report", f"json={document}").exit_code == 0
     assert job(document).exit_code == 0
     job.pull.comments[0].body = job.bodies[0].replace("run=101.1", "run=999999.1").replace("Plan of", "Forged plan of")
-    done = job(document)
-    assert done.exit_code == 0
-    assert "999999.1; GitHub knows no such run of this job, so it was replaced [RC-comment-run]" in done.stderr
+    assert "999999.1; GitHub knows no such run of this job, so it was replaced [RC-comment-run]" in job(document, code=0).stderr
     assert "run=102.1" in job.bodies[0]
     assert "Forged" not in job.bodies[0]

@@ -29,8 +29,7 @@ organizations:
 
 def test_every_expression_is_shown_beside_its_value(cli: Cli) -> None:
     cli.write("reconciler.yaml", PROJECT)
-    done = cli("config", "render", "--var", "brand=Beta")
-    assert done.exit_code == 0
+    done = cli("config", "render", "--var", "brand=Beta", code=0)
     assert '# vars.brand = "Beta", from --var\n' in done.stdout
     assert '# vars.number = "007", from its default\n' in done.stdout
     assert "    title: Beta docs  # ${{ vars.brand }} docs\n" in done.stdout
@@ -56,8 +55,7 @@ def test_values_from_the_environment_are_hidden_unless_they_are_public(cli: Cli)
 
 
 def test_every_file_of_a_project_is_printed(cli: Cli) -> None:
-    done = cli("config", "render", str(ACME))
-    assert done.exit_code == 0
+    done = cli("config", "render", str(ACME), code=0)
     names = [str(path.relative_to(ACME)) for path in ACME.rglob("*.yaml") if path.name != "sandbox.seed.yaml"]
     assert sorted(line[2:] for line in done.stdout.splitlines() if line.endswith(".yaml")) == sorted(names)
     assert not any("${{" in line.partition("#")[0] for line in done.stdout.splitlines())
@@ -65,6 +63,4 @@ def test_every_file_of_a_project_is_printed(cli: Cli) -> None:
 
 def test_an_invalid_project_lists_all_its_problems(cli: Cli) -> None:
     cli.write("reconciler.yaml", PROJECT.replace("vars.brand }} docs", "vars.brnad }} docs"))
-    done = cli("config", "render")
-    assert done.exit_code == 3
-    assert "reconciler.yaml:11" in done.stderr
+    assert "reconciler.yaml:11" in cli("config", "render", code=3).stderr

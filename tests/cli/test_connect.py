@@ -32,6 +32,7 @@ from reconciler.report.findings import Check
 from reconciler.report.words import Level
 from reconciler.sandbox.server import Embedded, embedded
 from tests.cli.conftest import Cli
+from tests.contains import assert_contains
 from tests.documents import valid
 from tests.harness import Org
 
@@ -50,8 +51,7 @@ def project(cli: Cli, service: str) -> None:
 
 def test_an_address_of_the_yaml_is_not_used_until_it_was_confirmed(cli: Cli) -> None:
     project(cli, "{baseUrl: 'https://evil.example'}")
-    result = cli("plan", "p", env={"RECONCILER_TOKEN": TOKEN})
-    assert result.exit_code == 3
+    result = cli("plan", "p", env={"RECONCILER_TOKEN": TOKEN}, code=3)
     assert "you have not confirmed it" in result.stderr
     assert "--base-url https://evil.example" in result.stderr
     assert TOKEN not in result.stderr
@@ -59,17 +59,14 @@ def test_an_address_of_the_yaml_is_not_used_until_it_was_confirmed(cli: Cli) -> 
 
 def test_without_any_address_it_says_what_to_pass(cli: Cli) -> None:
     project(cli, "{}")
-    result = cli("plan", "p", env={"RECONCILER_TOKEN": TOKEN})
-    assert result.exit_code == 3
+    result = cli("plan", "p", env={"RECONCILER_TOKEN": TOKEN}, code=3)
     assert "--base-url" in result.stderr
     assert "--sandbox" in result.stderr
 
 
 def test_without_a_token_it_names_the_variable(cli: Cli) -> None:
     project(cli, "{}")
-    result = cli("plan", "p", "--base-url", "http://127.0.0.1:9")
-    assert result.exit_code == 3
-    assert "RECONCILER_TOKEN" in result.stderr
+    assert "RECONCILER_TOKEN" in cli("plan", "p", "--base-url", "http://127.0.0.1:9", code=3).stderr
 
 
 @pytest.mark.parametrize(
@@ -77,15 +74,12 @@ def test_without_a_token_it_names_the_variable(cli: Cli) -> None:
 )
 def test_an_address_that_would_leak_the_token_is_refused(cli: Cli, url: str) -> None:
     project(cli, "{}")
-    result = cli("plan", "p", "--base-url", url, env={"RECONCILER_TOKEN": TOKEN})
-    assert result.exit_code == 3
-    assert "pw" not in result.stderr
+    assert "pw" not in cli("plan", "p", "--base-url", url, env={"RECONCILER_TOKEN": TOKEN}, code=3).stderr
 
 
 def test_a_sandbox_neither_wants_nor_sends_the_token(cli: Cli) -> None:
     project(cli, "{sandbox: s.db}")
-    result = cli("plan", "p", "-v", env={"RECONCILER_TOKEN": "two words\n", "RECONCILER_BASE_URL": "https://api.example.com"})
-    assert result.exit_code == 0, result.stderr
+    result = cli("plan", "p", "-v", env={"RECONCILER_TOKEN": "two words\n", "RECONCILER_BASE_URL": "https://api.example.com"}, code=0)
     assert "RECONCILER_BASE_URL is ignored" in result.stderr
     assert (cli.root / "p" / "s.db").exists()
 
@@ -96,16 +90,13 @@ def test_two_services_at_once_are_refused(cli: Cli) -> None:
 
 
 def test_a_sandbox_that_cannot_be_made_without_a_project_says_how(cli: Cli) -> None:
-    result = cli("api", "GET", "/orgs", "--sandbox", "s.db")
-    assert result.exit_code == 3
-    assert "reconciler sandbox seed --db s.db SEED.yaml" in result.stderr
+    assert "reconciler sandbox seed --db s.db SEED.yaml" in cli("api", "GET", "/orgs", "--sandbox", "s.db", code=3).stderr
     assert not (cli.root / "s.db").exists()
 
 
 def test_an_unreachable_service_is_a_failure_and_not_an_empty_plan(cli: Cli) -> None:
     project(cli, "{}")
-    result = cli("plan", "p", "--base-url", "http://127.0.0.1:9", env={"RECONCILER_TOKEN": TOKEN})
-    assert result.exit_code == 1
+    result = cli("plan", "p", "--base-url", "http://127.0.0.1:9", env={"RECONCILER_TOKEN": TOKEN}, code=1)
     assert "cannot be reached" in result.stdout + result.stderr
     assert TOKEN not in result.stdout + result.stderr
 
@@ -181,8 +172,7 @@ def test_a_setting_of_the_yaml_leads_no_password_to_another_server(cli: Cli) -> 
         for query in (f"hostaddr=127.0.0.1&port={port}", f"host=127.0.0.1&port={port}", "service=evil", "passfile=passwords"):
             project(cli, "{sandbox: s.db}")
             cli.edit("p/reconciler.yaml", "version: 1\n", f"version: 1\nstate: 'postgresql://ada@db.example/x?{query}'\n")
-            result = cli("plan", "p", env={"PGPASSWORD": "hunter2-of-the-state"})
-            assert result.exit_code == 3
+            result = cli("plan", "p", env={"PGPASSWORD": "hunter2-of-the-state"}, code=3)
             assert "which is not allowed in the YAML" in result.stdout + result.stderr
         assert noted == []
         project(cli, "{sandbox: s.db}")
@@ -202,11 +192,12 @@ def test_the_whole_url_of_a_state_is_what_is_confirmed(tmp_path: Path) -> None:
 
 def test_a_state_elsewhere_without_verified_tls_is_refused_with_what_to_write(cli: Cli) -> None:
     project(cli, "{sandbox: s.db}")
-    result = cli("plan", "p", "--state", "postgresql://ada@db.example/x")
-    assert result.exit_code == 1
-    assert "--state sends its password to db.example without verifying whose server that is" in result.stderr
-    assert "?sslmode=verify-full" in result.stderr
-    assert "sslmode=require" in result.stderr
+    assert_contains(
+        cli("plan", "p", "--state", "postgresql://ada@db.example/x", code=1).stderr,
+        "--state sends its password to db.example without verifying whose server that is",
+        "?sslmode=verify-full",
+        "sslmode=require",
+    )
 
 
 DOCTOR_PROJECT = """\
@@ -269,11 +260,9 @@ def text(found: list[dict[str, Any]], check: str) -> str:
 
 def test_where_all_is_well_it_says_so_sends_only_gets_and_writes_nothing(cli: Cli, served: Embedded) -> None:
     before = sorted(path.name for path in cli.root.iterdir())
-    done = cli("doctor", "-v")
-    assert done.exit_code == 0, done.stdout
+    done = cli("doctor", "-v", code=0)
     assert done.stdout.endswith("No problems found.\n")
-    methods = re.findall(r"\b(GET|POST|PUT|PATCH|DELETE) /", done.stderr)
-    assert set(methods) == {"GET"}
+    assert set(re.findall(r"\b(GET|POST|PUT|PATCH|DELETE) /", done.stderr)) == {"GET"}
     assert sorted(path.name for path in cli.root.iterdir()) == before
     _, found = checks(cli)
     assert bad(found) == []
@@ -422,8 +411,7 @@ def test_a_state_that_is_damaged(cli: Cli, served: Embedded) -> None:
 
 def test_a_state_that_another_run_holds(cli: Cli, served: Embedded) -> None:
     assert cli("apply", "--yes").exit_code == 0
-    lock = cli.root / ".reconciler" / "state.db.lock"
-    with lock.open("r+") as held:
+    with (cli.root / ".reconciler" / "state.db.lock").open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         held.write(json.dumps({"run": "r", "who": "ada@host", "command": "apply", "since": "2026-01-01T00:00:00", "pid": 7}))
         held.flush()

@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.contains import assert_contains
 from tests.documents import valid
 
 ACME: Final = Path(__file__).parents[2] / "examples" / "acme"
@@ -38,8 +39,7 @@ def repository(cli: Cli) -> Cli:
 
 
 def test_what_was_not_changed_means_nothing_and_nothing_is_said_of_the_service(repository: Cli) -> None:
-    done = repository("diff", "docs", "--detailed-exitcode")
-    assert done.exit_code == 0
+    done = repository("diff", "docs", "--detailed-exitcode", code=0)
     assert done.stdout.endswith("No changes. 80 objects managed.\n")
     assert "unmanaged" not in done.stdout
     assert "Compared: from HEAD (" in done.stdout
@@ -50,9 +50,12 @@ def test_an_edit_is_a_plan_with_its_exposures_without_token_state_or_request(rep
     repository.edit(SITE, "visibility: share-link", "visibility: public")
     done = repository("diff", "docs", "--from", "main", "--detailed-exitcode")
     assert done.exit_code == 4  # the example says who must not read what
-    assert "! violation   access anyone: anyone can read it after this plan" in done.stdout
-    assert "~ visibility  share-link -> public" in done.stdout
-    assert "! exposure    visibility share-link -> public: more people can read it" in done.stdout
+    assert_contains(
+        done.stdout,
+        "! violation   access anyone: anyone can read it after this plan",
+        "~ visibility  share-link -> public",
+        "! exposure    visibility share-link -> public: more people can read it",
+    )
     assert not (repository.root / "docs" / ".reconciler").exists()
 
 
@@ -78,11 +81,13 @@ def test_what_others_did_since_the_branch_was_left_is_not_its_work(repository: C
 
 def test_a_project_that_is_new_is_created(repository: Cli) -> None:
     shutil.copytree(repository.root / "docs", repository.root / "more")
-    done = repository("diff", "more")
-    assert done.exit_code == 0
-    assert "to create" in done.stdout
-    assert "), which does not have this project, to the files as they are" in done.stdout
-    assert '"ada@acme.example" must exist on the service\n' in done.stdout
+    done = repository("diff", "more", code=0)
+    assert_contains(
+        done.stdout,
+        "to create",
+        "), which does not have this project, to the files as they are",
+        '"ada@acme.example" must exist on the service\n',
+    )
     assert "unmanaged" not in done.stdout
 
 
@@ -102,8 +107,7 @@ def test_a_project_that_was_wrong_names_the_commit_of_each_problem(repository: C
     repository.edit(SITE, "visibility:", "visability:")
     git(repository.root, "commit", "-q", "-am", "wrong")
     repository.edit(SITE, "visability:", "visibility:")
-    done = repository("diff", "docs", "--from", "change")
-    assert done.exit_code == 3
+    done = repository("diff", "docs", "--from", "change", code=3)
     assert 'change:sites/partners.yaml:7:5  acme/site/partners: unknown field "visability"; did you mean "visibility"?' in done.stderr
 
 
@@ -119,17 +123,14 @@ def test_a_project_that_was_wrong_names_the_commit_of_each_problem(repository: C
     ],
 )
 def test_an_unknown_commit_is_reported_with_a_remedy(repository: Cli, name: str, remedy: str) -> None:
-    done = repository("diff", "docs", f"--from={name}")
-    assert done.exit_code == 3
+    done = repository("diff", "docs", f"--from={name}", code=3)
     assert f"{name!r} is not a commit of this repository" in done.stderr
     assert remedy in done.stderr
 
 
 def test_a_folder_without_a_repository_is_said(cli: Cli) -> None:
     shutil.copytree(ACME, cli.root / "docs", ignore=shutil.ignore_patterns(".reconciler"))
-    done = cli("diff", "docs", env={"GIT_CEILING_DIRECTORIES": str(cli.root.parent)})
-    assert done.exit_code == 3
-    assert "docs is not in a git repository" in done.stderr
+    assert "docs is not in a git repository" in cli("diff", "docs", env={"GIT_CEILING_DIRECTORIES": str(cli.root.parent)}, code=3).stderr
 
 
 def test_nothing_of_the_repository_is_run(repository: Cli) -> None:
@@ -206,8 +207,7 @@ def test_policies_refuse_and_what_only_the_service_knows_is_a_warning(repository
     calm = repository("diff", "docs")
     assert (calm.exit_code, "too few people (as far as the files say)" in calm.stdout) == (0, True)
     repository.edit(SITE, "visibility: share-link", "visibility: public")
-    done = repository("diff", "docs")
-    assert done.exit_code == 4
+    done = repository("diff", "docs", code=4)
     assert "no new public site" in done.stdout
     assert "policy quiet (reconciler.yaml:" in done.stderr
 

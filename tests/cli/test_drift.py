@@ -28,8 +28,7 @@ def ids(cli: Cli) -> dict[str, str]:
 
 def edit(cli: Cli, method: str, path: str, *fields: str) -> None:
     """A call by somebody else."""
-    result = cli("api", method, path, "--sandbox", f"{PROJECT}/.reconciler/sandbox.db", *(word for one in fields for word in ("-f", one)))
-    assert result.exit_code == 0, result.stderr
+    cli("api", method, path, "--sandbox", f"{PROJECT}/.reconciler/sandbox.db", *(word for one in fields for word in ("-f", one)), code=0)
 
 
 def rename(cli: Cli) -> None:
@@ -47,8 +46,7 @@ def test_nothing_changed_is_exit_0_and_one_line(applied: Cli) -> None:
 def test_drift_exits_with_2_and_leaves_state_and_yaml_as_they_are(applied: Cli) -> None:
     rename(applied)
     files = {path: path.read_bytes() for path in (applied.root / PROJECT).rglob("*") if path.is_file() and "sandbox" not in path.name}
-    result = applied("drift", PROJECT, "-v")
-    assert result.exit_code == 2
+    result = applied("drift", PROJECT, "-v", code=2)
     assert re.search(r"~ title +\S.* -> Handbook\n", result.stdout)
     assert "Drift: 1 changed." in result.stdout
     assert not WRITES.search(result.stderr)
@@ -66,8 +64,7 @@ def test_accepting_is_offered_with_the_option_only_where_it_can_be_accepted_so(a
 
 def test_unmanaged_objects_alone_are_no_drift(applied: Cli) -> None:
     edit(applied, "POST", "/orgs/org_acme/collections", "title=Wild")
-    result = applied("drift", PROJECT)
-    assert result.exit_code == 0
+    result = applied("drift", PROJECT, code=0)
     assert '"Wild"' in result.stdout
     assert result.stdout.endswith("No drift; 1 object unmanaged. 12 objects managed.\n")
 
@@ -130,9 +127,7 @@ def test_accept_moves_lines_and_leaves_nothing_to_do(applied: Cli) -> None:
     wild = json.loads(applied("api", "POST", "/orgs/org_acme/collections", *calls, "-f", "title=Wild").stdout)["id"]
     kept = path.read_bytes()
     edit(applied, "POST", f"/spaces/{known['acme/space/guides']}/move", f"parent={wild}")
-    refused = applied("drift", PROJECT, "--accept", "acme/space/guides")
-    assert refused.exit_code == 4
-    assert "which the YAML does not declare" in refused.stderr
+    assert "which the YAML does not declare" in applied("drift", PROJECT, "--accept", "acme/space/guides", code=4).stderr
     assert path.read_bytes() == kept
 
 
@@ -142,8 +137,7 @@ def test_a_value_from_an_expression_is_not_overwritten_and_the_place_is_named(ap
     assert applied("apply", PROJECT, "--yes").exit_code == 0
     edit(applied, "PATCH", "/orgs/org_acme", "title=Other")
     before = path.read_bytes()
-    result = applied("drift", PROJECT, "--accept", "acme.title")
-    assert result.exit_code == 4
+    result = applied("drift", PROJECT, "--accept", "acme.title", code=4)
     assert "acme.title comes from an expression" in result.stderr
     assert re.search(r"reconciler\.yaml:\d+:12", result.stderr)
     assert path.read_bytes() == before
@@ -156,8 +150,9 @@ def test_what_would_not_be_valid_leaves_the_files_as_they_are(applied: Cli) -> N
 
 def test_a_report_in_each_format_is_written_beside_the_result(applied: Cli) -> None:
     rename(applied)
-    result = applied("drift", PROJECT, *(word for name in ("json", "markdown", "html") for word in ("--report", f"{name}={name}.out")))
-    assert result.exit_code == 2
+    result = applied(
+        "drift", PROJECT, *(word for name in ("json", "markdown", "html") for word in ("--report", f"{name}={name}.out")), code=2
+    )
     assert result.stdout.splitlines()[-3].startswith("Drift: 1 changed.")
     assert (applied.root / "html.out").read_text("utf-8").startswith("<!doctype html>")
     assert (applied.root / "markdown.out").read_text("utf-8").startswith("<!-- reconciler:drift:p -->")
@@ -170,8 +165,7 @@ def test_a_report_in_each_format_is_written_beside_the_result(applied: Cli) -> N
 
 def test_a_report_that_cannot_be_written_is_said(applied: Cli) -> None:
     assert applied("drift", PROJECT, "--report", "pdf=x").exit_code == 3
-    result = applied("drift", PROJECT, "--report", "html=no/such/folder.html")
-    assert result.exit_code == 1
+    result = applied("drift", PROJECT, "--report", "html=no/such/folder.html", code=1)
     assert "the report no/such/folder.html cannot be written" in result.stderr
 
 
@@ -189,8 +183,7 @@ known:
 def test_known_drift_is_silenced_visibly_and_no_longer_fails(applied: Cli) -> None:
     rename(applied)
     applied.write("known.yaml", BASELINE)
-    result = applied("drift", PROJECT, "--baseline", "known.yaml")
-    assert result.exit_code == 0
+    result = applied("drift", PROJECT, "--baseline", "known.yaml", code=0)
     said = " ".join(result.stdout.split())
     assert re.search(r"known, and ignored by the baseline: acme/site/\S+\.title \(marketing renames it, until 2999-12-31\)", said)
     assert "the baseline's entry for acme/**.visibility expired on 2020-01-01: was tried" in said
@@ -220,7 +213,5 @@ def test_a_baseline_silences_only_what_it_names(applied: Cli) -> None:
 )
 def test_a_wrong_baseline_is_refused_with_its_place(applied: Cli, text: str, said: str) -> None:
     applied.write("known.yaml", text)
-    result = applied("drift", PROJECT, "--baseline", "known.yaml")
-    assert result.exit_code == 3
-    assert said in result.stderr
+    assert said in applied("drift", PROJECT, "--baseline", "known.yaml", code=3).stderr
     assert applied("drift", PROJECT, "--baseline", "nowhere.yaml").exit_code == 3

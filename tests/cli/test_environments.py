@@ -57,11 +57,9 @@ def project(cli: Cli) -> Cli:
     ids=" ".join,
 )
 def test_every_command_that_reads_the_project_requires_the_environment(project: Cli, words: tuple[str, ...]) -> None:
-    done = project(*words)
-    assert done.exit_code == 3
+    done = project(*words, code=3)
     assert "this project has environments; pass --env production or --env staging" in done.stderr
-    done = project(*words, "--env", "stagin")
-    assert done.exit_code == 3
+    done = project(*words, "--env", "stagin", code=3)
     assert 'environment "stagin" does not exist; did you mean "staging"? (this project has production, staging)' in done.stderr
 
 
@@ -96,8 +94,7 @@ def test_the_effective_configuration_says_where_each_value_comes_from(project: C
 
 
 def test_two_environments_are_compared(project: Cli) -> None:
-    done = project("config", "diff", "staging", "production")
-    assert done.exit_code == 0
+    done = project("config", "diff", "staging", "production", code=0)
     assert done.stdout == (
         "service.sandbox: staging.db -> production.db\n"
         "acme.id: org_staging -> org_acme\n"
@@ -133,8 +130,7 @@ def test_a_value_that_an_environment_sets_is_not_accepted_into_the_file_of_all(p
     )
     path = f"/orgs/org_staging/sites/{site}"
     assert project("api", "PATCH", path, "-f", "visibility=share-link", "--sandbox", "staging.db", "--env", "staging").exit_code == 0
-    done = project("drift", "--env", "staging", "--accept", "acme/site/docs.visibility")
-    assert done.exit_code == 4
+    done = project("drift", "--env", "staging", "--accept", "acme/site/docs.visibility", code=4)
     assert "acme/site/docs.visibility is set by a patch of the environment" in done.stderr
     assert "Change the patch: environments/staging.yaml:5:44." in done.stderr
     assert (project.root / "reconciler.yaml").read_text() == PROJECT
@@ -154,8 +150,7 @@ def test_an_include_never_takes_the_file_of_an_environment(project: Cli) -> None
 
 def test_a_url_that_only_an_environment_names_gets_no_token_before_it_is_confirmed(project: Cli) -> None:
     project.edit("environments/staging.yaml", "{sandbox: staging.db}", '{baseUrl: "https://evil.example.com"}')
-    done = project("plan", "--env", "staging", env={"RECONCILER_TOKEN": "t0ken-t0ken"})
-    assert done.exit_code == 3
+    done = project("plan", "--env", "staging", env={"RECONCILER_TOKEN": "t0ken-t0ken"}, code=3)
     assert "is only named in the YAML, and you have not confirmed it" in done.stderr
 
 
@@ -248,8 +243,7 @@ def test_an_environment_of_a_project_without_any_is_refused_and_starts_no_second
     subprocess.run([*GIT, "add", "."], cwd=project.root, check=True)
     subprocess.run([*GIT, "commit", "-qm", "one"], cwd=project.root, check=True)
     for name, way in (("stagin", "write environments/stagin.yaml"), ("Staging!", "environments/NAME.yaml, chosen with --env NAME")):
-        done = project(*words, "--env", name)
-        assert done.exit_code == 3
+        done = project(*words, "--env", name, code=3)
         assert f'this project has no environments, so "{name}" is not one of them; leave --env out, or ' in done.stderr
         assert way in done.stderr
     assert not (project.root / ".reconciler").exists()
@@ -278,14 +272,11 @@ def test_a_renamed_environment_keeps_its_state_and_its_history(project: Cli, old
     to = f" --env {new}" if new else ""
     warned = project("state", "list", "--env", new)
     assert f"If the environment was renamed: reconciler state mv --from-env {old or repr('')}{to}. " in warned.stderr
-    moved = project("state", "mv", "--from-env", old, "--env", new)
-    assert moved.exit_code == 0, moved.stderr
+    moved = project("state", "mv", "--from-env", old, "--env", new, code=0)
     assert moved.stdout.startswith(f"What docs{f' in {old}' if old else ''} tracked is now tracked by ")
     assert project("plan", "--env", new, "--detailed-exitcode").exit_code == 0
     assert [run["id"] for run in project.json("history", "--env", new)["runs"]][1:] == [run["id"] for run in runs]
-    again = project("state", "mv", "--from-env", old, "--env", new)
-    assert again.exit_code == 3
-    assert "this state tracks nothing of a project called docs" in again.stderr
+    assert "this state tracks nothing of a project called docs" in project("state", "mv", "--from-env", old, "--env", new, code=3).stderr
     name(project, new, old)
     assert project("state", "mv", "--from-env", new, "--env", old).exit_code == 0  # and back
     assert project("plan", "--env", old, "--detailed-exitcode").exit_code == 0
@@ -381,9 +372,7 @@ def staging(cli: Cli) -> Cli:
 
 
 def api(cli: Cli, *words: str) -> str:
-    done = cli("api", *words, "--sandbox", "staging.db", "--env", "staging")
-    assert done.exit_code == 0, done.stderr
-    return done.stdout
+    return cli("api", *words, "--sandbox", "staging.db", "--env", "staging", code=0).stdout
 
 
 def site(cli: Cli, title: str) -> str:
@@ -408,8 +397,7 @@ def test_right_after_an_apply_nothing_is_imported_in_any_environment(staging: Cl
 def test_an_object_that_a_patch_removes_is_not_written_again(staging: Cli) -> None:
     labs = site(staging, "Labs")
     api(staging, "POST", f"/orgs/org_acme/sites/{labs}/share-links", "-f", "name=Enemies")
-    done = staging("import", ".", "--into", "--env", "staging")
-    assert done.exit_code == 0
+    done = staging("import", ".", "--into", "--env", "staging", code=0)
     assert done.stdout == "Wrote 0 files to . and tracked 0 objects.\n"
     assert f"not written: site 'Labs' ({labs}): {IMPORTED_LABS}" in done.stderr
     assert "Enemies" not in done.stderr
@@ -450,8 +438,7 @@ def test_what_was_tracked_before_is_not_counted_as_tracked_by_an_import(staging:
 
 def test_a_new_id_is_that_of_one_environment_and_the_import_says_so(staging: Cli) -> None:
     api(staging, "POST", "/spaces/spc_blank/duplicate")
-    done = staging("import", ".", "--into", "--env", "staging")
-    assert done.exit_code == 0, done.stderr
+    done = staging("import", ".", "--into", "--env", "staging", code=0)
     assert "was written with its id in staging; in other environments it has another: a patch can set the id there" in done.stderr
 
 
@@ -466,8 +453,7 @@ def test_a_reference_to_what_a_patch_removes_is_not_accepted(staging: Cli) -> No
         "--input",
         staging.write("body.json", f'{{"defaultContent": {{"type": "site", "site": "{labs}"}}}}'),
     )
-    done = staging("drift", "--env", "staging", "--accept", "acme.defaultContent")
-    assert done.exit_code == 4, done.stdout + done.stderr
+    done = staging("drift", "--env", "staging", "--accept", "acme.defaultContent", code=4)
     assert f"acme.defaultContent cannot be written: {IMPORTED_LABS}" in done.stderr
 
 
@@ -475,8 +461,7 @@ def test_a_move_into_what_a_patch_removes_is_not_accepted(staging: Cli) -> None:
 
     made = json.loads(api(staging, "POST", "/orgs/org_acme/collections", "-f", "title=Internal"))["id"]
     api(staging, "POST", "/spaces/spc_blank/move", "-f", f"parent={made}")
-    done = staging("drift", "--env", "staging", "--accept", "acme/space/blank")
-    assert done.exit_code == 4, done.stdout + done.stderr
+    done = staging("drift", "--env", "staging", "--accept", "acme/space/blank", code=4)
     assert "acme/space/blank is now in acme/collection/internal, but acme/collection/internal is removed by a patch" in done.stderr
     assert (staging.root / "reconciler.yaml").read_text() == IMPORTED_PROJECT
 
@@ -523,9 +508,7 @@ def test_what_is_wrong_with_a_file_is_one_sentence_with_its_place(
     values_project: Cli, words: tuple[str, ...], input: str | None, problem: str
 ) -> None:
     values_project.write("p/given.yaml", "brnd: Acme\n")
-    result = values_project("validate", "p", *words, input=input)
-    assert result.exit_code == 3
-    assert problem in result.stderr
+    assert problem in values_project("validate", "p", *words, input=input, code=3).stderr
 
 
 def test_validate_remembers_a_project_with_the_values_of_its_files(values_project: Cli) -> None:
@@ -536,8 +519,7 @@ def test_validate_remembers_a_project_with_the_values_of_its_files(values_projec
 
 def test_a_saved_plan_names_the_files_it_was_made_with(values_project: Cli) -> None:
     values_project.write("given.yaml", "brand: Beta\n")
-    made = values_project("plan", "p", "--var-file", "given.yaml", "--out", "saved.plan")
-    assert made.exit_code == 0, made.stderr
+    made = values_project("plan", "p", "--var-file", "given.yaml", "--out", "saved.plan", code=0)
     assert "--var-file=given.yaml" in made.stdout + made.stderr
     assert values_project("apply", "p", "--var-file", "given.yaml", "--plan", "saved.plan").exit_code == 0
 
@@ -545,6 +527,5 @@ def test_a_saved_plan_names_the_files_it_was_made_with(values_project: Cli) -> N
 def test_an_unused_variable_is_a_warning_of_every_command_that_loads_the_project(values_project: Cli) -> None:
     values_project.edit("p/reconciler.yaml", "  brand: {type: string}\n", "  brand: {type: string}\n  rest: {default: 1}\n")
     for words in (("validate", "p"), ("plan", "p"), ("validate", "p", "--quiet")):
-        result = values_project(*words, "--var", "brand=Beta")
-        assert result.exit_code == 0
+        result = values_project(*words, "--var", "brand=Beta", code=0)
         assert "warning: reconciler.yaml:6:3  vars.rest is not used; remove it, or use it" in result.stderr

@@ -35,8 +35,7 @@ def test_without_a_word_it_lists_every_kind_with_what_it_is(cli: Cli) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_a_kind_is_listed_and_its_example_is_valid(cli: Cli, kind: str) -> None:
-    told = cli("explain", kind)
-    assert told.exit_code == 0
+    told = cli("explain", kind, code=0)
     listed = {line.split()[0] for line in told.stdout.splitlines() if line.startswith("   ")}
     assert set(words(KINDS, KINDS[kind])) <= listed
     example = told.stdout.partition("Example:\n")[2]
@@ -46,8 +45,7 @@ def test_every_field_of_a_kind_is_listed_and_its_example_is_valid(cli: Cli, kind
 
 @pytest.mark.parametrize(("kind", "word"), spread(WORDS, 40), ids=lambda word: word)
 def test_every_word_is_explained_and_its_example_holds_it_and_is_valid(cli: Cli, kind: str, word: str) -> None:
-    told = cli("explain", f"{kind}.{word}")
-    assert told.exit_code == 0
+    told = cli("explain", f"{kind}.{word}", code=0)
     assert told.stdout.startswith(f"{kind}.{word}\n")
     example = told.stdout.partition("Example:\n")[2]
     if example:
@@ -89,8 +87,7 @@ def test_it_says_what_follows_from_the_declaration(cli: Cli, word: str, said: st
     ("word", "meant"), [("sit", "site"), ("sites", "site"), ("site.visibilty", "visibility"), ("section.defualt", "default")]
 )
 def test_a_typo_suggests_what_was_probably_meant(cli: Cli, word: str, meant: str) -> None:
-    told = cli("explain", word)
-    assert told.exit_code == 3
+    told = cli("explain", word, code=3)
     assert f'did you mean "{meant}"?' in told.stderr
 
 
@@ -121,10 +118,8 @@ def test_schemas_are_written_into_the_project_for_editors_and_name_what_is_wrong
     assert cli("init", "p").exit_code == 0
     shutil.rmtree(cli.root / "p" / ".reconciler")
     (cli.root / "p" / "sub").mkdir()
-    written = cli("-C", "p/sub", "schema", "--write")
-    assert written.exit_code == 0
-    folder = cli.root / "p" / ".reconciler"
-    assert {path.name for path in folder.iterdir()} == {path.name for path in SCHEMAS.glob("*.schema.json")}
+    cli("-C", "p/sub", "schema", "--write", code=0)
+    assert {path.name for path in (cli.root / "p" / ".reconciler").iterdir()} == {path.name for path in SCHEMAS.glob("*.schema.json")}
     modeline = (cli.root / "p" / "reconciler.yaml").read_text(encoding="utf-8").splitlines()[0].partition("$schema=")[2]
     checked = ("check_jsonschema", "--schemafile", str(cli.root / "p" / modeline), str(cli.root / "p" / "reconciler.yaml"))
     assert subprocess.run([sys.executable, "-m", *checked], capture_output=True, check=False).returncode == 0
@@ -139,9 +134,7 @@ def test_schemas_are_written_into_the_project_for_editors_and_name_what_is_wrong
 
 
 def test_an_unknown_schema_lists_the_existing_ones(cli: Cli) -> None:
-    told = cli("schema", "plans")
-    assert told.exit_code == 3
-    assert 'did you mean "plan"?' in told.stderr
+    assert 'did you mean "plan"?' in cli("schema", "plans", code=3).stderr
 
 
 @pytest.mark.parametrize("word", ["RC-locked", "rc-locked"])
@@ -152,9 +145,7 @@ def test_it_prints_the_page_of_a_cause(cli: Cli, word: str) -> None:
 
 
 def test_a_cause_that_does_not_exist_comes_with_the_nearest(cli: Cli) -> None:
-    result = cli("explain", "RC-lokced")
-    assert result.exit_code == 3
-    assert "there is no cause 'RC-lokced'; did you mean \"RC-locked\"? [RC-unknown-cause]" in result.stderr
+    assert "there is no cause 'RC-lokced'; did you mean \"RC-locked\"? [RC-unknown-cause]" in cli("explain", "RC-lokced", code=3).stderr
 
 
 PROJECT = """\
@@ -197,8 +188,7 @@ def test_json_is_one_list_of_findings_also_for_a_project_that_cannot_be_loaded(c
     assert document["findings"][0]["source"] == {"file": "reconciler.yaml", "line": 5, "column": 3}
     assert valid(cli.json("validate", "p"), "findings")["findings"] == []
     cli.edit("p/reconciler.yaml", "title: Writers", "titel: Writers")
-    result = cli("validate", "p", "--format", "json")
-    assert result.exit_code == 3
+    result = cli("validate", "p", "--format", "json", code=3)
     document = valid(json.loads(result.stdout), "findings")
     assert {finding["id"] for finding in document["findings"]} == {"RC-unknown-field"}
     assert 'unknown field "titel"' in document["findings"][0]["message"]
@@ -222,8 +212,7 @@ def test_a_fix_removes_the_values_that_environments_give_to_an_unused_variable(c
 
 def test_a_rename_that_was_applied_is_found_by_the_state_and_removed(cli: Cli) -> None:
     applied_project(cli)
-    text = (cli.root / "p/reconciler.yaml").read_text("utf-8")
-    assert "writers: {" in text
+    assert "writers: {" in (cli.root / "p/reconciler.yaml").read_text("utf-8")
     cli.edit("p/reconciler.yaml", "writers: {", "authors: {previously: [writers], ")
     assert "previously-done" not in cli("validate", "p", "--lint").stdout
     assert cli("apply", "p", "--yes").exit_code == 0

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import DOCS, base, site, write
 from tests.cli.test_drift import edit, ids
+from tests.contains import assert_contains
 from tests.documents import valid
 
 OUTSIDE = "RC-exposed-outside"
@@ -26,8 +27,7 @@ def applied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     document = base()
     site(document)["visibility"] = "share-link"
     write(cli, document)
-    result = cli("apply", "p", "--yes", "--allow-exposure", "**")
-    assert result.exit_code == 0, result.stderr
+    cli("apply", "p", "--yes", "--allow-exposure", "**", code=0)
     return cli.root
 
 
@@ -46,11 +46,12 @@ def text(cli: Cli) -> str:
 
 def test_drift_shows_an_exposure_in_every_format(exposed: Cli) -> None:
     reports = [part for name in ("markdown", "html", "github", "sarif", "junit") for part in ("--report", f"{name}=drift.{name}")]
-    said = exposed("drift", "p", *reports)
-    assert said.exit_code == 2
-    assert "! exposure    visibility share-link -> public: more people can read it" in said.stdout
-    assert "accepting it requires --allow-exposure ADDRESS" in said.stdout
-    assert "; 1 exposure" in said.stdout
+    assert_contains(
+        exposed("drift", "p", *reports, code=2).stdout,
+        "! exposure    visibility share-link -> public: more people can read it",
+        "accepting it requires --allow-exposure ADDRESS",
+        "; 1 exposure",
+    )
     document = exposed.json("drift", "p")
     valid(document, "drift")
     (line,) = document["exposures"]
@@ -65,8 +66,7 @@ def test_drift_shows_an_exposure_in_every_format(exposed: Cli) -> None:
 
 def test_accepting_an_exposure_requires_consent_and_changes_no_file_without_it(exposed: Cli) -> None:
     before = text(exposed)
-    refused = exposed(*ACCEPT)
-    assert refused.exit_code == 4
+    refused = exposed(*ACCEPT, code=4)
     assert f"--allow-exposure {DOCS}" in refused.stderr
     assert "accepting this makes something public or removes a protection" in refused.stderr
     assert text(exposed) == before
@@ -78,8 +78,7 @@ def test_accepting_an_exposure_requires_consent_and_changes_no_file_without_it(e
 
 def test_what_was_accepted_is_shown_until_an_apply_with_consent_records_it(exposed: Cli) -> None:
     exposed(*ACCEPT, *ALLOW)
-    said = exposed("plan", "p")
-    assert said.exit_code == 0
+    said = exposed("plan", "p", code=0)
     assert "! exposure    visibility share-link -> public: more people can read it; it was changed outside Reconciler" in said.stdout
     assert "an exposure to record" in said.stdout
     assert exposed("plan", "p", "--detailed-exitcode").exit_code == 2
@@ -103,12 +102,10 @@ def test_a_saved_plan_of_an_accepted_exposure_is_consent_to_it_alone(exposed: Cl
     saved = json.loads((exposed.root / "saved.json").read_text())
     assert saved["exposures"][0]["id"] == OUTSIDE
     assert any(consent["address"] == DOCS for consent in saved["consents"])
-    forged = {**saved, "exposures": [], "consents": []}
-    (exposed.root / "forged.json").write_text(json.dumps(forged))
+    (exposed.root / "forged.json").write_text(json.dumps({**saved, "exposures": [], "consents": []}))
     exposed("apply", "p", "--plan", "forged.json")
     assert exposed("plan", "p", "--detailed-exitcode").exit_code == 2
-    result = exposed("apply", "p", "--plan", "saved.json")
-    assert result.exit_code == 0, result.stdout + result.stderr
+    exposed("apply", "p", "--plan", "saved.json", code=0)
     assert exposed("plan", "p", "--detailed-exitcode").exit_code == 0
 
 
@@ -119,8 +116,7 @@ def test_a_saved_plan_does_not_allow_an_exposure_that_came_later(exposed: Cli) -
     edit(exposed, "PATCH", f"/orgs/org_acme/members/{member.rpartition('/')[2]}", "role=admin")
     exposed.edit("p/reconciler.yaml", "role: edit", "role: admin")
     exposed("apply", "p", "--plan", "saved.json", "--partial")
-    left = exposed.json("plan", "p")["exposures"]
-    assert "acme/member/linus@acme.example" in [line["address"] for line in left]
+    assert "acme/member/linus@acme.example" in [line["address"] for line in exposed.json("plan", "p")["exposures"]]
 
 
 def test_an_exposure_of_a_saved_plan_stays_allowed_if_another_part_is_no_longer_valid(exposed: Cli) -> None:
@@ -131,8 +127,7 @@ def test_an_exposure_of_a_saved_plan_stays_allowed_if_another_part_is_no_longer_
     edit(exposed, "PATCH", f"/orgs/org_acme/teams/{team}", "title=By hand")
     assert exposed("apply", "p", "--plan", "saved.json").exit_code != 0
     assert DOCS in [line["address"] for line in exposed.json("plan", "p")["exposures"]]
-    result = exposed("apply", "p", "--plan", "saved.json", "--partial", "--yes")
-    assert result.exit_code == 5, result.stdout + result.stderr
+    exposed("apply", "p", "--plan", "saved.json", "--partial", "--yes", code=5)
     assert exposed.json("plan", "p")["exposures"] == []
 
 
@@ -155,8 +150,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project that may expose nothing, applied once."""
     cli = Cli(tmp_path_factory.mktemp("limited"))
     write(cli, {**base(), "guards": {"maxExposed": 0}})
-    result = cli("apply", "p", "--yes", *LIMIT_ALLOW)
-    assert result.exit_code == 0, f"what is created exposes nothing that existed: {result.stderr}"
+    cli("apply", "p", "--yes", *LIMIT_ALLOW, code=0)
     return cli.root
 
 
@@ -179,8 +173,7 @@ def way_past(stderr: str) -> tuple[str, str]:
 
 
 def test_plan_and_apply_refuse_and_the_printed_option_is_the_way_past(opening: Cli) -> None:
-    planned = opening("plan", "p")
-    assert planned.exit_code == 4
+    planned = opening("plan", "p", code=4)
     assert "! exposure" in planned.stdout, "the plan is shown first"
     assert "guards.maxExposed allows 0" in planned.stderr
     assert "[RC-exposure-limit]" in planned.stderr
@@ -205,8 +198,7 @@ def test_a_saved_plan_records_the_number_and_takes_it_typed_again(opening: Cli) 
 
 
 def test_the_number_is_never_read_from_the_environment(opening: Cli) -> None:
-    planned = opening("plan", "p", env={"RECONCILER_MAX_EXPOSED": "99"})
-    assert planned.exit_code == 4
+    planned = opening("plan", "p", env={"RECONCILER_MAX_EXPOSED": "99"}, code=4)
     assert "RECONCILER_MAX_EXPOSED is ignored: --max-exposed is never read from the environment" in planned.stderr
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from reconciler.model import Action, StepStatus
 from tests.cli.conftest import Cli, retitled
 from tests.documents import valid
+from tests.report.made import change, outcome, plan, result
 
 
 @pytest.fixture
@@ -22,13 +25,60 @@ def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> Non
         ("apply", 0, {"update": 1}),
         ("apply", 0, {"create": 7, "update": 2, "move": 2}),
     ]
-    text = renamed("history", "p").stdout
-    header, second, first = text.splitlines()
+    header, second, first = renamed("history", "p").stdout.splitlines()
     assert header.split()[:5] == ["run", "started", "who", "command", "ended"]
     column = header.index("what it did")
-    assert (second[column:], first[column:]) == ("1 update", "7 create, 2 update, 2 move; in the state 3 adopt")
+    assert (second[column:], first[column:]) == ("1 update; 1 request", "9 create, 3 adopt; 11 requests")
     assert [line[:8] for line in (second, first)] == [run["id"][:8] for run in document["runs"]]
     assert all("  exit 0  " in line for line in (second, first))
+
+
+def figures(text: str) -> dict[str, int]:
+    """`9 to create, 3 to adopt` or `9 create, 3 adopt` as numbers by action."""
+    return {word: int(number) for number, word in re.findall(r"(\d+) (?:to )?([a-z]+)", text)}
+
+
+SPACE = "          - {{space: {}, title: {}, duplicateOf: blank}}\n"
+GUIDES, API = SPACE.format("guides", "Guides"), SPACE.format("api", "API reference")
+EDITS: dict[str, list[tuple[str, str]]] = {
+    "nothing existed": [],
+    "a container is renamed with all that is in it": [("      docs:\n", "      handbook:\n        previously: [docs]\n")],
+    "two keys, a title, and an order": [
+        ("writers: {title: Writers,", "authors: {title: Authors, previously: [writers],"),
+        (GUIDES + API, API + GUIDES),
+        ("      docs:\n", "      handbook:\n        previously: [docs]\n"),
+    ],
+    "one moves to the top, one is created, one is deleted": [
+        (API, API.replace("          -", "      -")),
+        ("      writers: {title: Writers, members: [ada@acme.example]}", "      editors: {title: Editors}"),
+    ],
+}
+
+
+@pytest.mark.parametrize("edits", EDITS.values(), ids=EDITS)
+def test_history_counts_what_the_plan_counted(cli: Cli, edits: list[tuple[str, str]]) -> None:
+    cli("init", "p", "--sandbox")
+    if edits:
+        assert cli("apply", "p", "--yes").exit_code == 0
+    for old, new in edits:
+        cli.edit("p/reconciler.yaml", old, new)
+    planned = next(line for line in cli("plan", "p").stdout.splitlines() if line.startswith("Plan: "))
+    todo, requests, *_ = planned.removeprefix("Plan: ").split(". ")
+    assert cli("apply", "p", "--yes", "--allow-delete", "9").exit_code == 0
+    run = valid(cli.json("history", "p"), "history")["runs"][0]
+    assert run["actions"] == figures(todo)
+    shown = cli("history", "p").stdout.splitlines()[1].partition("exit 0")[2].strip()
+    assert shown == f"{todo.replace(' to ', ' ')}; {requests.rstrip('.')}"
+
+
+def test_a_change_of_which_one_request_failed_is_not_counted_as_done() -> None:
+    changes = [change(f"acme/team/{key}", Action.CREATE) for key in "abc"]
+    planned = plan(*changes, change("acme/team/d", Action.RENAME), change("acme/site/s/section/gone", Action.DELETE))
+    results = [result(number, f"acme/team/{key}", StepStatus.DONE, verb="create") for number, key in enumerate("abc")]
+    ended = outcome(
+        *results, result(4, "acme/team/b", StepStatus.FAILED), result(5, "acme/site/s", StepStatus.SKIPPED, verb="delete"), plan=planned
+    )
+    assert ended.actions == {"create": 2, "rename": 1}
 
 
 def test_history_before_anything_ran_is_empty(cli: Cli) -> None:
@@ -76,21 +126,18 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     refused = renamed("undo", first, "p", "--yes", "--quiet")
     assert (refused.exit_code, "--allow-delete" in refused.stderr) == (4, True)
     assert "acme/team/writers: was created, and title changed since; it was not deleted" in refused.stderr
-    done = renamed("undo", first, "p", "--yes", "--allow-delete", "20", "--format", "json")
-    assert done.exit_code == 5
+    done = renamed("undo", first, "p", "--yes", "--allow-delete", "20", "--format", "json", code=5)
     document = valid(json.loads(done.stdout), "undo")
     assert document["run"] == first
     assert "acme/team/writers" in [one["address"] for one in document["cannot"]]
     assert document["yaml"]
     assert all(one["verb"] for one in valid(renamed.json("show", "last", "p"), "run")["steps"])
-    left = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
-    assert left == ["acme", "acme/team/writers"]
+    assert [one["address"] for one in renamed.json("state", "list", "p")["bindings"]] == ["acme", "acme/team/writers"]
     assert "acme: was adopted; acme/team/writers below it is still tracked, so it is still tracked too" in done.stderr
 
 
 def test_state_mv_takes_what_is_below_along_and_sends_nothing(renamed: Cli) -> None:
-    result = renamed("state", "mv", "acme/site/docs", "acme/site/handbook", "p")
-    assert result.exit_code == 0
+    renamed("state", "mv", "acme/site/docs", "acme/site/handbook", "p", code=0)
     addresses = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
     assert "acme/site/handbook/section/guides" in addresses
     assert not [one for one in addresses if one.startswith("acme/site/docs")]
@@ -124,9 +171,7 @@ def bound(cli: Cli) -> dict[str, str]:
 
 
 def undone(cli: Cli, code: int = 0) -> str:
-    result = cli("undo", "last", "p", "--yes")
-    assert result.exit_code == code, result.stderr
-    return result.stderr
+    return cli("undo", "last", "p", "--yes", code=code).stderr
 
 
 def test_a_forgotten_object_is_tracked_again_and_forgotten_again(renamed: Cli) -> None:
@@ -224,7 +269,6 @@ def test_undo_last_of_a_run_that_only_recorded_values_does_not_undo_the_run_befo
     assert renamed("apply", "p", "--yes").exit_code == 0
     (newest, *_) = renamed.json("history", "p")["runs"]
     assert (newest["did"], newest["turned"]) == ({}, {"record": 1})
-    undone = renamed("undo", "last", "p", "--yes")
-    assert undone.exit_code == 0
+    undone = renamed("undo", "last", "p", "--yes", code=0)
     assert "only recorded values that the service had already, so there is nothing to undo" in undone.stderr
     assert renamed("plan", "p").exit_code == 0, "everything is as the files say"

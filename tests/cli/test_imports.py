@@ -186,8 +186,7 @@ def test_a_command_imports_no_other_command(applied: Path) -> None:
 def planning(cli: Cli) -> Iterator[tuple[list[str], Mapping[str, str]]]:
     """The arguments and the environment of a plan against a service of its own, so that the sandbox is not imported."""
     applied_project(cli)
-    sandbox = next((cli.root / "p" / ".reconciler").glob("*sandbox*.db"))
-    with embedded(sandbox) as running:
+    with embedded(next((cli.root / "p" / ".reconciler").glob("*sandbox*.db"))) as running:
         with closing(sqlite3.connect(cli.root / "p/.reconciler/state.db")) as database, database:
             database.execute("UPDATE states SET service = ?", (running.base_url,))
         yield ["plan", str(cli.root / "p"), "--base-url", running.base_url], {"RECONCILER_TOKEN": running.token}
@@ -203,8 +202,7 @@ def test_a_plan_imports_no_more_modules_than_it_did(planning: tuple[list[str], M
 
 
 def test_explain_reads_no_project_and_imports_no_client_and_no_expressions() -> None:
-    modules = imported(COMMAND, ".", "explain", "site.visibility")
-    assert modules & {"httpx", "httpx2", "aiohttp", "rich"} == set()
+    assert imported(COMMAND, ".", "explain", "site.visibility") & {"httpx", "httpx2", "aiohttp", "rich"} == set()
 
 
 def test_validate_imports_neither_what_sends_requests_nor_the_planner() -> None:

@@ -42,8 +42,7 @@ def test_its_project_is_valid_and_its_state_tracks_what_it_tracked(handbook: Cli
     tracked = {one["address"] for one in handbook.json("state", "list")["bindings"]}
     assert len(tracked) == 19
     assert {"acme/agent-instructions", "acme/site/docs/adaptive-schema", "acme/team/authors"} <= tracked
-    runs = valid(handbook.json("history"), "history")["runs"]
-    assert [run["exit"] for run in runs] == [5, 0, 0, 0]
+    assert [run["exit"] for run in valid(handbook.json("history"), "history")["runs"]] == [5, 0, 0, 0]
 
 
 def test_its_plan_is_the_one_that_version_0_1_made(handbook: Cli) -> None:
@@ -109,8 +108,7 @@ def accepted(found: click.Command) -> Iterator[tuple[str, frozenset[str] | None]
 def test_every_option_and_choice_of_version_0_1_is_still_accepted(line: str) -> None:
     """A pipeline that somebody wrote then runs the same commands."""
     words, _, given = line.partition(":")
-    found = command(words.split())
-    options = dict(accepted(found))
+    options = dict(accepted(command(words.split())))
     for option in given.split():
         name, takes, values = option.partition("=")
         assert name in options, f"{words} has no {name} any more"

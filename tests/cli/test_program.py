@@ -171,8 +171,7 @@ def test_the_errors_and_codes_are_those_of_the_design() -> None:
 
 
 def test_what_nobody_foresaw_is_a_defect_with_its_traceback_only_on_request() -> None:
-    calm = failing(ValueError("the s3cret-token \x1b[2K is bad"))
-    assert calm.exit_code == exits.FAILED
+    calm = failing(ValueError("the s3cret-token \x1b[2K is bad"), code=exits.FAILED)
     assert "this is a defect of Reconciler: ValueError: the (hidden) \\x1b[2K is bad" in calm.stderr
     assert "Traceback" not in calm.stderr
     told = failing(ValueError("the s3cret-token is bad"), "-v")
@@ -209,8 +208,7 @@ def test_an_interrupt_has_its_code() -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_wrong_command_line_exits_with_3_and_says_why(cli: Cli, words: list[str], says: str) -> None:
-    result = cli(*words)
-    assert result.exit_code == exits.WRONG
+    result = cli(*words, code=exits.WRONG)
     assert says.lower() in result.stderr.lower()
     assert result.stdout == ""
 

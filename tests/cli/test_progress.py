@@ -135,8 +135,7 @@ def test_a_part_that_is_named_late_is_named_before_it_says_how_far_it_is(said: C
     with narration.phase("Reading p"):
         narration.stage("Planning 12 objects")
         time.sleep(0.3)
-    lines = said()
-    assert lines[:3] == ["Reading p …", "Planning 12 objects …", "Planning 12 objects: 1 s so far"]
+    assert said()[:3] == ["Reading p …", "Planning 12 objects …", "Planning 12 objects: 1 s so far"]
 
 
 def test_quiet_says_nothing(slow: Cli) -> None:

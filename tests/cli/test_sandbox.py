@@ -67,8 +67,7 @@ def test_the_lists_that_the_kinds_declare_are_those_of_the_sandbox() -> None:
 def test_a_new_file_holds_what_the_project_takes_for_granted(cli: Cli) -> None:
     made = seed(cli)
     assert made["organizations"] == [{"id": "org_acme", "title": "Acme Inc"}, {"id": "org_second", "title": "second"}]
-    people = [(one["organization"], one["id"], one["email"], one["role"]) for one in made["members"]]
-    assert people == [
+    assert [(one["organization"], one["id"], one["email"], one["role"]) for one in made["members"]] == [
         ("org_acme", "usr_ada", "ada@acme.example", "admin"),
         ("org_acme", "usr_ada_2", "ada@other.example", "read"),
         ("org_acme", "usr_linus", "linus@acme.example", "read"),
@@ -114,9 +113,7 @@ def test_the_projects_own_seed_goes_first_and_wins(cli: Cli) -> None:
 
 def test_the_seed_can_be_planted_and_the_project_planned(cli: Cli) -> None:
     cli.write("p/reconciler.yaml", PROJECT.replace("{collection: new, title: New,", "{collection: new, id: col_3, title: New,"))
-    result = cli("plan", "p", "--sandbox", "s.db")
-    assert result.exit_code == 0, result.stdout + result.stderr
-    assert "to adopt" in result.stdout
+    assert "to adopt" in cli("plan", "p", "--sandbox", "s.db", code=0).stdout
 
 
 @pytest.mark.parametrize("said", ["--sandbox", "service.sandbox:"])
@@ -169,9 +166,7 @@ def test_a_seed_is_read_as_yaml_1_2(cli: Cli) -> None:
 )
 def test_a_wrong_seed_is_refused_and_nothing_is_kept(cli: Cli, text: str, says: str) -> None:
     cli.write("seed.yaml", text)
-    result = cli("sandbox", "seed", "--db", "s.db", "seed.yaml")
-    assert result.exit_code == 3
-    assert says in result.stderr
+    assert says in cli("sandbox", "seed", "--db", "s.db", "seed.yaml", code=3).stderr
 
 
 SEED = "organizations: [{id: org_a, title: Acme}]\nmembers: [{organization: org_a, id: usr_a, email: a@acme.example, role: admin}]\n"
@@ -202,8 +197,7 @@ def test_rules_are_set_shown_and_cleared_in_a_file(seeded: Cli) -> None:
     assert seeded("sandbox", "faults", "show", *AT).stdout.splitlines()[1].split() == ["down", "error", "*", "0", "0"]
     document = seeded.json("sandbox", "faults", "show", *AT)
     assert document["format"] == "reconciler.faults/1"
-    shown = document["rules"]
-    assert [(one["name"], one["status"]) for one in shown] == [("down", 503)]
+    assert [(one["name"], one["status"]) for one in document["rules"]] == [("down", 503)]
     assert seeded("sandbox", "faults", "clear", *AT).exit_code == 0
     assert seeded("sandbox", "faults", "show", *AT).stdout == ""
 
@@ -229,11 +223,8 @@ def test_a_served_sandbox_is_controlled_by_its_address(seeded: Cli, served: Embe
 
 
 def test_the_token_may_come_from_the_environment_and_is_never_shown(seeded: Cli, served: Embedded) -> None:
-    result = seeded("sandbox", "clock", "--base-url", served.base_url, env={"RECONCILER_TOKEN": served.token})
-    assert result.exit_code == 0
-    wrong = seeded("sandbox", "clock", "--base-url", served.base_url, "--token", "wrong-token")
-    assert wrong.exit_code == 3
-    assert "wrong-token" not in wrong.stderr
+    seeded("sandbox", "clock", "--base-url", served.base_url, env={"RECONCILER_TOKEN": served.token}, code=0)
+    assert "wrong-token" not in seeded("sandbox", "clock", "--base-url", served.base_url, "--token", "wrong-token", code=3).stderr
 
 
 def test_rules_set_in_the_file_befall_the_service_that_runs_on_it(seeded: Cli, served: Embedded) -> None:
@@ -290,9 +281,7 @@ def test_a_reset_to_a_seed_or_an_export_brings_it_back(seeded: Cli) -> None:
 )
 def test_a_command_line_that_cannot_be_followed_says_why(seeded: Cli, words: tuple[str, ...], says: str) -> None:
     before = seeded("sandbox", "export", *AT).stdout
-    result = seeded("sandbox", *words)
-    assert result.exit_code == 3
-    assert says in result.stderr
+    assert says in seeded("sandbox", *words, code=3).stderr
     assert json.loads(seeded("sandbox", "export", *AT).stdout)["objects"] == json.loads(before)["objects"]
 
 
@@ -304,8 +293,7 @@ def test_a_wrong_seed_leaves_what_was_there(seeded: Cli) -> None:
 
 
 def test_where_nothing_answers_it_says_so(cli: Cli, tmp_path: Path) -> None:
-    result = cli("sandbox", "clock", "--base-url", "http://127.0.0.1:9", "--token", "some-token")
-    assert result.exit_code == 1
+    result = cli("sandbox", "clock", "--base-url", "http://127.0.0.1:9", "--token", "some-token", code=1)
     assert "no sandbox answers at http://127.0.0.1:9" in result.stderr
 
 
@@ -313,11 +301,8 @@ def test_a_token_comes_from_a_file_and_one_on_the_command_line_is_a_warning(cli:
     file = cli.root / "token.txt"
     file.write_text(served.token + "\n")
     at = ("sandbox", "clock", "--base-url", served.base_url)
-    quiet = cli(*at, "--token-file", str(file))
-    assert quiet.exit_code == 0, quiet.stderr
-    assert "RC-secret-visible" not in quiet.stderr
-    shown = cli(*at, "--token", served.token)
-    assert shown.exit_code == 0
+    assert "RC-secret-visible" not in cli(*at, "--token-file", str(file), code=0).stderr
+    shown = cli(*at, "--token", served.token, code=0)
     assert "every user of this machine can read --token in the list of processes; pass --token-file FILE" in shown.stderr
     assert "RC-secret-visible" not in cli(*at, env={"RECONCILER_TOKEN": served.token}).stderr
 
@@ -331,17 +316,14 @@ def test_a_file_without_a_token_is_an_error_that_says_so(cli: Cli, served: Embed
     if content is not None:
         file.write_bytes(content)
     for more in ((), ("--token", "x")):
-        result = cli("sandbox", "clock", "--base-url", served.base_url, "--token-file", str(file), *more)
-        assert result.exit_code == 3
-        assert said in result.stderr
+        assert said in cli("sandbox", "clock", "--base-url", served.base_url, "--token-file", str(file), *more, code=3).stderr
 
 
 def test_a_token_and_a_file_of_one_are_refused_together(cli: Cli, served: Embedded) -> None:
     file = cli.root / "token.txt"
     file.write_text("a-token")
     for words in (("--token-file", str(file), "--token", "b-token"), ("--token", "b-token", "--token-file", str(file))):
-        result = cli("sandbox", "clock", "--base-url", served.base_url, *words)
-        assert result.exit_code == 3
+        result = cli("sandbox", "clock", "--base-url", served.base_url, *words, code=3)
         assert "--token and --token-file cannot be combined" in result.stderr
 
 
@@ -370,8 +352,7 @@ def test_a_table_shows_the_widest_readers_of_every_object(held: Cli) -> None:
     assert (found.exit_code, found.stderr) == (0, "")
     rows = [line.split(maxsplit=3) for line in found.stdout.splitlines()]
     assert rows[0] == ["kind", "title", "id", "readers"]
-    spaces = {row[2]: row[3] for row in rows if row[0] == "space"}
-    assert spaces == {
+    assert {row[2]: row[3] for row in rows if row[0] == "space"} == {
         "spc_root": "nobody",
         "spc_one": "anyone",
         "spc_two": "visitor, member (edit)",

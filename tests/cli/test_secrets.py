@@ -62,8 +62,7 @@ def test_a_life_with_secrets_says_and_keeps_none_of_them(project: Cli, sops: Sop
     said = []
 
     def run(*words: str, code: int = 0) -> str:
-        result = project(*words)
-        assert result.exit_code == code, result.stderr
+        result = project(*words, code=code)
         said.append(result.stdout + result.stderr)
         return result.stdout
 
@@ -80,8 +79,7 @@ def test_a_life_with_secrets_says_and_keeps_none_of_them(project: Cli, sops: Sop
         run(*words)
     everything = [*((name, text) for name, text in written(project.root)), *(("said", text.encode()) for text in said)]
     assert len(everything) > 15
-    leaks = [name for name, text in everything for secret in (SECRET, OTHER) if secret.encode() in text]
-    assert leaks == []
+    assert [name for name, text in everything for secret in (SECRET, OTHER) if secret.encode() in text] == []
 
 
 def test_validate_needs_no_key_and_says_what_it_did_not_check(project: Cli) -> None:
@@ -92,8 +90,7 @@ def test_validate_needs_no_key_and_says_what_it_did_not_check(project: Cli) -> N
     for words in (("config", "render", "p"), ("state", "list", "p"), ("fmt", "p")):
         assert project(*words, env=blind).exit_code == 0
     project.edit("p/reconciler.yaml", "secrets.okta.pem", "secrets.okta.pen")
-    result = project("validate", "p", env=blind)
-    assert result.exit_code == 3
+    result = project("validate", "p", env=blind, code=3)
     assert 'secrets.okta has no "pen"; did you mean "pem"? (in secrets/production.enc.yaml)' in result.stderr
 
 
@@ -101,8 +98,7 @@ def test_without_the_key_every_command_that_needs_a_value_says_what_sops_said(pr
     blind = {"SOPS_AGE_KEY_FILE": None, "HOME": str(project.root / "nobody")}
     assert project("validate", "p", "--decrypt").exit_code == 0  # this is not remembered
     for words in (("plan", "p"), ("apply", "p", "--yes"), ("drift", "p"), ("validate", "p", "--decrypt")):
-        result = project(*words, env=blind)
-        assert result.exit_code == 3
+        result = project(*words, env=blind, code=3)
         assert "secrets/production.enc.yaml: sops cannot decrypt it (exit code 128): Failed to get the data key" in result.stderr
     doctor = project("doctor", "p", env=blind)
     assert "sops cannot decrypt it" in doctor.stdout
@@ -112,23 +108,18 @@ def test_without_the_key_every_command_that_needs_a_value_says_what_sops_said(pr
 def test_a_file_that_was_edited_by_hand_is_refused(project: Cli) -> None:
     path = project.root / FILE
     path.write_text(path.read_text().replace("okta:", "okta:\n    added: plain", 1))
-    result = project("plan", "p")
-    assert result.exit_code == 3
-    assert "sops cannot decrypt it" in result.stderr
+    assert "sops cannot decrypt it" in project("plan", "p", code=3).stderr
 
 
 def test_a_file_outside_the_project_is_allowed_by_the_command_line_alone(project: Cli) -> None:
     project.write("shared/okta.pem", "PEM")
     project.edit("p/reconciler.yaml", "${{ secrets.okta.pem }}", "${{ file('../shared/okta.pem') }}")
-    result = project("validate", "p")
-    assert result.exit_code == 3
-    assert "is outside the project; to allow it, pass --allow-file shared/okta.pem" in result.stderr
+    assert "is outside the project; to allow it, pass --allow-file shared/okta.pem" in project("validate", "p", code=3).stderr
     assert project("validate", "p", "--allow-file", "shared/okta.pem").exit_code == 0
     assert project("validate", "p", "--allow-file", "shared").exit_code == 0
     assert project("validate", "p").exit_code == 3
     assert project("plan", "p", "--allow-file", "shared", "--out", "plan.json").exit_code == 0
-    applied = project("apply", "p", "--plan", "plan.json", "--yes", "--allow-file", "shared")
-    assert applied.exit_code == 0, applied.stderr
+    project("apply", "p", "--plan", "plan.json", "--yes", "--allow-file", "shared", code=0)
     assert "No changes." in project("plan", "p", "--allow-file", "shared").stdout
     project.write("shared/okta.pem", "PEN")
     assert "1 to update" in project("plan", "p", "--allow-file", "shared").stdout
@@ -148,8 +139,7 @@ def applied(cli: Cli) -> Iterator[Cli]:
     with with_secretive():
         assert cli("init", "p", "--sandbox").exit_code == 0
         cli.edit("p/reconciler.yaml", "    sites:\n", KEPT_SAML)
-        result = cli("apply", "p", "--yes", "--allow-exposure", "acme/saml/okta")
-        assert result.exit_code == 0, result.stdout + result.stderr
+        cli("apply", "p", "--yes", "--allow-exposure", "acme/saml/okta", code=0)
         yield cli
 
 
@@ -209,8 +199,7 @@ def test_it_tells_whether_the_value_is_the_same(applied: Cli) -> None:
     assert applied("apply", "p", "--yes", "--allow-exposure", "**").exit_code == 0
     assert kept(applied)[0] == {digest}
     assert applied("state", "forget", "acme/saml/okta", "p").exit_code == 0
-    adopted = applied("adopt", "acme/saml/okta", id, "p")
-    assert adopted.exit_code == 0, adopted.stderr
+    applied("adopt", "acme/saml/okta", id, "p", code=0)
     assert kept(applied)[0] == {digest}
     assert applied("plan", "p", "--detailed-exitcode").exit_code == 0
     assert applied("graph", "p", "--steps").exit_code == 0
@@ -220,8 +209,7 @@ def test_without_a_key_nothing_is_kept_of_a_secret() -> None:
     certificate = secretive()["saml"].fields["certificate"]
     with pytest.raises(ValueError, match="certificate is sensitive, and there is no key to keep it with"):
         certificate.stored(PASSWORD, "saml_1")
-    url = kinds.load()["saml"].fields["ssoURL"]
-    assert url.stored("https://ci:hunter2@idp.example/x", "saml_1") == "https://(hidden)@idp.example/x"
+    assert kinds.load()["saml"].fields["ssoURL"].stored("https://ci:hunter2@idp.example/x", "saml_1") == "https://(hidden)@idp.example/x"
 
 
 WRITTEN = "https://ci:hunter2-pw@api.acme.example/openapi.json?private_token=glpat-5up3r"
@@ -307,8 +295,7 @@ def test_a_changed_password_is_a_difference_that_is_planned_applied_and_not_show
     assert project_of_urls("apply", "p", "--yes").exit_code == 0
     assert project_of_urls("plan", "p", "--detailed-exitcode").exit_code == 0
     assert project_of_urls("drift", "p").exit_code == 0
-    undone = project_of_urls("undo", "last", "p", "--yes")
-    assert "hmac" not in undone.stdout
+    assert "hmac" not in project_of_urls("undo", "last", "p", "--yes").stdout
     assert "hmac" not in project_of_urls("api", "GET", "/orgs/org_acme/openapi", "--project", "p").stdout
 
 
@@ -324,8 +311,7 @@ def test_a_url_from_the_environment_reaches_the_service_and_nothing_else(project
     assert [name for name in files_with(project_of_urls.root, known) if "sandbox.db" not in name] == []
     assert project_of_urls("plan", "p", "--detailed-exitcode").exit_code == 0
     assert project_of_urls("drift", "p").exit_code == 0
-    served = project_of_urls("api", "GET", "/orgs/org_acme/openapi/payments", "--project", "p").stdout
-    assert "sourceURL" in served
+    assert "sourceURL" in project_of_urls("api", "GET", "/orgs/org_acme/openapi/payments", "--project", "p").stdout
     project_of_urls.env["RECONCILER_VAR_SPEC"] = "https://hooks.acme.example/T0/B0/othersecret88"
     changed = project_of_urls("plan", "p")
     assert "(sensitive)" in changed.stdout
@@ -335,15 +321,13 @@ def test_a_url_from_the_environment_reaches_the_service_and_nothing_else(project
 def test_a_value_from_the_environment_reaches_no_other_field(project_of_urls: Cli) -> None:
     write(project_of_urls, WRITTEN, more="vars: {spec: {env: RECONCILER_VAR_SPEC}}\n")
     project_of_urls.edit("p/reconciler.yaml", "label: Okta", 'label: "${{ vars.spec }}"')
-    refused = project_of_urls("validate", "p", env={"RECONCILER_VAR_SPEC": "xyzzy-secret"})
-    assert refused.exit_code == 3
+    refused = project_of_urls("validate", "p", env={"RECONCILER_VAR_SPEC": "xyzzy-secret"}, code=3)
     assert "would show a value from the environment" in refused.stdout + refused.stderr
 
 
 def test_a_wrong_url_is_refused_without_its_password(project_of_urls: Cli) -> None:
     write(project_of_urls, WRITTEN.replace("/openapi.json", "/open api.json"))
-    refused = project_of_urls("validate", "p")
-    assert refused.exit_code == 3
+    refused = project_of_urls("validate", "p", code=3)
     assert [text for text in SECRETS if text in refused.stdout + refused.stderr] == []
 
 

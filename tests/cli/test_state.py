@@ -48,8 +48,7 @@ def test_a_state_moves_with_its_history_and_an_earlier_run_can_still_be_undone(
     shown = cli.json("show", before[1]["id"], "p")
 
     cli.env["RECONCILER_STATE"] = urls[second]
-    pushed = cli("state", "push", "state.json", "p")
-    assert pushed.stdout == f"The state was imported: 12 tracked, 2 runs, serial {document['serial']}.\n"
+    assert cli("state", "push", "state.json", "p").stdout == f"The state was imported: 12 tracked, 2 runs, serial {document['serial']}.\n"
     assert json.loads(cli("state", "pull", "p").stdout)["runs"][-1]["command"] == "state push"
     assert cli("plan", "p", "--detailed-exitcode").exit_code == 0
     runs = cli.json("history", "p")["runs"]
@@ -163,8 +162,7 @@ def exists(cli: Cli) -> bool:
 
 def test_drift_exits_with_5_and_says_how_many_resources_it_cannot_judge_in_every_form(applied: Cli) -> None:
     words = ("drift", "p", "--state", STATE)
-    result = applied(*words, "--report", "markdown=d.md", "--report", "html=d.html", "--report", "github=d.txt")
-    assert result.exit_code == 5
+    result = applied(*words, "--report", "markdown=d.md", "--report", "html=d.html", "--report", "github=d.txt", code=5)
     assert "No drift" not in result.stdout
     assert result.stdout.endswith("Drift is unknown; 12 resources cannot be judged. 0 objects managed.\n")
     assert SAID in plain(result.stdout)
@@ -194,8 +192,7 @@ def test_drift_of_a_target_that_the_state_does_not_track_is_unknown(applied: Cli
 
 
 def test_plan_says_so_and_goes_on(applied: Cli) -> None:
-    result = applied("plan", "p", "--state", STATE, "--report", "markdown=p.md", "--report", "html=p.html", "--out", "p.json")
-    assert result.exit_code == 0
+    result = applied("plan", "p", "--state", STATE, "--report", "markdown=p.md", "--report", "html=p.html", "--out", "p.json", code=0)
     assert SAID in plain(result.stdout)
     assert "12 to adopt" in result.stdout
     for name in ("p.md", "p.html", "p.json"):
@@ -229,16 +226,14 @@ def test_plan_says_so_and_goes_on(applied: Cli) -> None:
 )
 def test_every_command_that_reads_a_state_says_so_and_creates_none(applied: Cli, words: tuple[str, ...], code: int) -> None:
     for given in ({"RECONCILER_STATE": STATE}, {"RECONCILER_STATE": None}):
-        result = applied(*words, *(() if given["RECONCILER_STATE"] else ("--state", STATE)), env=given)
-        assert result.exit_code == code, result.stderr
+        result = applied(*words, *(() if given["RECONCILER_STATE"] else ("--state", STATE)), env=given, code=code)
         assert SAID in plain(result.stderr)
         assert "--create-state" in result.stderr
         assert not exists(applied)
 
 
 def test_doctor_warns_of_it(applied: Cli) -> None:
-    found = applied.json("doctor", "p", "--state", STATE)["checks"]
-    (state,) = [one for one in found if one["check"] == "state"]
+    (state,) = [one for one in applied.json("doctor", "p", "--state", STATE)["checks"] if one["check"] == "state"]
     assert (state["status"], SAID in state["message"]) == ("warning", True)
     assert "--create-state" in state["remedy"]
 
@@ -325,10 +320,8 @@ def test_a_shared_state_that_tracks_the_project_is_not_imported_into_again(cli: 
     assert cli("apply", "p", "--yes").exit_code == 0
     words = ("--org", "org_acme", "--sandbox", "p/.reconciler/sandbox.db")
     shared = {"RECONCILER_STATE": STATE}
-    first = cli("import", "first", *words, env=shared)
-    assert first.exit_code == 0, first.stderr
-    again = cli("import", "second", *words, env=shared)
-    assert again.exit_code == 3
+    cli("import", "first", *words, env=shared, code=0)
+    again = cli("import", "second", *words, env=shared, code=3)
     assert "already tracks project" in plain(again.stderr)
     assert "RECONCILER_STATE" in again.stderr
     assert not (cli.root / "second" / "reconciler.yaml").exists()

@@ -57,8 +57,7 @@ def test_every_command_works_with_a_shared_state(shared: Cli, tmp_path: Path) ->
     said = []
 
     def run(*words: str, code: int = 0) -> str:
-        result = shared(*words)
-        assert result.exit_code == code, result.stderr
+        result = shared(*words, code=code)
         said.append(result.stdout + result.stderr)
         return result.stdout
 
@@ -215,8 +214,7 @@ def test_an_apply_that_takes_longer_than_the_lease_holds_it_to_its_end(applied: 
 @ON_A_PUSH
 def test_a_second_apply_reports_who_holds_the_state_and_the_remedy(applied: Cli) -> None:
     with holding(applied):
-        result = applied("apply", "p", "--yes")
-        assert result.exit_code == 6
+        result = applied("apply", "p", "--yes", code=6)
         assert "another run holds the state: grace@server has been running `apply` since 20" in result.stderr
         assert f"If that run died, its lease expires after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it" in result.stderr
         assert applied("plan", "p").exit_code == 0  # reading needs no lease
@@ -225,9 +223,7 @@ def test_a_second_apply_reports_who_holds_the_state_and_the_remedy(applied: Cli)
 
 
 def pulled(cli: Cli) -> Path:
-    result = cli("state", "pull", "p", "--out", "pulled.json")
-    assert result.exit_code == 0
-    assert "A run holds the state" in result.stderr
+    assert "A run holds the state" in cli("state", "pull", "p", "--out", "pulled.json", code=0).stderr
     return Path("pulled.json")
 
 
@@ -253,8 +249,7 @@ def test_unlock_shows_the_holder_and_takes_the_lease_only_from_the_run_that_is_n
         process.stdin.flush()
         assert process.stdout.readline().startswith("StateError another run has taken over the lease on the state; this one writes")
         assert applied("state", "list", "p").stdout == before
-    runs = valid(applied.json("history", "p"), "history")["runs"]
-    assert [(one["command"], one["exit"]) for one in runs[:3]] == [
+    assert [(one["command"], one["exit"]) for one in valid(applied.json("history", "p"), "history")["runs"][:3]] == [
         ("apply", 0),
         (f"state unlock --force {run[:8]}", 0),
         ("apply", None),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import selectors
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,47 +35,6 @@ class Leap:
         self.slept.append(seconds)
         self.now += seconds
         await asyncio.sleep(0)
-
-
-class LoopClock:
-    """The time of the running loop, virtual under `run_virtually`."""
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    def wall(self) -> float:
-        return EPOCH + self.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
-class _VirtualLoop(asyncio.SelectorEventLoop):
-    """Where there is nothing to do now, it is at once the time at which there is."""
-
-    def __init__(self) -> None:
-        self._virtual = 0.0
-        super().__init__(_Impatient(self))
-
-    def time(self) -> float:
-        return self._virtual
-
-
-class _Impatient(selectors.DefaultSelector):  # type: ignore[misc,valid-type]
-    def __init__(self, loop: _VirtualLoop) -> None:
-        super().__init__()
-        self._loop = loop
-
-    def select(self, timeout: float | None = None) -> Any:
-        if timeout is not None and timeout > 0:
-            self._loop._virtual += timeout
-        return super().select(0)
-
-
-def run_virtually(main: Coroutine[Any, Any, Any]) -> Any:
-    """Like asyncio.run, in no time; only for what uses no sockets."""
-    with asyncio.Runner(loop_factory=_VirtualLoop) as runner:
-        return runner.run(main)
 
 
 @dataclass
@@ -176,8 +134,7 @@ class FakeService:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
                 method, target, _ = head[0].split(" ")
                 headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
-                body = await reader.readexactly(int(headers.get("content-length", "0")))
-                seen = Seen(method, target, headers, body)
+                seen = Seen(method, target, headers, await reader.readexactly(int(headers.get("content-length", "0"))))
                 self.seen.append(seen)
                 await self.scripts[min(len(self.seen), len(self.scripts)) - 1](seen, writer)
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):

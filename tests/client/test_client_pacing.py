@@ -10,7 +10,7 @@ from email.utils import formatdate
 
 import httpx2
 import pytest
-from client_fakes import EPOCH, SETTINGS, TOKEN, Leap, LoopClock, Notes, mock, run_virtually
+from client_fakes import EPOCH, SETTINGS, TOKEN, Leap, Notes, mock
 
 from reconciler.client import ClientSettings, RetryClass
 from reconciler.client.pacing import Pace
@@ -18,6 +18,7 @@ from reconciler.client.quota import HOLD_MAX, Hints, Quota, read_hints
 from reconciler.client.service import Reader, Writer
 from reconciler.errors import Unavailable
 from tests.proofs import spread
+from tests.virtual import LoopClock, run_virtually
 
 NOW = 1_900_000_000
 
@@ -87,7 +88,7 @@ def drive(limiter: Limiter, seconds: float, workers: int = 16) -> int:
         loop = asyncio.get_running_loop()
         chance = random.Random(3)
         settings = ClientSettings("https://api.example.test", TOKEN, max_concurrency=workers)
-        async with Writer(settings, transport=mock(limiter), clock=LoopClock(), jitter=chance.random) as writer:
+        async with Writer(settings, transport=mock(limiter), clock=LoopClock(EPOCH), jitter=chance.random) as writer:
 
             async def work() -> None:
                 nonlocal failed
@@ -154,7 +155,7 @@ def test_max_rps_is_never_exceeded() -> None:
         return httpx2.Response(200, json={})
 
     async def main() -> None:
-        async with Reader(ClientSettings("https://x.test", TOKEN, max_rps=5), transport=mock(handler), clock=LoopClock()) as reader:
+        async with Reader(ClientSettings("https://x.test", TOKEN, max_rps=5), transport=mock(handler), clock=LoopClock(EPOCH)) as reader:
             await asyncio.gather(*(reader.get("/x") for _ in range(50)))
 
     run_virtually(main())
@@ -241,7 +242,7 @@ def test_families_with_limits_of_their_own_do_not_wait_for_each_other() -> None:
             headers |= {"X-RateLimit-Limit": "10" if writing else "500", "X-RateLimit-Remaining": "0" if writing else "400"}
             return httpx2.Response(200, headers=headers, json={})
 
-        async with Writer(SETTINGS, transport=mock(handler), clock=LoopClock()) as writer:
+        async with Writer(SETTINGS, transport=mock(handler), clock=LoopClock(EPOCH)) as writer:
             await writer.send("PATCH", "/x", {}, retry=RetryClass.IDEMPOTENT)
             blocked = asyncio.create_task(writer.send("PATCH", "/x", {}, retry=RetryClass.IDEMPOTENT))
             await asyncio.gather(*(writer.get("/x") for _ in range(30)))

@@ -197,8 +197,7 @@ def test_the_date_is_that_of_the_first_page() -> None:
 
 
 def test_an_object_on_two_pages_is_one_as_it_was_last_seen() -> None:
-    second = {"items": [{"id": "b", "new": True}, {"id": "c"}]}
-    listing = read({None: page("ab", "2", count=3), "2": second})
+    listing = read({None: page("ab", "2", count=3), "2": {"items": [{"id": "b", "new": True}, {"id": "c"}]}})
     assert (ids(listing), listing.items[1]) == ("abc", {"id": "b", "new": True})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from client_fakes import SETTINGS, FakeService, Leap, LoopClock, Script, answer, hang_up, mock, raw, reset, run_virtually
+from client_fakes import EPOCH, SETTINGS, FakeService, Leap, Script, answer, hang_up, mock, raw, reset
 
 from reconciler.client import ClientSettings, RetryClass
 from reconciler.client.retry import (
@@ -29,6 +29,7 @@ from reconciler.client.retry import (
 )
 from reconciler.client.service import Writer
 from reconciler.errors import Ambiguous, NotFound, Rejected, ServiceError, Unavailable
+from tests.virtual import LoopClock, run_virtually
 
 READ, IDEMPOTENT, CREATE = RetryClass
 OK = {"id": "x"}
@@ -272,7 +273,7 @@ def test_a_service_that_is_down_is_not_asked_by_everybody() -> None:
             await asyncio.sleep(0.01)
             return httpx2.Response(503)
 
-        async with Writer(SETTINGS, transport=mock(handler), clock=LoopClock()) as writer:
+        async with Writer(SETTINGS, transport=mock(handler), clock=LoopClock(EPOCH)) as writer:
             results = await asyncio.gather(*(writer.get("/x") for _ in range(500)), return_exceptions=True)
             return writer.requests, results
 
@@ -284,7 +285,7 @@ def test_a_service_that_is_down_is_not_asked_by_everybody() -> None:
 
 def test_an_idempotent_write_that_was_sent_before_the_breaker_opened_is_ambiguous() -> None:
     async def main() -> list[BaseException | Any]:
-        async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=LoopClock(), jitter=lambda: 0.5) as writer:
+        async with Writer(SETTINGS, transport=mock(lambda _: httpx2.Response(500)), clock=LoopClock(EPOCH), jitter=lambda: 0.5) as writer:
             tasks = (writer.send("PATCH", "/x", {}, retry=IDEMPOTENT) for _ in range(100))
             return await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -309,7 +310,7 @@ def test_a_write_whose_deadline_passes_while_it_waits_its_turn_was_provably_not_
             return httpx2.Response(200, json=OK)
 
         settings = ClientSettings("https://api.example.test", "t", max_concurrency=1)
-        async with Writer(settings, transport=mock(handler), clock=LoopClock()) as writer:
+        async with Writer(settings, transport=mock(handler), clock=LoopClock(EPOCH)) as writer:
             first = asyncio.create_task(writer.send("POST", "/x", {}, retry=CREATE))
             await asyncio.sleep(0)
             with pytest.raises(Unavailable, match="deadline passed"):

@@ -220,8 +220,7 @@ def test_closing_leaves_nothing_open_over_tls(certificate: Path) -> None:
         async with Reader(ClientSettings(base_url, TOKEN), transport=Wire(context, 4, None, {})) as reader:
             await asyncio.gather(*(reader.get("/x") for _ in range(8)))
 
-    warned = warnings_of(lambda: with_tls(certificate, client))
-    assert warned == []
+    assert warnings_of(lambda: with_tls(certificate, client)) == []
 
 
 @pytest.mark.parametrize(

@@ -31,12 +31,11 @@ def _project(draw: Any) -> dict[str, Any]:
     sites = {names.next("site"): _site(draw, names) for _ in range(draw(st.integers(0, 3)))}
     teams = {names.next("team"): {"title": _title(draw)} for _ in range(draw(st.integers(0, 3)))}
     members: dict[str, Any] = {"ada@acme.example": "admin", "linus@acme.example": {"role": "read"}}
-    acme = {"id": "org_acme", "content": content, "sites": sites, "teams": teams, "members": members}
     return {
         "version": 1,
         "project": "random",
         "defaults": {"space": {"duplicateOf": "blank"}},
-        "organizations": {"acme": acme},
+        "organizations": {"acme": {"id": "org_acme", "content": content, "sites": sites, "teams": teams, "members": members}},
     }
 
 

@@ -453,8 +453,7 @@ def test_lists_and_maps_that_may_be_secret_are_repeated_whole() -> None:
 
 
 def test_placeholders_of_unset_variables_are_tracked_and_may_be_used_anyhow() -> None:
-    evaluator = Evaluator(vars={"a": "unknown.vars.a"}, unset={"a"})
-    assert evaluator.scalar("${{ vars.a | upper }}")[1] == ("a",)
+    assert Evaluator(vars={"a": "unknown.vars.a"}, unset={"a"}).scalar("${{ vars.a | upper }}")[1] == ("a",)
 
 
 # -- bombs and noise ---------------------------------------------------------------------------------------------------------------

@@ -56,8 +56,7 @@ class Folder:
                 end += 1
             if end > at and self.data.draw(st.booleans()):
                 run = items[at:end]
-                body = {name: f"${{{{ each.value.{name} }}}}" for name in run[0]}
-                result.append({"forEach": self.over(run), **body})
+                result.append({"forEach": self.over(run), **{name: f"${{{{ each.value.{name} }}}}" for name in run[0]}})
                 self.used += 1
                 at = end
             else:

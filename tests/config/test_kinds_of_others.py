@@ -138,8 +138,7 @@ def test_what_does_not_fit_is_said_in_the_same_words(tmp_path: Path, body: str, 
 
 
 def test_a_value_from_the_environment_reaches_only_a_sensitive_field(tmp_path: Path) -> None:
-    result = problems(tmp_path, '    beds: [{bed: a, rest: {deep: ["${{ vars.code }}"]}}]\n')
-    assert result == [
+    assert problems(tmp_path, '    beds: [{bed: a, rest: {deep: ["${{ vars.code }}"]}}]\n') == [
         "eden/bed/a: rest would show a value from the environment (code), which may be a secret; if it is not, pass --public-var code"
     ]
 

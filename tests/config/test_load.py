@@ -258,8 +258,7 @@ def test_written_names_every_section_of_the_yaml(tour: Project, tmp_path: Path) 
 
 
 def test_prune_and_protect_hold_every_kind_and_its_default(tour: Project, tmp_path: Path) -> None:
-    assert tour.desired.prune["team"] == "all"
-    assert tour.desired.prune["member"] == "none"
+    assert (tour.desired.prune["team"], tour.desired.prune["member"]) == ("all", "none")
     assert set(tour.desired.prune) == set(kinds())
     assert tour.desired.protect == {"space", "saml"}
     assert project(tmp_path, "").desired.protect == {"space", "collection", "site", "saml", "integration"}
@@ -328,8 +327,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_default(tm
     body = "title: ${{ vars.name }}"
     environ = {"RECONCILER_VAR_NAME": "Umbrella"}
     assert one(project(tmp_path, body, head=head), "acme").values["title"] == "Acme"
-    given = project(tmp_path, body, head=head, environ=environ, public=["name"])
-    assert one(given, "acme").values["title"] == "Umbrella"
+    assert one(project(tmp_path, body, head=head, environ=environ, public=["name"]), "acme").values["title"] == "Umbrella"
     both = project(tmp_path, body, head=head, environ=environ, variables={"name": "Initech"})
     assert one(both, "acme").values["title"] == "Initech"
     assert both.sensitive == frozenset()
@@ -347,8 +345,7 @@ def test_a_variable_without_a_type_has_that_of_its_default(tmp_path: Path) -> No
 
 def test_a_whole_expression_may_be_a_section(tmp_path: Path) -> None:
     (tmp_path / "teams.json").write_text('{"writers": {"title": "Writers"}}', encoding="utf-8")
-    result = project(tmp_path, 'teams: ${{ json(file("teams.json")) }}')
-    assert one(result, "acme/team/writers").values == {"title": "Writers"}
+    assert one(project(tmp_path, 'teams: ${{ json(file("teams.json")) }}'), "acme/team/writers").values == {"title": "Writers"}
 
 
 # -- the digest --------------------------------------------------------------------------------------------------------------------
@@ -356,8 +353,7 @@ def test_a_whole_expression_may_be_a_section(tmp_path: Path) -> None:
 
 def test_the_digest_knows_content_and_not_layout(tmp_path: Path) -> None:
     plain = project(tmp_path, "teams: {writers: {title: Writers, members: [a@b.c, d@b.c]}}").digest
-    other = project(tmp_path, "\n\n# a comment\nteams:\n  writers:\n    members: [d@b.c, a@b.c]\n    title: Writers\n").digest
-    assert plain == other
+    assert plain == project(tmp_path, "\n\n# a comment\nteams:\n  writers:\n    members: [d@b.c, a@b.c]\n    title: Writers\n").digest
     assert len(plain) == 64
 
 

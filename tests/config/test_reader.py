@@ -68,8 +68,7 @@ def test_a_quoted_scalar_is_not_plain(quoted: str) -> None:
 
 def test_nothing_and_null_and_an_empty_text_are_three_things() -> None:
     document = reading("a:\nb: null\nc: ''\nd: ~\n")
-    result = [entry(document, key).node for key in "abcd"]
-    assert [(node.empty, node.null) for node in result if isinstance(node, Scalar)] == [
+    assert [(node.empty, node.null) for node in [entry(document, key).node for key in "abcd"] if isinstance(node, Scalar)] == [
         (True, False),
         (False, True),
         (False, False),
@@ -78,8 +77,7 @@ def test_nothing_and_null_and_an_empty_text_are_three_things() -> None:
 
 
 def test_every_value_and_every_key_has_its_place() -> None:
-    document = reading("# a comment\na:\n  - 😀b\n  - {c: 'd'}\n")
-    item = entry(document, "a")
+    item = entry(reading("# a comment\na:\n  - 😀b\n  - {c: 'd'}\n"), "a")
     assert item.at == Source("f.yaml", 2, 1)
     assert isinstance(item.node, List)
     assert item.node.at == Source("f.yaml", 3, 3)
@@ -314,8 +312,7 @@ def test_values_are_not_asked_where_they_are(tmp_path: Path, monkeypatch: pytest
         project = load(tmp_path, kinds())
         numbers.append(len(result))
     assert numbers[1] - numbers[0] <= 2 * 100  # the resource itself, and what it is a copy of
-    declared = project.desired.resources[Address.parse("acme/space/s7")]
-    assert dict(declared.positions) == {
+    assert dict(project.desired.resources[Address.parse("acme/space/s7")].positions) == {
         "title": Source("reconciler.yaml", 15, 28),
         "emoji": Source("reconciler.yaml", 15, 46),
         "language": Source("reconciler.yaml", 15, 61),

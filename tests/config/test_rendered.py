@@ -61,16 +61,14 @@ def same(root: Path, folder: Path, **options: Any) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOOD.iterdir()))
 def test_a_good_project_is_the_same_after_it_is_rendered(name: str, tmp_path: Path) -> None:
-    given = {"domain": "acme.example", "build": "7"} if name == "tour" else {}
-    same(GOOD / name, tmp_path / "made", variables=given)
+    same(GOOD / name, tmp_path / "made", variables={"domain": "acme.example", "build": "7"} if name == "tour" else {})
 
 
 @pytest.mark.parametrize(
     "root", sorted(path.parent for path in EXAMPLES.rglob("reconciler.yaml") if path.parent.name != "secrets"), ids=lambda path: path.name
 )
 def test_an_example_is_the_same_after_it_is_rendered(root: Path, tmp_path: Path) -> None:
-    names = sorted(path.stem for path in (root / "environments").glob("*.yaml"))
-    for environment in names or [None]:
+    for environment in sorted(path.stem for path in (root / "environments").glob("*.yaml")) or [None]:
         same(root, tmp_path / "made", environment=environment)
 
 

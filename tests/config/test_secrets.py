@@ -121,8 +121,7 @@ def test_nothing_is_decrypted_unless_an_expression_asks_for_a_value_of_that_file
         (root / "reconciler.yaml").read_text().replace("secrets: secrets.enc.yaml", "secrets: [secrets.enc.yaml, other.enc.json]")
     )
     loaded(root, environ)
-    argv = (bin / "words").read_text().splitlines()
-    assert [Path(line).name for line in argv if ".enc." in line] == ["secrets.enc.yaml"]
+    assert [Path(line).name for line in (bin / "words").read_text().splitlines() if ".enc." in line] == ["secrets.enc.yaml"]
 
 
 def test_an_environment_replaces_secrets_by_name(root: Path, tmp_path: Path) -> None:

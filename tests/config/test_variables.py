@@ -72,8 +72,7 @@ def test_json_is_a_file_of_variables_and_keeps_its_types(tmp_path: Path) -> None
         "  brand: {type: map}\n  sso: {type: boolean}",
         BODY.replace("vars.brand", "vars.brand.names[1]") + "    sso: ${{ vars.sso }}\n",
     )
-    text = json.dumps({"brand": {"names": ["Acme", "Beta"]}, "sso": False}, indent=2)
-    assert title(loaded(tmp_path, text)) == "Beta"
+    assert title(loaded(tmp_path, json.dumps({"brand": {"names": ["Acme", "Beta"]}, "sso": False}, indent=2))) == "Beta"
 
 
 @pytest.mark.parametrize(

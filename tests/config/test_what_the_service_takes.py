@@ -332,8 +332,7 @@ def test_what_is_not_a_certificate_is_refused_with_the_reason_and_not_quoted(tmp
     ],
 )
 def test_a_certificate_is_sent_without_what_is_around_it(tmp_path: Path, text: str) -> None:
-    loaded = load(project(tmp_path, FIELDS["certificate"](text)), kinds())
-    assert loaded.desired.resources[OKTA].values["certificate"] == pem(IDP)
+    assert load(project(tmp_path, FIELDS["certificate"](text)), kinds()).desired.resources[OKTA].values["certificate"] == pem(IDP)
 
 
 def test_a_chain_is_sent_whole_and_in_its_order(tmp_path: Path) -> None:
@@ -351,5 +350,4 @@ def test_the_same_certificate_in_another_wrapping_at_the_service_makes_no_differ
 
 def test_a_file_in_der_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
     (tmp_path / "idp.der").write_bytes(base64.b64decode(IDP))
-    message = refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.der") }}'))
-    assert "openssl x509 -inform DER" in message
+    assert "openssl x509 -inform DER" in refusal(tmp_path, FIELDS["certificate"]('${{ file("idp.der") }}'))

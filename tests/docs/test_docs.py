@@ -106,8 +106,7 @@ def test_a_name_that_links_to_a_module_is_defined_there() -> None:
     for page in PAGES:
         for name, target in re.findall(r"\[`(\w+)`\]\(([^)#\s]+\.py)\)", page.read_text(encoding="utf-8")):
             path = (page.parent / target).resolve()
-            module = path.parent.name if path.stem == "__init__" else path.stem
-            if name not in {module, *defined(path)}:
+            if name not in {path.parent.name if path.stem == "__init__" else path.stem, *defined(path)}:
                 wrong.append(f"{relative(page)}: {name} in {target}")
     assert wrong == []
 

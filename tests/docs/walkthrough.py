@@ -58,7 +58,6 @@ def follow(text: str, folder: Path) -> None:
                 (folder / name[1]).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name[1]).write_text(content, encoding="utf-8")
             case "text":
-                missing = [line for line in content.splitlines() if line not in output.splitlines()]
-                assert missing == [], output
+                assert [line for line in content.splitlines() if line not in output.splitlines()] == [], output
             case _:
                 pytest.fail(f"a block of {language!r} that nothing checks")

@@ -64,8 +64,7 @@ def test_a_commit_of_thousands_of_folders_stops_no_other_project_of_its_reposito
 @pytest.mark.parametrize("name", ["shallow.lock", "config.lock", "packed-refs.lock", "refs/kept/x.lock", "HEAD.lock"])
 def test_what_a_killed_git_leaves_is_in_no_copy_that_is_used(remote: Remote, tmp_path: Path, name: str) -> None:
     first = write(remote, "a: 1\n")
-    cache = tmp_path / "cache"
-    folder = git.fetched(cache, remote.source()).folder
+    folder = git.fetched(tmp_path / "cache", remote.source()).folder
     (folder / name).write_text("")  # as an earlier version could leave it
     write(remote, "a: 2\n")
     assert checkout(tmp_path, remote.source("docs")) == {"a.yaml": "a: 2\n"}
@@ -116,8 +115,7 @@ def test_a_worker_that_is_killed_during_a_fetch_blocks_nobody(remote: Remote, tm
 
 def test_a_copy_that_fetches_cannot_use_is_begun_again(remote: Remote, tmp_path: Path) -> None:
     write(remote, "a: 1\n")
-    folder = git.fetched(tmp_path / "cache", remote.source()).folder
-    for pack in (folder / "objects/pack").iterdir():
+    for pack in (git.fetched(tmp_path / "cache", remote.source()).folder / "objects/pack").iterdir():
         pack.unlink()
         pack.write_bytes(b"broken")
     write(remote, "a: 2\n")

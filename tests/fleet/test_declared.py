@@ -130,8 +130,7 @@ soak: 10m
 
 
 def test_what_is_read_is_what_the_editor_allows_what_is_stored_and_what_was_generated() -> None:
-    text = f"version: 1\n{DEFAULTS}\n{FULL}"
-    jsonschema.Draft202012Validator(schema()).validate(yaml.safe_load(text))
+    jsonschema.Draft202012Validator(schema()).validate(yaml.safe_load(f"version: 1\n{DEFAULTS}\n{FULL}"))
     made = projects(FULL, {2: [{"name": "q", "path": "orgs/q"}]})
     assert list(made) == ["a", "b", "list-x", "list-y", "q"]
     assert [of_data(as_data(project)) for project in made.values()] == list(made.values())

@@ -62,8 +62,7 @@ def test_metrics_count_every_project_once_in_bounded_series(database: FleetDatab
     assert total(few, "projects") == total(few, "project") == 19
     assert len({dict(labels)["tenant"] for name, labels in few if name == "reconciler_fleet_projects"}) == 4
     rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
-    asked = {name for rule in rules for name in re.findall(r"reconciler_fleet_\w+", rule["expr"])}
-    assert asked <= {name for name, _ in series}
+    assert {name for rule in rules for name in re.findall(r"reconciler_fleet_\w+", rule["expr"])} <= {name for name, _ in series}
     assert all(rule.keys() >= {"alert", "expr", "labels", "annotations"} for rule in rules)
 
 
@@ -139,8 +138,7 @@ def test_the_audit_log_is_printed_as_json_lines_from_a_time(database: FleetDatab
             audit.AuditRecord("the fleet", "apply", "acme", "blue"),
         )
     done = CliRunner().invoke(main, ["fleet", "audit", "--database", fleet_url, "--format", "json"])
-    lines = [json.loads(line) for line in done.output.splitlines()]
-    assert [(line["person"], line["action"], line["details"]) for line in lines] == [
+    assert [(line["person"], line["action"], line["details"]) for line in [json.loads(line) for line in done.output.splitlines()]] == [
         ("ada", "approve", {"digest": "ab"}),
         ("the fleet", "apply", {}),
     ]

@@ -38,15 +38,13 @@ def spaces(fleet: Running, *titles: str) -> None:
 
 def status(fleet: Running) -> dict[str, Any]:
     fleet.call("fleet", "sync", "a", "--wait", code=None)
-    document = json.loads(fleet.call("fleet", "status", "--format", "json", code=None))
-    return dict(document["projects"][0])
+    return dict(json.loads(fleet.call("fleet", "status", "--format", "json", code=None))["projects"][0])
 
 
 def test_two_approve_what_then_is_applied_and_what_moved_or_was_undone_is_not(fleet: Running) -> None:
     spaces(fleet, "x", "y", "z")
     fleet.applied("a")
-    two = {"delete": "two", "update": "two"}
-    fleet.declare({"name": "a", "source": {"path": "a"}, "mode": "apply", "approvals": two})
+    fleet.declare({"name": "a", "source": {"path": "a"}, "mode": "apply", "approvals": {"delete": "two", "update": "two"}})
     fleet.worker()
     assert status(fleet)["status"] == "Synced"
     spaces(fleet, "x")
@@ -75,8 +73,7 @@ def test_two_approve_what_then_is_applied_and_what_moved_or_was_undone_is_not(fl
     run = json.loads(fleet.call("history", str(fleet.remote / "a"), *where, "--format", "json"))["runs"][0]["id"]
     fleet.call("undo", run, str(fleet.remote / "a"), *where, "--yes", code=None)
     assert "y" in fleet.titles("a").values()
-    quarantined = status(fleet)["waits"]
-    assert quarantined.endswith("push a commit that no longer changes these resources, or: reconciler fleet resume a")
+    assert status(fleet)["waits"].endswith("push a commit that no longer changes these resources, or: reconciler fleet resume a")
     fleet.call("fleet", "resume", "a")
     waiting = fleet.until(lambda: (now := status(fleet))["waits"] == "the plan needs approvals: delete (2)" and now)
     for name in ("grace", "linus"):

@@ -132,13 +132,11 @@ def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_his
     cache, source = tmp_path / "cache", remote.source(ref="main")
 
     def commit(name: str, message: str = "a change") -> str:
-        who = f"{name.capitalize()} <{name.capitalize()}@acme.example>"
-        remote("commit", "-q", "--allow-empty", "-m", message, "--author", who)
+        remote("commit", "-q", "--allow-empty", "-m", message, "--author", f"{name.capitalize()} <{name.capitalize()}@acme.example>")
         return remote("rev-parse", "HEAD")
 
     def wrote(since: str | None) -> list[str]:
-        found = git.authors(cache, source, git.fetched(cache, source), since)
-        return [email.partition("@")[0] for email in found]
+        return [email.partition("@")[0] for email in git.authors(cache, source, git.fetched(cache, source), since)]
 
     base = commit("old")
     assert wrote(None) == ["ada", "old"], "the committer counts as well"

@@ -49,8 +49,7 @@ def test_an_exposure_that_changes_nothing_else_waits_to_be_applied_and_is_counte
     def ahead(changes: list[str], *exposures: dict[str, Any]) -> int:
         said = [{"address": address, "fields": []} for address in changes]
         plan = {"changes": said, "blocked": [], "unknown": [], "inDoubt": [], "exposures": list(exposures)}
-        drift = {"resources": [], "unknown": [], "summary": {"managed": 1, "unmanaged": 0}}
-        return of_documents("c0ffee", plan, drift).ahead
+        return of_documents("c0ffee", plan, {"resources": [], "unknown": [], "summary": {"managed": 1, "unmanaged": 0}}).ahead
 
     assert ahead([]) == 0
     assert ahead([], exposure("acme/site/docs"), exposure("acme/site/docs")) == 1
@@ -125,8 +124,7 @@ def change(*actions: str, fields: tuple[str, ...] = (), parents: tuple[str, str]
     ],
 )
 def test_a_plan_has_classes_of_change(changes: list[Any], exposed: bool, expected: set[ChangeClass]) -> None:
-    plan = {"changes": changes, "exposures": [{"asked": True}] if exposed else []}
-    assert approvals.classes(plan) == expected
+    assert approvals.classes({"changes": changes, "exposures": [{"asked": True}] if exposed else []}) == expected
 
 
 def test_an_approval_is_of_a_person_for_one_plan_and_two_are_not_the_author() -> None:
@@ -171,8 +169,7 @@ def test_only_a_fresh_reading_that_knows_everything_and_found_nothing_is_healthy
             else HealthWord.HEALTHY
         )  # fmt: skip
         assert word(checked, age) is expected
-        made = health.health(checked, NOW - timedelta(seconds=age), NOW, every=600)
-        assert bool(made.sentences) == (expected is not HealthWord.HEALTHY)
+        assert bool(health.health(checked, NOW - timedelta(seconds=age), NOW, every=600).sentences) == (expected is not HealthWord.HEALTHY)
         assert health.of_data(json.loads(json.dumps(health.as_data(checked)))) == checked
     assert word(None) is HealthWord.UNKNOWN
     assert health.health(HealthReading((ends(40),)), NOW, NOW, every=600, soon=41 * 86_400).word is HealthWord.WARNING

@@ -105,8 +105,7 @@ def test_a_project_is_run_by_one_worker_once_whatever_the_queue_repeats(database
         begun = [one for one in pool.map(lambda worker: begin(database, run, worker), [first, second] * 8) if one is not None]
     assert len(begun) == 1
     assert admit(database) == []
-    owner = next(worker for worker in (first, second) if end(database, run, worker))
-    assert not end(database, run, owner)
+    assert not end(database, run, next(worker for worker in (first, second) if end(database, run, worker)))
     assert begin(database, run, second) is None
     assert admit(database) == []  # it is due in ten minutes
 

@@ -45,8 +45,7 @@ class Schedule:
                 results[number] = error
             self._control.release()
 
-        threads = [threading.Thread(target=begin, args=(number,), daemon=True) for number in range(len(jobs))]
-        for thread in threads:
+        for thread in [threading.Thread(target=begin, args=(number,), daemon=True) for number in range(len(jobs))]:
             thread.start()
             self._control.acquire()
         while self._jobs:

@@ -222,8 +222,7 @@ class _Requests(BaseHTTPRequestHandler):
         if answer is None:
             self.close_connection = True
         with self.service.lock:
-            status = answer.status if answer is not None else None
-            self.service.sent.append(Sent(sent.method, sent.path, query, headers, sent.data, status))
+            self.service.sent.append(Sent(sent.method, sent.path, query, headers, sent.data, answer.status if answer is not None else None))
         if answer is not None:
             self._write(answer, {"Date": formatdate(usegmt=True), **self.service.headers(sent), **answer.headers})
 

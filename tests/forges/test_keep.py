@@ -71,8 +71,7 @@ def test_an_old_job_that_finishes_late_does_not_replace_the_part_of_a_newer_comm
     random = Random(seed)
     memory = Memory(Schedule(random), has_turns=turns, slow=0.5)
     old, new, other = loud(random, "acme", run=7), loud(random, "acme", run=9), loud(random, "other", run=8)
-    results = together(memory, [[old], [new], [other]])
-    check(memory, [new, other], results)
+    check(memory, [new, other], together(memory, [[old], [new], [other]]))
 
 
 @pytest.mark.parametrize("seed", spread(range(200), 4))
@@ -86,8 +85,7 @@ def test_duplicates_become_one_comment_and_the_oldest_stays(seed: int) -> None:
         memory.bodies[number + 1] = OurComment(number + 1, next(iter(alone.bodies.values())).body)
     memory.ids = 10
     third = loud(random, "third")
-    results = together(memory, [[third]])
-    check(memory, [first, second, third], results)
+    check(memory, [first, second, third], together(memory, [[third]]))
     assert list(memory.bodies) == [1]
 
 

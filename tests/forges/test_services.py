@@ -227,8 +227,7 @@ def test_a_comment_appears_once_whichever_request_fails(served: Service, scenari
     served.keep(now)
     requests = len(served.fake.sent) - begun
     assert requests <= {"github": 8, "gitlab": 8, "bitbucket": 6}[served.name]
-    cases = [(number, *fault) for number in range(requests) for fault in FAULTS.items()]
-    for number, name, fault in cases[:: stride(31)]:
+    for number, name, fault in [(number, *fault) for number in range(requests) for fault in FAULTS.items()][:: stride(31)]:
         with service(served.name) as other:
             written(other, *before)
             waiting, begun = [fault], len(other.fake.sent)
@@ -263,8 +262,7 @@ def test_jobs_in_threads_do_not_lose_each_others_parts(name: str) -> None:
 
 def test_a_turn_that_a_killed_job_left_is_taken_over() -> None:
     with service("github") as served:
-        comments = served.comments()
-        assert comments.take() is not None
+        assert served.comments().take() is not None
         served.pull.reactions[0]["created_at"] = "2026-01-01T00:00:00Z"
         assert (served.keep(part("acme")).writes, served.pull.reactions) == (1, [])
 

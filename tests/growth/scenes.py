@@ -50,8 +50,7 @@ def desired(folder: Path, tree: Tree) -> Desired:
 def written(folder: Path, tree: Tree, *, other: Tree | None = None, moved: Sequence[tuple[str, str]] = ()) -> Path:
     """The folder with the project that declares one organization, or two."""
     prune = dict.fromkeys(("space", "collection", "site", "openapi"), "owned")
-    organizations = {"acme": tree} if other is None else {"acme": tree, "other": other}
-    document = project(organizations, transfers=moved, prune=prune)
+    document = project({"acme": tree} if other is None else {"acme": tree, "other": other}, transfers=moved, prune=prune)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "reconciler.yaml").write_text(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
     return folder
@@ -79,8 +78,7 @@ def _empty(people: Tree, organization: str = ORGANIZATION, blank_space: str = "s
         },
         "space": {blank_space: seen("space", blank_space, within, {"title": "Blank"}, title="Blank", parent=None)},
     }
-    complete = frozenset((name, organization) for name, kind in everything.items() if kind.within == "organization")
-    return Actual(objects, complete=complete)
+    return Actual(objects, complete=frozenset((name, organization) for name, kind in everything.items() if kind.within == "organization"))
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,7 @@ from tests.growth.edits import Tree, collections, organization, section, site, s
 from tests.growth.test_planner import EXPONENT_MAX, exponent
 from tests.harness import BASE, TOKEN, Org
 from tests.proofs import proof
-from tests.transports import Through
+from tests.transports import Onward, Through, between
 
 READ_AGAIN_MAX = 0.15  # requests beside each write
 STATE_MAX = 1_600  # bytes a write
@@ -38,8 +38,7 @@ def mixed(many: int, word: str = "Space") -> Tree:
     ]
     shown = [{**section(i), "spaces": [{"key": f"x{i}", "space": f"s{i}"}]} for i in range(many * 14 // 100)]
     sites = dict(site(first, shown[first : first + PER_SITE]) for first in range(0, len(shown), PER_SITE))
-    teams = {f"t{i}": {"title": f"Team {i}"} for i in range(many // 10)}
-    return organization(content=content, sites=sites, teams=teams)
+    return organization(content=content, sites=sites, teams={f"t{i}": {"title": f"Team {i}"} for i in range(many // 10)})
 
 
 class Passing:
@@ -59,16 +58,6 @@ class Passing:
         await asyncio.sleep(0)
 
 
-class Slow(httpx2.AsyncBaseTransport):
-    def __init__(self, inner: httpx2.AsyncBaseTransport, clock: Passing) -> None:
-        self.inner, self.clock = inner, clock
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        self.clock.past += self.clock.seconds
-        await asyncio.sleep(0)
-        return await self.inner.handle_async_request(request)
-
-
 class SlowOrg(Org):
     """An organization at a service that answers a hundred requests a second, asked by as many connections as are given."""
 
@@ -78,7 +67,13 @@ class SlowOrg(Org):
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Reader:
         clock = Passing(1 / self.rate)
         settings = ClientSettings(BASE, token, max_concurrency=self.connections)
-        return cls(settings, transport=Through(Slow(self.transport(), clock)), clock=clock)
+
+        async def slow(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+            clock.past += clock.seconds
+            await asyncio.sleep(0)
+            return await onward(request)
+
+        return cls(settings, transport=Through(between(self.transport(), slow)), clock=clock)
 
 
 def applied(root: Path, tree: Tree, connections: int = 16) -> tuple[int, int, int]:

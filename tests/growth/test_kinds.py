@@ -23,6 +23,7 @@ from tests.growth.test_apply import READ_AGAIN_MAX, STATE_MAX, SlowOrg
 from tests.growth.test_planner import EXPONENT_MAX, exponent
 from tests.harness import ORGANIZATION, SEED
 from tests.proofs import spread
+from tests.transports import Onward, between
 
 ALLOWED: Tree = {
     "prune": {"space": "owned", "collection": "owned", "site": "owned", "openapi": "owned"},
@@ -64,27 +65,20 @@ class Unseen:
                 step, value = self.work.throw, error
 
 
-class Apart(httpx2.AsyncBaseTransport):
-    """Passes requests on to a service whose calls are not counted."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self.inner = inner
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer: httpx2.Response = await Unseen(self._read(request))
-        return answer
-
-    async def _read(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self.inner.handle_async_request(request)
-        content = await answer.aread()
-        return httpx2.Response(answer.status_code, headers=answer.headers, content=content, request=request)
-
-
 class Apartment(SlowOrg):
     """An organization whose service's calls are not counted."""
 
     def transport(self) -> httpx2.AsyncBaseTransport:
-        return Apart(super().transport())
+        return between(super().transport(), self._apart)
+
+    async def _apart(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        async def passed_on() -> httpx2.Response:
+            answer = await onward(request)
+            content = await answer.aread()
+            return httpx2.Response(answer.status_code, headers=answer.headers, content=content, request=request)
+
+        answer: httpx2.Response = await Unseen(passed_on())
+        return answer
 
 
 @dataclass(frozen=True)
@@ -119,8 +113,7 @@ def work(root: Path, edit: Edit, many: int, *, effort: Callable[[Callable[[], ob
         done(org.apply())
     org.write(second, **ALLOWED)
     desired = org.load().desired
-    with org.store() as store:
-        state = store.read()
+    state = org.remembered()
     seen: list[Actual] = []
     asked = len(org.requests)
     looking = effort(lambda: seen.append(asyncio.run(_observed(org, desired, state))))

@@ -76,8 +76,7 @@ def git(folder: Path, *words: str, check: bool = True, terminal: bool = False) -
         os.close(its)
         os.close(ours)
         return ""
-    done = subprocess.run(["git", *words], cwd=folder, env=environ, capture_output=True, text=True, check=check, timeout=60)
-    return done.stdout.strip()
+    return subprocess.run(["git", *words], cwd=folder, env=environ, capture_output=True, text=True, check=check, timeout=60).stdout.strip()
 
 
 @dataclass(frozen=True)
@@ -107,8 +106,7 @@ def planted(folder: Path, setting: HostileSetting, files: Mapping[str, str]) -> 
     inner = folder / "inner.git"
     (project / ".git").rename(inner)
     for name in ("HEAD", "index", "objects", "refs"):
-        copy = shutil.copytree if (inner / name).is_dir() else shutil.copyfile
-        copy(inner / name, project / name)
+        (shutil.copytree if (inner / name).is_dir() else shutil.copyfile)(inner / name, project / name)
     final = checkout.project
     (project / "config").write_text(f"[core]\n repositoryformatversion = 1\n bare = false\n worktree = {final}\n{_config(setting, final)}")
     _hooks(project, setting)
@@ -153,12 +151,10 @@ def _committed(folder: Path) -> None:
         git(folder, "init", "-q", "-b", "main")
     git(folder, "add", "-A", "-f")
     git(folder, "commit", "-q", "-m", "one")
-    commit = git(folder, "cat-file", "commit", "HEAD") + "\n"
-    head, _, message = commit.partition("\n\n")
+    head, _, message = (git(folder, "cat-file", "commit", "HEAD") + "\n").partition("\n\n")
     signed = folder / ".git" / "signed"
     signed.write_text(f"{head}\n{SIGNED}\n{message}")
-    id = git(folder, "hash-object", "-t", "commit", "-w", str(signed))
-    git(folder, "update-ref", "HEAD", id)
+    git(folder, "update-ref", "HEAD", git(folder, "hash-object", "-t", "commit", "-w", str(signed)))
 
 
 def _edit(project: Path, files: Mapping[str, str]) -> None:

@@ -76,5 +76,4 @@ def in_a_browser(file: Path) -> list[str]:
     shown = browser.document(file.as_uri())
     title = re.search(r"<title>(.*?)</title>", shown, re.DOTALL)
     assert title is not None, shown[:500]
-    found = [title[1]] if HIJACK in title[1] else []
-    return found + in_a_page(shown)
+    return ([title[1]] if HIJACK in title[1] else []) + in_a_page(shown)

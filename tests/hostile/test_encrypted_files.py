@@ -371,8 +371,7 @@ def test_what_is_reported_does_not_depend_on_a_secret_in_any_expression(root: Pa
     ],
 )  # fmt: skip
 def test_what_is_reported_does_not_depend_on_a_secret_in_a_declaration(root: Path, words: Any) -> None:
-    declared = {**PROJECT["vars"], "token": {**words, "env": ENV}}
-    found = answers(root, {**PROJECT, "vars": declared}, "vars.token")
+    found = answers(root, {**PROJECT, "vars": {**PROJECT["vars"], "token": {**words, "env": ENV}}}, "vars.token")
     assert found[0]
     assert [said for said in found if said != found[0]] == []
 

@@ -65,9 +65,7 @@ def read(path: Path) -> str:
 
 def test_a_name_is_text_in_every_report_and_log(project: Cli) -> None:
     reports = ("json", "junit", "sarif", "codequality", "github")
-    options = [f"--report={name}=r.{name}" for name in reports]
-    done = project("validate", "p", *options, "--log-file", "log")
-    assert done.exit_code == 3
+    done = project("validate", "p", *[f"--report={name}=r.{name}" for name in reports], "--log-file", "log", code=3)
     assert "add-mask" in done.stderr + done.stdout
     wrong = [("stderr", found) for found in controls(done.stderr) + orders(done.stderr)]
     wrong += [("stdout", found) for found in controls(done.stdout) + orders(done.stdout)]
@@ -79,8 +77,7 @@ def test_a_name_is_text_in_every_report_and_log(project: Cli) -> None:
 
 @pytest.mark.parametrize("format", ["text", "json", "junit", "sarif", "codequality", "github"])
 def test_a_name_is_text_on_standard_output(project: Cli, format: str) -> None:
-    done = project("validate", "p", "--format", format)
-    assert done.exit_code == 3
+    done = project("validate", "p", "--format", format, code=3)
     found = controls(done.stdout) + controls(done.stderr) + orders(done.stderr)
     assert found + (look(format, done.stdout) if format != "text" else orders(done.stdout)) == []
 
@@ -103,8 +100,7 @@ def test_a_name_of_a_folder_is_text(project: Cli) -> None:
             folder.mkdir()
             (folder / "reconciler.yaml").write_text("version: 1\nnonsense: 1\n")
         reports = ("junit", "sarif", "codequality", "github")
-        done = project("validate", f"./{name}", *(f"--report={kind}=r{number}.{kind}" for kind in reports))
-        assert done.exit_code == 3
+        done = project("validate", f"./{name}", *(f"--report={kind}=r{number}.{kind}" for kind in reports), code=3)
         assert controls(done.stderr) + orders(done.stderr) == [], name
         for kind in reports:
             assert look(kind, read(project.root / f"r{number}.{kind}")) == [], (kind, name)
@@ -161,8 +157,9 @@ def test_a_name_that_could_forge_a_line_is_refused(tmp_path: Path, name: str) ->
     (cli.root / "p/environments").mkdir()
     for include in ("version: 1\ninclude: ['*.yaml']\n", "version: 1\n"):
         cli.edit("p/reconciler.yaml", "version: 1\n", include)
-        done = cli("validate", "p", "--env", "x", "--report", "junit=r.xml", "--report", "sarif=r.sarif", "--report", "github=r.txt")
-        assert done.exit_code == 3
+        done = cli(
+            "validate", "p", "--env", "x", "--report", "junit=r.xml", "--report", "sarif=r.sarif", "--report", "github=r.txt", code=3
+        )
         assert controls(done.stderr) + orders(done.stderr) == []
         assert done.stderr.splitlines()[-1] == "error: 1 problem in the project; nothing was sent"
         assert len(done.stderr.splitlines()) == 2, done.stderr

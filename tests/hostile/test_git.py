@@ -266,8 +266,7 @@ def test_a_partial_clone_is_read_without_fetching_and_what_it_lacks_is_said(clon
 def test_a_folder_with_an_unusual_name_is_read(clone: Path, tmp_path: Path, name: str) -> None:
     git(clone, "mv", "docs", f"./{name}")
     git(clone, "commit", "-q", "-m", "renamed")
-    moved = clone.rename(tmp_path / name)
-    same(moved / name, name)
+    same(clone.rename(tmp_path / name) / name, name)
 
 
 def test_a_link_to_a_checkout_is_read(clone: Path, tmp_path: Path) -> None:
@@ -344,8 +343,7 @@ def test_a_fetch_takes_the_host_keys_of_ssh_that_are_known_only(tmp_path: Path, 
     monkeypatch.setenv("GIT_SSH_COMMAND", "ssh -o StrictHostKeyChecking=no")
     with pytest.raises(sources.SourceError):
         sources.fetched(tmp_path / "cache", Repository("ssh://git@git.example.com/x.git", "main", "docs"))
-    calls = said.read_text().splitlines()
-    assert all("StrictHostKeyChecking=yes" in call and "StrictHostKeyChecking=no" not in call for call in calls)
+    assert all("StrictHostKeyChecking=yes" in call and "StrictHostKeyChecking=no" not in call for call in said.read_text().splitlines())
 
 
 def test_a_fetch_of_a_hostile_commit_writes_its_files_and_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,8 +403,7 @@ def names_git(tree: ast.AST) -> Iterator[str]:
     """Words of a module that are the command git: alone, or first in a line for a shell."""
     for node in ast.walk(tree):
         called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
-        words = [*node.args] if isinstance(node, ast.Call) and called not in KEYS else node.elts if isinstance(node, ast.List) else []
-        for word in words:
+        for word in [*node.args] if isinstance(node, ast.Call) and called not in KEYS else node.elts if isinstance(node, ast.List) else []:
             if isinstance(word, ast.Constant) and isinstance(word.value, str) and re.match(r"(\S*/)?git( |$)|.*\bexec git\b", word.value):
                 yield word.value
 

@@ -41,8 +41,7 @@ def outside(cli: Cli) -> Path:
 
 def unchanged(cli: Cli) -> bool:
     """Whether nothing outside the checkout has changed."""
-    folder = outside(cli)
-    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()} == {"profile": VICTIM}
+    return {path.name: path.read_text() for path in outside(cli).iterdir() if path.is_file()} == {"profile": VICTIM}
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------------------------
@@ -101,8 +100,7 @@ def test_the_folder_of_a_pipeline_is_neither_a_link_nor_committed(checkout: Cli,
         reports.mkdir()
         (reports / "reconciler.sarif").symlink_to(outside(checkout) / "profile")
         git(checkout.root, "add", "-A")
-    done = checkout("pipeline", "plan", "p")
-    assert done.exit_code == 3, done.stderr
+    done = checkout("pipeline", "plan", "p", code=3)
     assert ("RC-link-not-written" if how.startswith("link") else "RC-reports-committed") in done.stderr
     assert unchanged(checkout)
     assert list((checkout.root / "inside").iterdir() if how == "link inside" else []) == []
@@ -126,8 +124,7 @@ def test_a_file_of_the_project_that_is_a_link_out_of_it_is_not_changed(checkout:
     (outside(checkout) / "profile").write_text(text)
     (checkout.root / name).unlink()
     (checkout.root / name).symlink_to(outside(checkout) / "profile")
-    done = checkout(*words)
-    assert done.exit_code == 3, done.stderr
+    checkout(*words, code=3)
     assert (outside(checkout) / "profile").read_text() == text
 
 
@@ -232,8 +229,7 @@ def test_permissions_are_private_kept_or_those_of_the_umask(place: Path) -> None
         writing.write_out(place / "kept", "y")
     finally:
         os.umask(before)
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.iterdir()}
-    assert modes == {"private": 0o600, "report": 0o640, "kept": 0o604}
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in place.iterdir()} == {"private": 0o600, "report": 0o640, "kept": 0o604}
 
 
 def test_a_pipe_and_a_device_are_written_to_and_never_replaced(place: Path) -> None:
@@ -429,8 +425,7 @@ def test_a_crafted_commit_writes_nothing_outside_and_is_refused(checkout: Cli, n
         "nested .git": [("40000", "a", folder(checkout, ("40000", ".GiT", inner)))],
         "slash": [("100644", "../outside/profile", file)],
     }
-    inside = trees.get(name, [("40000", name, inner)])
-    commit = crafted(checkout, [("40000", "p", folder(checkout, project, *inside))])
+    commit = crafted(checkout, [("40000", "p", folder(checkout, project, *trees.get(name, [("40000", name, inner)])))])
     git(checkout.root, "tag", "crafted", commit)
     done = checkout("diff", "p", "--from", "crafted", "--to", "crafted")
     assert unchanged(checkout)
@@ -443,8 +438,7 @@ def test_links_of_a_commit_are_kept_and_not_followed_out_of_it(checkout: Cli) ->
     checkout.write("p/real.yaml", "x-a: 1\n")
     git(checkout.root, "add", "-A")
     git(checkout.root, "commit", "-q", "-m", "inside")
-    done = checkout("diff", "p", "--from", "HEAD", "--to", "HEAD")
-    assert done.exit_code == 0, done.stderr
+    checkout("diff", "p", "--from", "HEAD", "--to", "HEAD", code=0)
     (outside(checkout) / "secret").write_text(SECRET)
     for leads in (str(outside(checkout) / "secret"), "/proc/self/environ", "../../../../../../../../../etc/hostname"):
         (checkout.root / "p/more.yaml").unlink()

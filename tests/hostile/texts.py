@@ -129,8 +129,7 @@ def report(rng: random.Random) -> None:
     """Nothing in a report is markup, or moves a cursor, but what the report itself means."""
     text = scribble(rng, 40)
     made = plan(change("acme/space/a", Action.UPDATE, fields=(delta("title", text, text[::-1]),), title=text, reason=text), notes=(text,))
-    printed = "".join(part for _, part in plan_text(made, width=80))
-    assert all(is_plain(one) or one == "\n" for one in printed)
+    assert all(is_plain(one) or one == "\n" for one in "".join(part for _, part in plan_text(made, width=80)))
     for sheet in (plan_sheet(made), outcome_sheet(outcome(result(1, "acme/team/a", StepStatus.FAILED, text)))):
         _pages(sheet)
 

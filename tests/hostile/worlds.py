@@ -53,8 +53,7 @@ def world() -> tuple[Org, Desired, State]:
     org = Org(room() / "world")
     org.write(small())
     org.apply()
-    with org.store() as store:
-        return org, org.load().desired, store.read()
+    return org, org.load().desired, org.remembered()
 
 
 def project(rng: random.Random) -> None:

@@ -150,8 +150,7 @@ def test_any_moves_of_content_are_kept_and_nothing_is_left_to_do(data: st.DataOb
 
 def keep(org: Org) -> None:
     """Accept everything that moved; the plan is then empty."""
-    found = drifted(org)
-    words = [str(one.address) for one in found.resources]
+    words = [str(one.address) for one in drifted(org).resources]
     if words:
         accept(org, *words)
     made = org.plan()

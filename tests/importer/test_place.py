@@ -19,8 +19,7 @@ def test_edits_that_meet_at_the_end_of_a_file_stay_apart(order: tuple[int, ...],
     page = EditedFile(text)
     assert isinstance(page.top, yaml.MappingNode)
     outer = page.top.value[0][1]
-    inner = outer.value[1][1]
-    edits = [(page.top, EmittedEntry("b", 5)), (outer, EmittedEntry("z", 4)), (inner, EmittedEntry("w", 3))]
+    edits = [(page.top, EmittedEntry("b", 5)), (outer, EmittedEntry("z", 4)), (outer.value[1][1], EmittedEntry("w", 3))]
     for number in order:
         page.add(edits[number][0], [edits[number][1]])
     assert yaml.safe_load(page.edited()) == {"a": {"x": 1, "deep": {"y": 2, "w": 3}, "z": 4}, "b": 5}

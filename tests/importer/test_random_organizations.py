@@ -202,8 +202,7 @@ def test_later_objects_are_added_and_every_existing_line_stays(limits: Limits, d
         assert [f"{change.address}: {' '.join(change.actions)}" for change in plan.changes] == []
         for path, text in before.items():
             now = path.read_text().splitlines()
-            lost = [line for line in text.splitlines() if line not in now and "[" not in line]
-            assert lost == []
+            assert [line for line in text.splitlines() if line not in now and "[" not in line] == []
         again, _ = added(org, folder)
         assert dict(again.files) == {}
         said = "\n".join(found.missing)

@@ -29,8 +29,7 @@ def large(folder: Path, spaces: int) -> Org:
 
 
 def test_past_300_nodes_each_collection_at_the_root_has_a_file_of_its_own(tmp_path: Path) -> None:
-    org = large(tmp_path, 100)
-    found, plan = imported(org, tmp_path / "new")
+    found, plan = imported(large(tmp_path, 100), tmp_path / "new")
     assert (plan.changes, plan.steps, plan.blocked) == ((), (), ())
     assert fits(tmp_path / "new") == []
     paths = sorted(found.files)

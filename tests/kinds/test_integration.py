@@ -7,7 +7,6 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 import yaml
 
@@ -19,6 +18,7 @@ from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import imported
 from tests.outside import drifted, said
 from tests.small import applied, described, settled
+from tests.transports import losing
 from tests.undo.undoing import runs, undo
 
 CHARTS, SEARCH = "acme/installation/charts", "acme/installation/search"
@@ -140,8 +140,7 @@ def test_a_wrong_integration_is_one_problem_with_its_place(org: Org, tree: dict[
 
 def test_a_secret_is_sent_and_is_nowhere_else(org: Org) -> None:
     org.write(published())
-    plan = org.plan()
-    fields = next(change.fields for change in plan.changes if str(change.address) == MINE)
+    fields = next(change.fields for change in org.plan().changes if str(change.address) == MINE)
     assert [(delta.sensitive, delta.after) for delta in fields if delta.name == "secrets"] == [(True, fields[0].before)]
     applied(org, published())
     org.write(published(secrets={"apiKey": SECRET + "-2"}))
@@ -219,31 +218,11 @@ def test_an_integration_that_somebody_deleted_is_published_and_installed_again(o
     applied(org, published())
 
 
-class Losing(httpx2.AsyncBaseTransport):
-    """Carries every write out and loses its answer."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self.inner = inner
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self.inner.handle_async_request(request)
-        if request.method != "GET":
-            raise httpx2.ReadError("the answer was lost", request=request)
-        return answer
-
-
-class Lossy(Org):
-    loses = True
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        return Losing(super().transport()) if self.loses else super().transport()
-
-
 def test_what_was_published_and_installed_without_an_answer_is_found_by_the_next_apply(tmp_path: Path) -> None:
-    org = Lossy(tmp_path, seed=VENDOR)
+    org = Org(tmp_path, seed=VENDOR, way=losing("PUT", "POST", "PATCH", "DELETE"))
     org.write(published())
     assert {result.status for result in org.apply().results} <= {StepStatus.IN_DOUBT, StepStatus.SKIPPED}
-    org.loses = False
+    org.way = None
     applied(org, published())
     assert [item["name"] for item in org.call("GET", "/integrations")["items"]] == ["vendor-search", "acme-charts"]
     assert [len(org.call("GET", f"/integrations/{name}/installations")["items"]) for name in ("vendor-search", "acme-charts")] == [1, 1]
@@ -317,8 +296,7 @@ def test_a_removed_integration_is_protected_and_its_delete_says_what_goes_with_i
     org.write({"members": {"ada@acme.example": "admin"}}, protect=["integration"])
     (blocked,) = org.plan().blocked
     assert "is protected" in blocked.reason
-    removed = [{"address": MINE, "action": "delete"}]
-    org.write({"members": {"ada@acme.example": "admin"}}, protect=["integration"], removed=removed)
+    org.write({"members": {"ada@acme.example": "admin"}}, protect=["integration"], removed=[{"address": MINE, "action": "delete"}])
     (line,) = org.plan().exposures
     assert line.says == "it is uninstalled wherever it is installed"
     org.apply()
@@ -373,8 +351,7 @@ def test_the_first_publication_of_what_existed_says_what_it_may_lose(org: Org) -
 
 def test_an_integration_that_does_not_exist_is_named(org: Org) -> None:
     org.write({"members": {"ada@acme.example": "admin"}, "installations": {"x": {"integration": {"id": "nobody"}}}})
-    plan = org.plan()
-    (blocked,) = plan.blocked
+    (blocked,) = org.plan().blocked
     assert "nobody" in blocked.reason
 
 

@@ -76,8 +76,7 @@ def test_a_patch_adds_a_field_to_a_short_form(org: Org) -> None:
     org.write(short())
     (org.project / "environments").mkdir()
     (org.project / "environments" / "staging.yaml").write_text(f"patch:\n  - {{match: {LINK}, set: {{active: false}}}}\n", encoding="utf-8")
-    loaded = load(org.project, kinds(), environment="staging")
-    values = loaded.desired.resources[Address.parse(LINK)].values
+    values = load(org.project, kinds(), environment="staging").desired.resources[Address.parse(LINK)].values
     assert (values["name"], values["active"]) == ("Partners", False)
 
 

@@ -22,6 +22,7 @@ from tests.harness import ORGANIZATION, SEED, Org, kinds
 from tests.importer.imported import imported
 from tests.outside import drifted, everything, said
 from tests.small import applied, described, node, settled
+from tests.transports import Onward
 from tests.undo.undoing import runs, undo
 
 ONE_FR = "acme/translation/one-fr"
@@ -274,30 +275,25 @@ SETS = ("emailDomains", "users", "rules", "required", "enum", "scopes", "categor
 Change = Callable[[Any], None]
 
 
-class Odd(httpx2.AsyncBaseTransport):
-    """Changes every answer."""
+class OddOrg(Org):
+    """Every answer is changed by `change`, if there is any, and `bodies` keeps what its last run sent."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, change: Change, bodies: list[Any]) -> None:
-        self.inner, self.change, self.bodies = inner, change, bodies
+    change: Change | None = None
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+    def transport(self) -> httpx2.AsyncBaseTransport:
+        self.bodies: list[Any] = []
+        self.way = self._changed if self.change is not None else None
+        return super().transport()
+
+    async def _changed(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
         if request.method != "GET":
             self.bodies.append(json.loads(request.content or b"null"))
-        answer = await self.inner.handle_async_request(request)
+        answer = await onward(request)
         document = json.loads(await answer.aread() or b"null")
         for item in document.get("items", [document]) if isinstance(document, dict) else ():
             self.change(item)
         headers = {"Date": answer.headers["Date"]} if "Date" in answer.headers else {}
         return httpx2.Response(answer.status_code, json=document, headers=headers, request=request)
-
-
-class OddOrg(Org):
-    change: Change | None = None
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        inner = super().transport()
-        self.bodies: list[Any] = []
-        return Odd(inner, self.change, self.bodies) if self.change is not None else inner
 
 
 def inside(value: Any) -> Iterator[dict[str, Any]]:

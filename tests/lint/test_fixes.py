@@ -35,8 +35,7 @@ def lint(folder: Path) -> tuple[Finding, ...]:
 
 def repaired(folder: Path, text: str) -> str:
     (folder / "reconciler.yaml").write_text(text, encoding="utf-8")
-    problems = lint(folder)
-    changed, _, left = fixed({"reconciler.yaml": text}, problems)
+    changed, _, left = fixed({"reconciler.yaml": text}, lint(folder))
     assert left == {}
     created = changed.get("reconciler.yaml", text)
     (folder / "reconciler.yaml").write_text(created, encoding="utf-8")
@@ -92,8 +91,7 @@ def replaced(text: str, replacement: dict[str, Any]) -> str:
 def test_a_fix_of_sarif_gives_the_text_that_fix_gives(name: str, ending: str, tmp_path: Path) -> None:
     text = (HEAD + CASES[name][0]).replace("\n", ending)
     (tmp_path / "reconciler.yaml").write_bytes(text.encode())
-    problems = with_edits({"reconciler.yaml": text}, lint(tmp_path))
-    fixable = [finding for finding in problems if finding.fix is not None]
+    fixable = [finding for finding in with_edits({"reconciler.yaml": text}, lint(tmp_path)) if finding.fix is not None]
     assert fixable
     for finding in fixable:
         (result,) = sarif([finding])["runs"][0]["results"]

@@ -89,8 +89,7 @@ class Laboratory(World):
 
     def tracked(self) -> dict[str, str]:
         """The id of every address in the state."""
-        with self.store() as store:
-            return {str(address): bare(binding.id) for address, binding in store.read().bindings.items()}
+        return {str(address): bare(binding.id) for address, binding in self.remembered().bindings.items()}
 
     def orphans(self) -> set[str]:
         """Ids of copies that a lost state knew, and that nobody can recognise because they have no title yet."""

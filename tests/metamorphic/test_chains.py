@@ -34,5 +34,4 @@ def test_an_organization_whose_state_was_lost_meanwhile_has_all_that_it_had_and_
         assert before.keys() - after.keys() == set()
         assert tracked.keys() == declared
         assert len(set(tracked.values())) == len(tracked)
-        left = world.canonical(world.ids() - set(tracked.values()), listed=True)
-        assert differences(before, left, ignored=DERIVED) == []
+        assert differences(before, world.canonical(world.ids() - set(tracked.values()), listed=True), ignored=DERIVED) == []

@@ -134,8 +134,7 @@ def planned(world: Laboratory) -> tuple[Plan, set[str]]:
 
     async def plan_and_simulate() -> tuple[Plan, set[str]]:
         desired = world.load().desired
-        with world.store() as store:
-            state = store.read()
+        state = world.remembered()
         async with world.client(Reader) as reader:
             actual = await observe(reader, kinds(), desired, state)
         proposal = plan(kinds(), desired, state, actual, selection=Selection(), allow_replace=("**",))

@@ -79,8 +79,7 @@ def test_a_commit_with_a_rename_that_is_reverted_creates_and_deletes_nothing(tre
         world.converge(renamed(tree, one.address, "new", (one.key,)))
         world.write(tree)
         plan = world.plan()
-        steps = [f"{step.verb} {step.address}" for step in plan.steps if step.verb in ("create", "delete")]
-        assert steps == []
+        assert [f"{step.verb} {step.address}" for step in plan.steps if step.verb in ("create", "delete")] == []
         if plan.blocked:  # it asks whether it is the same, and says what to write
             assert [blocked.remedy for blocked in plan.blocked if f"previously: [new] on {one.address}" not in blocked.remedy] == []
             world.converge(renamed(tree, one.address, one.key, ("new",)))

@@ -175,8 +175,7 @@ def test_the_plan_of_an_environment_is_the_same_in_any_arrangement(before: Catal
         world.environment = "staging"
         for all in (before, after):
             (organization, _), environment = short(all), staging(all)
-            variables = {"products": {"type": "map"}}
-            main = project({"acme": organization}, vars=variables)
+            main = project({"acme": organization}, vars={"products": {"type": "map"}})
             world.write_files({"reconciler.yaml": main, "environments/staging.yaml": environment})
             plan = told(world.plan())
             files = {**arranged(main, chance), "environments/staging.yaml": environment}

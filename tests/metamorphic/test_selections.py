@@ -26,10 +26,9 @@ BY_ITSELF = ("updatedAt", "_revision", "revision")  # what the service counts
 def objects(world: Laboratory) -> dict[str, dict[str, Any]]:
     """Every object of the service by its id, with what it is in; what was deleted is none."""
     rows = world.service.connection.execute("select id, kind, container, data from objects")
-    values = {id: {**json.loads(data), "(kind)": kind, "(container)": container} for id, kind, container, data in rows}
     return {
         id: {name: value for name, value in data.items() if name not in BY_ITSELF}
-        for id, data in values.items()
+        for id, data in {id: {**json.loads(data), "(kind)": kind, "(container)": container} for id, kind, container, data in rows}.items()
         if not data.get("deletedAt")
     }
 

@@ -113,8 +113,7 @@ def test_another_order_of_siblings_is_seen(acme: Any) -> None:
 
 
 def test_files_are_split_and_lists_are_shuffled(acme: Any) -> None:
-    arrangements = [arranged(project({"acme": small()}), random.Random(seed)) for seed in range(20)]
-    assert {len(files) for files in arrangements} == {1, 2, 3, 4}
+    assert {len(files) for files in [arranged(project({"acme": small()}), random.Random(seed)) for seed in range(20)]} == {1, 2, 3, 4}
     for seed in range(3):
         shuffling: list[Shuffling] = []
         acme.rewire = lambda inner, seed=seed, created=shuffling: created.append(Shuffling(inner, random.Random(seed))) or created[0]

@@ -80,8 +80,7 @@ def found(record: Record, id: str) -> object:
 
 
 def test_an_object_without_a_read_by_id_is_absent_if_two_listings_a_second_apart_lack_it(acme: Record) -> None:
-    link = id_of(acme, "acme/site/docs/share-link/partners")
-    transport, clock = without(acme, link), Still()
+    transport, clock = without(acme, id_of(acme, "acme/site/docs/share-link/partners")), Still()
     _, drift = planned(acme, transport, clock=clock)
     assert clock.slept >= 0.9
     assert [str(one.address) for one in drift.resources] == ["acme/site/docs/share-link/partners"]
@@ -99,8 +98,7 @@ def test_a_list_that_shows_it_the_second_time_lagged(acme: Record) -> None:
 
 
 def test_a_missing_witness_makes_it_unknown(acme: Record) -> None:
-    team = id_of(acme, "acme/team/writers")
-    transport = without(acme, team)
+    transport = without(acme, id_of(acme, "acme/team/writers"))
     transport.storm = lambda request, status, body: (404, b"{}")
     transport.strikes = lambda asked, number: asked == "/orgs/org_acme" and transport.seen.count(asked) > 1
     made, drift = planned(acme, transport)
@@ -132,8 +130,7 @@ def test_more_than_three_and_a_tenth_at_once_is_refused_and_can_be_accepted(acme
 
 
 def test_a_deleted_site_counts_once_however_much_went_with_it(acme: Record) -> None:
-    site = id_of(acme, "acme/site/docs")
-    made, _ = planned(acme, without(acme, site))
+    made, _ = planned(acme, without(acme, id_of(acme, "acme/site/docs")))
     assert any(str(change.address) == "acme/site/docs" for change in made.changes)
 
 

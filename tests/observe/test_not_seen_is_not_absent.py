@@ -88,14 +88,12 @@ def again(acme: Org, path: str, id: str, body: Any, method: str = "POST") -> str
 
 
 def id_of(org: Org, address: str) -> str:
-    with org.store() as store:
-        return next(one.id for at, one in store.read().bindings.items() if str(at) == address)
+    return next(one.id for at, one in org.remembered().bindings.items() if str(at) == address)
 
 
 def test_a_team_that_was_deleted_and_created_again_is_adopted_and_the_plan_says_so(acme: Org) -> None:
     new = again(acme, f"/orgs/{ORGANIZATION}/teams", id_of(acme, "acme/team/writers"), {"title": "Writers"}, "PUT")
-    made = acme.plan()
-    (change,) = [one for one in made.changes if str(one.address) == "acme/team/writers"]
+    (change,) = [one for one in acme.plan().changes if str(one.address) == "acme/team/writers"]
     assert (change.actions, change.id) == ((Action.ADOPT,), new)
     assert change.reason == "was deleted and created again outside Reconciler"
     acme.apply()
@@ -126,8 +124,7 @@ def test_a_space_that_was_deleted_and_created_again_is_the_new_one_and_how_long_
     parent = acme.call("GET", f"/spaces/{old}")["parent"]
     acme.call("DELETE", f"/spaces/{old}")
     new = copy(acme, "Two", parent=parent)
-    made = acme.plan()
-    (change,) = [one for one in made.changes if str(one.address) == "acme/space/two"]
+    (change,) = [one for one in acme.plan().changes if str(one.address) == "acme/space/two"]
     assert Action.ADOPT in change.actions
     assert change.id == new
     said = f"was deleted and created again outside Reconciler; the deleted one ({old}) can be restored for another "
@@ -197,8 +194,7 @@ def read(org: Org) -> tuple[Plan, Any]:
 
     async def look() -> Any:
         desired = org.load().desired
-        with org.store() as store:
-            state = store.read()
+        state = org.remembered()
         async with org.client(Reader) as reader:
             return desired, state, await observe(reader, kinds(), desired, state)
 

@@ -119,8 +119,7 @@ def seeded(folder: Path, tree: dict[str, Any]) -> Org:
 
 def test_a_thousand_spaces_in_fifty_collections_and_twenty_sites_take_at_most_150_readings(tmp_path: Path) -> None:
     org = seeded(tmp_path, large(1000, 50, 20))
-    plan = org.plan()
-    assert plan.empty
+    assert org.plan().empty
     assert len(org.requests) <= 150
     assert len(org.requests) == formula(org)
 
@@ -128,8 +127,7 @@ def test_a_thousand_spaces_in_fifty_collections_and_twenty_sites_take_at_most_15
 def test_what_the_state_remembers_is_read_in_two_waves_the_organization_and_everything_else(tmp_path: Path) -> None:
     org = seeded(tmp_path, large(6, 2, 1))
     desired, waves = org.load().desired, Waves(org.transport())
-    with org.store() as store:
-        state = store.read()
+    state = org.remembered()
 
     async def look() -> None:
         async with Reader(ClientSettings(BASE, TOKEN), transport=Through(waves)) as reader:

@@ -91,16 +91,14 @@ def test_a_container_is_not_deleted_with_an_unreadable_object_in_it(tmp_path: Pa
 def test_a_broken_answer_to_a_write_is_stored_and_printed(tmp_path: Path) -> None:
     org = OddOrg(tmp_path, answer=broken(HALVES["high, escaped"]))
     org.write(teams("editors"))
-    outcome = org.apply()
-    assert [note.encode("utf-8") for note in outcome.notes if "the service keeps title" in note]
+    assert [note.encode("utf-8") for note in org.apply().notes if "the service keeps title" in note]
     assert blocked(org.plan()) == {"acme/team/editors": "RC-unread"}
     org.answer = lambda path, data: data
     assert not org.plan().blocked
 
 
 def test_a_text_that_contains_the_replacement_character_is_read_as_it_is() -> None:
-    body = decode('{"items": [{"title": "a\ufffd"}, {"title": "b\\ud83d"}], "count": 2}'.encode())
-    whole, half = body["items"]
+    whole, half = decode('{"items": [{"title": "a\ufffd"}, {"title": "b\\ud83d"}], "count": 2}'.encode())["items"]
     assert not isinstance(whole, PartlyUnreadable)
     assert not unreadable_texts(whole)
     assert isinstance(half, PartlyUnreadable)
@@ -157,8 +155,7 @@ def test_sections_that_cannot_be_read_are_no_reason_to_replace_what_moves_betwee
         org.write(tree(structure))
         assert (wrongly(org, "sections", allow_replace=("**",)), wrongly(org, "sections")) == ([], [])
     org.write(tree(moved))
-    blocked = {str(refusal.address): refusal for refusal in org.plan(failing=("sections",)).blocked}
-    one = blocked[f"{SITE}/site-space/b"]
+    one = {str(refusal.address): refusal for refusal in org.plan(failing=("sections",)).blocked}[f"{SITE}/site-space/b"]
     assert one.reason.startswith(f"section cannot be compared, {SITE}/section/y could not be read: ")
     assert one.remedy == "run again when the service answers"
 

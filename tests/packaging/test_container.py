@@ -169,8 +169,7 @@ def test_the_sandbox_becomes_healthy(builder: Builder) -> None:
         assert server.stdout is not None
         assert "listening on http://127.0.0.1:8080" in server.stdout.readline()
     try:
-        attempts = (subprocess.run(builder.command(container, *check), capture_output=True, timeout=60).returncode for _ in range(50))
-        assert 0 in attempts
+        assert 0 in (subprocess.run(builder.command(container, *check), capture_output=True, timeout=60).returncode for _ in range(50))
     finally:
         if server is not None:
             server.terminate()

@@ -157,14 +157,12 @@ def test_the_dashboard_has_none_of_the_secrets_of_the_workers() -> None:
 
 
 def test_every_pod_has_a_policy_for_what_it_may_ask_and_none_reaches_a_clouds_credentials() -> None:
-    policies = [document["spec"] for document in documents(DEPLOY / "kubernetes/network.yaml")]
-    for policy in policies:
+    for policy in [document["spec"] for document in documents(DEPLOY / "kubernetes/network.yaml")]:
         assert sorted(policy["policyTypes"]) == ["Egress", "Ingress"]
         blocks = [peer["ipBlock"] for rule in policy["egress"] for peer in rule.get("to", ())]
         assert blocks
         assert all("169.254.0.0/16" in block["except"] for block in blocks if block["cidr"] == "0.0.0.0/0")
         assert all(rule["ports"] for rule in policy["egress"])
     text = (DEPLOY / "kubernetes/network.yaml").read_text(encoding="utf-8")
-    selected = {name for name, _ in components() if re.search(rf"component(: |.*values: \[.*)\b{name}\b", text)}
-    assert selected == {"worker", "serve", "apply"}
+    assert {name for name, _ in components() if re.search(rf"component(: |.*values: \[.*)\b{name}\b", text)} == {"worker", "serve", "apply"}
     assert all("IPAddressDeny=link-local" in path.read_text(encoding="utf-8") for path in UNITS)

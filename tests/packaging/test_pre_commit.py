@@ -123,8 +123,7 @@ def test_a_hook_takes_the_project_and_the_environment_as_arguments(tmp_path: Pat
         "docs/environments/staging.yaml": "patch: []\n",
         "docs/environments/production.yaml": "x: 1\n",
     }
-    folder = repository(tmp_path, clone, ENVIRONMENTS, files, system=True)
-    code, output = hooks(folder)
+    code, output = hooks(repository(tmp_path, clone, ENVIRONMENTS, files, system=True))
     assert code == 1
     assert re.search(r"^validate staging\.+Passed$", output, re.MULTILINE)
     assert re.search(r"^validate production\.+Failed$", output, re.MULTILINE)
@@ -135,8 +134,7 @@ def test_the_lint_hook_fails_for_what_is_probably_a_mistake(tmp_path: Path, clon
     pre_commit()
     page = FIRST.replace("reconciler-validate", "reconciler-lint")
     unused = FORMATTED.replace("organizations:", "vars:\n  brand: {default: Acme}\n\norganizations:")
-    folder = repository(tmp_path, clone, page, {"reconciler.yaml": unused}, system=True)
-    code, output = hooks(folder)
+    code, output = hooks(repository(tmp_path, clone, page, {"reconciler.yaml": unused}, system=True))
     assert code == 1, output
     assert re.search(r"^reconciler lint\.+Failed$", output, re.MULTILINE)
     assert re.search(r"^reconciler\.yaml:5:\d+ .*brand", output, re.MULTILINE), output

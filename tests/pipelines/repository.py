@@ -79,12 +79,11 @@ class Repository:
         folder.mkdir(parents=True)
         git(folder, "init", "--quiet")
         git(folder, "remote", "add", "origin", self.bare.as_uri())
-        limit = [f"--depth={depth}"] if depth else []
         git(
             folder,
             "fetch",
             "--quiet",
-            *limit,
+            *([f"--depth={depth}"] if depth else []),
             "origin",
             f"+{ref}:refs/remotes/tried",
             *([] if depth else ["+refs/heads/*:refs/remotes/origin/*"]),

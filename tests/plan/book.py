@@ -62,8 +62,7 @@ def written() -> str:
 
 def pages_of(text: str) -> dict[str, str]:
     """Each page of a book by its name."""
-    parts = ("\n" + text).split("\n== ")[1:]
-    return {name: body.rstrip("\n") + "\n" for name, _, body in (part.partition("\n") for part in parts)}
+    return {name: body.rstrip("\n") + "\n" for name, _, body in (part.partition("\n") for part in ("\n" + text).split("\n== ")[1:])}
 
 
 @dataclass(frozen=True)

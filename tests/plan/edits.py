@@ -129,8 +129,7 @@ def node_to(tree: Tree, key: str, holder: str | None, at: int = 99) -> Any:
 
 
 def turned(tree: Tree, holder: str | None) -> Any:
-    row = tree["content"] if holder is None else node(tree, holder).get("content") or node(tree, holder)["structure"]
-    row.reverse()
+    (tree["content"] if holder is None else node(tree, holder).get("content") or node(tree, holder)["structure"]).reverse()
 
 
 def swap_paths(tree: Tree) -> Any:

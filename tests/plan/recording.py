@@ -60,8 +60,7 @@ class World:
         kept = json.loads(_record())
         # Lists that nobody reads while nothing declared is in them.
         unread = [f"/orgs/org_acme/sites/site-flat/{name}" for name in ("sections", "section-groups", "share-links")]
-        empty = {path: {"items": []} for path in (*unread, "/orgs/org_acme/translations")}
-        return cls({**empty, **kept["answers"]}, kept["bindings"])
+        return cls({**{path: {"items": []} for path in (*unread, "/orgs/org_acme/translations")}, **kept["answers"]}, kept["bindings"])
 
     def set(self, id: str, **values: Any) -> None:
         """Let somebody else change an object, wherever it is shown."""

@@ -6,6 +6,7 @@ The record of a service to which the first version was applied is the second opi
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import Any, Final
 
@@ -13,8 +14,11 @@ import pytest
 
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Plan
-from reconciler.plan.offline import as_declared
+from reconciler.plan.offline import as_declared, without_ids
 from reconciler.plan.planner import plan
+from reconciler.report.layout import plain
+from reconciler.report.plan import plan_sheet
+from reconciler.report.sheet import sheet_text
 from tests.harness import ORGANIZATION
 from tests.plan.book import declared
 from tests.plan.edits import Page, Tree
@@ -92,3 +96,17 @@ def test_what_is_applied_twice_changes_nothing() -> None:
     before = project(organization())
     proposal = plan(kinds(), before, *as_declared(kinds(), before, before))
     assert (proposal.changes, proposal.steps, proposal.exposures, proposal.questions) == ((), (), (), frozenset())
+
+
+def test_a_comparison_shows_no_id_that_stands_for_an_object() -> None:
+    deleted = 0
+    for page in OFFLINE:
+        tree = organization()
+        page.edit(tree)
+        after = project(tree, **page.top)
+        state, actual = as_declared(kinds(), unedited(), after)
+        compared = plan(kinds(), after, state, actual)
+        text = plain(sheet_text(plan_sheet(without_ids(compared, state), full=True)))
+        assert not re.search(r"\bnew-[0-9a-f]{16}|\bthe-[a-z]+-", text), f"{page.name}: {text}"
+        deleted += any(change.destructive for change in compared.changes)
+    assert deleted > 5

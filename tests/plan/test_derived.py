@@ -5,7 +5,6 @@ What a reviewer broke: changes that touch the same place from two sides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from reconciler.resource import UNSET
 from tests.harness import ORGANIZATION, Org
 from tests.outside import drifted
 from tests.small import applied, described, node, small, verbs
+from tests.transports import Onward
 
 SITE = "acme/site/docs"
 TITLES = [
@@ -46,11 +46,7 @@ def site(org: Org) -> str:
 def paths(org: Org) -> dict[str, str]:
     """The path of each site space and section, by the last two parts of its address."""
     listed = {entry["id"]: entry["path"] for kind in ("site-spaces", "sections") for entry in org.items(f"{site(org)}/{kind}")}
-    store = org.store()
-    try:
-        bound = {str(at): binding.id for at, binding in store.read().bindings.items()}
-    finally:
-        store.close()
+    bound = {str(at): binding.id for at, binding in org.remembered().bindings.items()}
     return {at.removeprefix(f"{SITE}/"): listed[id] for at, id in bound.items() if id in listed and at.startswith(SITE)}
 
 
@@ -62,28 +58,6 @@ def shown(plan: Plan) -> dict[str, str]:
             if delta.name == "path" and delta.note is not None and delta.after is not UNSET and str(change.address).startswith(SITE):
                 result[str(change.address).removeprefix(f"{SITE}/")] = delta.after
     return result
-
-
-class Refusing(httpx2.AsyncBaseTransport):
-    """Refuses writes whose body a test does not like."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport, refuses: Callable[[httpx2.Request], bool]) -> None:
-        self.inner, self.refuses = inner, refuses
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.method != "GET" and self.refuses(request):
-            return httpx2.Response(400, json={"error": {"code": 400, "message": "not now"}}, request=request)
-        return await self.inner.handle_async_request(request)
-
-
-class Picky(Org):
-    """An organization whose service refuses some writes."""
-
-    refuses: Callable[[httpx2.Request], bool] | None = None
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        inner = super().transport()
-        return Refusing(inner, self.refuses) if self.refuses is not None else inner
 
 
 def test_36_variants_in_three_runs_have_the_paths_that_the_plan_shows(org: Org) -> None:
@@ -118,18 +92,20 @@ def test_the_first_in_the_yaml_gets_the_plain_path_and_the_others_a_number_that_
 
 
 def test_a_title_that_fails_makes_no_wrong_path(tmp_path: Path) -> None:
-    org = Picky(tmp_path)
+    org = Org(tmp_path)
     org.write(tree(["Guides", "Other", "Guides"], ["s00", "s01", "s02"]))
     ids: list[str] = []
 
-    def refuses(request: httpx2.Request) -> bool:
+    async def refusing(request: httpx2.Request, onward: Onward) -> httpx2.Response:
         if request.method == "PATCH" and "/spaces/" in request.url.path and b"Guides" in request.content:
             ids.append(request.url.path)
-        return request.url.path in ids[:1]
+        if request.method != "GET" and request.url.path in ids[:1]:
+            return httpx2.Response(400, json={"error": {"code": 400, "message": "not now"}}, request=request)
+        return await onward(request)
 
-    org.refuses = refuses
+    org.way = refusing
     org.apply()
-    org.refuses = None
+    org.way = None
     assert set(paths(org)) <= {"site-space/s01", "site-space/s02"}
     assert not any("copy" in path for path in paths(org).values())
     org.apply()
@@ -174,8 +150,7 @@ def test_a_title_that_changes_in_the_same_run_counts(org: Org, how: str) -> None
 def test_a_path_that_does_not_follow_its_title_is_said_with_what_to_write(org: Org) -> None:
     applied(org, tree(["Get started", "Guides"], [{"section": "p", "title": "Part", "spaces": ["s00", {"space": "s01", "path": "own"}]}]))
     org.write(tree(["First steps", "Manual"], [{"section": "p", "title": "Piece", "spaces": ["s00", {"space": "s01", "path": "own"}]}]))
-    notes = org.plan().notes
-    assert notes == (
+    assert org.plan().notes == (
         f"{SITE}/section/p: path stays part, it does not follow the title; to change it, write path: piece",
         f"{SITE}/site-space/s00: path stays get-started, it does not follow the title; to change it, write path: first-steps",
     )
@@ -488,8 +463,7 @@ def test_a_copy_is_made_when_its_source_is_as_declared(acme: Org) -> None:
     node(tree, "product")["content"].append({"space": "seven", "title": "Seven", "duplicateOf": "one"})
     node(tree, "product")["content"].append({"space": "eight", "title": "Eight", "duplicateOf": "seven", "emoji": "📙"})
     applied(acme, tree)
-    with acme.store() as store:
-        bindings = {str(address): binding.id for address, binding in store.read().bindings.items()}
+    bindings = {str(address): binding.id for address, binding in acme.remembered().bindings.items()}
     looks = [
         (space["emoji"], space["editMode"])
         for space in (acme.call("GET", f"/spaces/{bindings[f'acme/space/{key}']}") for key in ("one", "seven", "eight"))
@@ -509,15 +483,13 @@ def test_an_address_that_is_only_mentioned_is_reported_once(acme: Org) -> None:
 
 
 def test_sites_of_a_permanently_deleted_space_show_the_recreated_one(acme: Org) -> None:
-    with acme.store() as store:
-        (id,) = (binding.id for address, binding in store.read().bindings.items() if str(address) == "acme/space/three")
+    (id,) = (binding.id for address, binding in acme.remembered().bindings.items() if str(address) == "acme/space/three")
     acme.call("DELETE", f"/spaces/{id}")
     acme.app.state.service.store.set_meta("offset", str(8 * 24 * 3600.0))
     acme.write(small())
     acme.apply()
     assert acme.plan().empty
-    with acme.store() as store:
-        ids = {str(address): binding.id for address, binding in store.read().bindings.items()}
+    ids = {str(address): binding.id for address, binding in acme.remembered().bindings.items()}
     assert ids["acme/space/three"] != id
     shown = [entry["space"]["id"] for entry in acme.call("GET", f"/orgs/{ORGANIZATION}/sites/{ids['acme/site/docs']}/site-spaces")["items"]]
     assert ids["acme/space/three"] in shown
@@ -525,8 +497,7 @@ def test_sites_of_a_permanently_deleted_space_show_the_recreated_one(acme: Org) 
 
 
 def test_an_id_of_another_site_is_not_adopted_below_this_one(acme: Org) -> None:
-    with acme.store() as store:
-        ids = {str(address): binding.id for address, binding in store.read().bindings.items()}
+    ids = {str(address): binding.id for address, binding in acme.remembered().bindings.items()}
     tree = small()
     theirs = ids["acme/site/docs/share-link/partners"]
     tree["sites"]["docs"]["shareLinks"] = {}

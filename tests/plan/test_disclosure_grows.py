@@ -173,8 +173,7 @@ def comparisons(number: int) -> int:
     objects = {"space": {id: Observed("space", id, {"visibility": "public"}, WITHIN, {"id": id}) for id in ids}}
     copies = {("space", "spc_blank"): [("space", CountedText(id)) for id in ids[1:]]}
     CountedText.comparisons = 0
-    audiences = Audiences(kinds(), objects, complete=(), copies=copies)
-    assert audiences.of(("space", "spc_blank"))
+    assert Audiences(kinds(), objects, complete=(), copies=copies).of(("space", "spc_blank"))
     return CountedText.comparisons
 
 

@@ -186,8 +186,7 @@ def test_a_provider_says_who_can_join_and_as_what_and_a_consent_is_for_that_alon
     (exposure,) = org.plan().exposures
     assert exposure.says == "whoever it signs in may join the organization (ssoURL: https://new.example/sso, defaultRole: admin)"
     assert (exposure.id, exposure.asked) == ("RC-access-granted", True)
-    others = [NEW | change for change in ({"ssoURL": "https://evil.example"}, {"certificate": pem(OTHER)}, {"defaultRole": "read"})]
-    for other in others:
+    for other in [NEW | change for change in ({"ssoURL": "https://evil.example"}, {"certificate": pem(OTHER)}, {"defaultRole": "read"})]:
         org.write({"saml": {"new": other}})
         assert not set(exposure.consents).issuperset(org.plan().exposures[0].consents)
     org.write({"saml": {"new": {**NEW, "label": "Newer"}}})
@@ -342,8 +341,7 @@ def test_a_variant_recreated_elsewhere_loses_its_url(living: Org) -> None:
     tree = {**small(), "hostname": "acme"}
     node(tree, "more")["spaces"].append(node(tree, "guides")["spaces"].pop(0))
     living.write(tree)
-    plan = living.plan(allow_replace=("**",))
-    assert [(str(url.address), url.after, url.reason) for url in plan.broken] == [
+    assert [(str(url.address), url.after, url.reason) for url in living.plan(allow_replace=("**",)).broken] == [
         (f"{DOCS}/site-space/one", None, "it is recreated; the service chooses the URL")
     ]
 
@@ -374,8 +372,7 @@ def test_a_new_url_is_the_one_that_the_service_shows_afterwards(tmp_path: Any, p
         node_of_it = node(tree, "guides")["spaces"][0] if name == "one" else node(tree, name)
         node_of_it["path"] = path
     org.write(tree)
-    plan = org.plan()
-    told = {str(entry.address): (entry.before, entry.after) for entry in plan.broken}
+    told = {str(entry.address): (entry.before, entry.after) for entry in org.plan().broken}
     ids = {address: org.id(address) for address in told}
     before = published(org)
     assert {before[id] for id in ids.values()} == {url for url, _ in told.values()}
@@ -498,8 +495,7 @@ def test_a_site_that_is_closed_outside_is_not_an_exposure(org: Org) -> None:
 
 def test_a_change_of_the_files_from_what_somebody_opened_is_compared_with_what_was_agreed_to(org: Org) -> None:
     org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "public"})
-    plan = accepted(org, lambda t: t["sites"]["docs"].update(visibility="unlisted"))
-    (line,) = outside(plan)
+    (line,) = outside(accepted(org, lambda t: t["sites"]["docs"].update(visibility="unlisted")))
     assert (line.before, line.after) == ("share-link", "unlisted")
     assert "anyone with the URL" in line.readers
 
@@ -529,8 +525,7 @@ def test_a_space_that_somebody_moved_to_where_members_may_do_more_is_an_exposure
         content.remove(two)
         node(tree, "other")["content"].append(two)
 
-    plan = accepted(org, moved)
-    assert [(str(line.address), line.field) for line in outside(plan)] == [("acme/space/two", "parent")]
+    assert [(str(line.address), line.field) for line in outside(accepted(org, moved))] == [("acme/space/two", "parent")]
 
 
 def test_a_lost_state_raises_no_alarm(org: Org) -> None:
@@ -830,8 +825,7 @@ def test_a_space_that_is_restored_where_everybody_reads_it_is_a_line(tmp_path: A
     org = Org(tmp_path)
     applied(org, world())
     org.call("DELETE", f"/spaces/{org.id('acme/space/guide')}")
-    plan = org.plan()
-    assert [(str(exposure.address), exposure.readers) for exposure in plan.exposures] == [("acme/space/guide", ("anyone",))]
+    assert [(str(exposure.address), exposure.readers) for exposure in org.plan().exposures] == [("acme/space/guide", ("anyone",))]
 
 
 def test_a_section_that_somebody_deleted_is_a_line_when_it_comes_back(tmp_path: Any) -> None:

@@ -142,8 +142,7 @@ def test_a_schedule_runs_each_step_when_its_edges_allow_and_skips_exactly_what_n
         node = data.draw(st.sampled_from(sorted(running)))
         running.remove(node)
         if data.draw(st.booleans()):
-            released = schedule.succeed(node)
-            assert set(released) == set(schedule.ready()) - set(ready)
+            assert set(schedule.succeed(node)) == set(schedule.ready()) - set(ready)
             succeeded.add(node)
         else:
             more = schedule.fail(node)
@@ -264,8 +263,7 @@ def test_writes_that_do_not_wait_for_each_other_share_the_time_of_an_answer() ->
 def test_writes_that_wait_for_each_other_take_at_least_the_fastest_answer_each() -> None:
     assert longest_path(steps(100, chained=True)) == 100
     assert longest_path(steps(100)) == 1
-    seconds = ahead(steps(100, chained=True), cost=PlanCost(0, 0.0, 0.0)).seconds
-    assert seconds == pytest.approx(100 * ANSWER / 4 + ANSWER / 64)
+    assert ahead(steps(100, chained=True), cost=PlanCost(0, 0.0, 0.0)).seconds == pytest.approx(100 * ANSWER / 4 + ANSWER / 64)
 
 
 def test_a_service_that_answers_at_once_leaves_the_work_of_the_program() -> None:
@@ -334,9 +332,7 @@ def test_the_forecast_has_the_requests_that_an_apply_sends(cli: Cli, case: str) 
         assert cli("apply", "p", "--yes").exit_code == 0
         cli.edit("p/reconciler.yaml", SPACES, REVERSED)
     shown = cli.json("plan", "p")["forecast"]
-    applied = cli("apply", "p", "--yes", "-v", "--log-format", "json")
-    assert applied.exit_code == 0
-    events = [json.loads(line) for line in applied.stderr.splitlines()]
+    events = [json.loads(line) for line in cli("apply", "p", "--yes", "-v", "--log-format", "json", code=0).stderr.splitlines()]
     sent = Counter(event["method"] == "GET" for event in events if event["event"] == "sending")
     assert shown["writes"] == sent[False]
     assert sent[True] / 2 <= shown["reads"] <= 2 * sent[True]

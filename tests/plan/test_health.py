@@ -72,11 +72,8 @@ def translate(org: Org) -> None:
 
 def looked(org: Org, *, failing: tuple[str, ...] = ()) -> tuple[tuple[Concern, ...], tuple[str, ...]]:
     """The health that a reading of everything shows, and that nothing else was read for it."""
-    desired, store = org.load().desired, org.store()
-    try:
-        state = store.read()
-    finally:
-        store.close()
+    desired = org.load().desired
+    state = org.remembered()
 
     async def look() -> Any:
         async with org.client(Reader, failing=failing) as reader:
@@ -173,8 +170,7 @@ def test_a_change_outside_that_lets_somebody_do_more_is_an_exposure_and_any_othe
     assert concerns_of(org, Sort.EXPOSURE) == {}
     for name in OPENING:
         edit(org, cases[name])
-    concerns = concerns_of(org, Sort.EXPOSURE)
-    assert concerns.keys() == {cases[name].address for name in OPENING}
+    assert concerns_of(org, Sort.EXPOSURE).keys() == {cases[name].address for name in OPENING}
 
 
 def test_what_somebody_shows_or_opens_by_hand_is_an_exposure_of_what_is_managed(org: Org) -> None:

@@ -79,8 +79,7 @@ def rising(numbers: Sequence[int]) -> bool:
 
 @given(st.one_of(cases(size=30, mixed=False), cases(size=30, mixed=True)))
 def test_the_moves_lead_to_the_wanted_order(case: Case) -> None:
-    after = replay(case.current, case.answer())
-    assert tuple(item for item in after if item < UNMANAGED) == case.wanted
+    assert tuple(item for item in replay(case.current, case.answer()) if item < UNMANAGED) == case.wanted
 
 
 @given(st.one_of(cases(size=30, mixed=False), cases(size=30, mixed=True)))
@@ -159,17 +158,14 @@ def test_of_equally_small_answers_the_earliest_items_stay(case: Case) -> None:
             return False
         for index, item in enumerate(kept):
             before = kept[index - 1] if index else -1
-            between = set(case.wanted[before + 1 : item]) & case.narrow
-            if between and item not in case.narrow and before not in case.narrow:
+            if (set(case.wanted[before + 1 : item]) & case.narrow) and item not in case.narrow and before not in case.narrow:
                 return False
-        behind = set(case.wanted[kept[-1] + 1 :]) & case.narrow if kept else case.narrow
-        return not behind or bool(kept and kept[-1] in case.narrow)
+        return not (set(case.wanted[kept[-1] + 1 :]) & case.narrow if kept else case.narrow) or bool(kept and kept[-1] in case.narrow)
 
     answer = case.answer()
     free = [item for item in case.wanted if item not in case.must]
     kept = tuple(item for item in case.wanted if item not in {move.item for move in answer})
-    possible = [some for some in combinations(free, len(kept)) if sufficient(some)]
-    assert kept == min(possible)
+    assert kept == min([some for some in combinations(free, len(kept)) if sufficient(some)])
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,7 @@ def test_a_default_that_names_another_organizations_space_blocks_every_new_space
     node(tree, "product")["content"] += [{"space": "new", "title": "New"}, {"space": "newer", "title": "Newer"}]
     acme.write(tree, defaults={"space": {"duplicateOf": {"id": THEIRS}}})
     acme.requests.clear()
-    plan = acme.plan()
-    assert {"acme/space/new", "acme/space/newer"} <= set(reasons(plan))
+    assert {"acme/space/new", "acme/space/newer"} <= set(reasons(acme.plan()))
     assert acme.requests.count(("GET", f"/spaces/{THEIRS}")) == 1
 
 
@@ -149,8 +148,7 @@ def test_where_nothing_is_pending_no_reference_is_looked_at(acme: Org) -> None:
 
 
 def test_a_tracked_space_that_was_transferred_is_left_alone_and_the_plan_says_where_it_is(acme: Org) -> None:
-    with acme.store() as store:
-        two = next(binding.id for at, binding in store.read().bindings.items() if str(at) == "acme/space/two")
+    two = next(binding.id for at, binding in acme.remembered().bindings.items() if str(at) == "acme/space/two")
     acme.call("POST", f"/spaces/{two}/transfer", {"organization": BETA})
     tree = small()
     node(tree, "two")["title"] = "Changed"
@@ -163,8 +161,7 @@ def test_a_tracked_space_that_was_transferred_is_not_deleted_when_its_line_goes(
     tree["content"].append({"space": "spare", "title": "Spare"})
     acme.write(tree)
     acme.apply()
-    with acme.store() as store:
-        spare = next(binding.id for at, binding in store.read().bindings.items() if str(at) == "acme/space/spare")
+    spare = next(binding.id for at, binding in acme.remembered().bindings.items() if str(at) == "acme/space/spare")
     acme.call("POST", f"/spaces/{spare}/transfer", {"organization": BETA})
     acme.write(small())
     assert [step for step in acme.plan().steps if step.target == spare] == []
@@ -173,8 +170,7 @@ def test_a_tracked_space_that_was_transferred_is_not_deleted_when_its_line_goes(
 
 
 def test_what_was_transferred_within_a_project_of_both_is_not_written_under_its_old_address(acme: Org) -> None:
-    with acme.store() as store:
-        two = next(binding.id for at, binding in store.read().bindings.items() if str(at) == "acme/space/two")
+    two = next(binding.id for at, binding in acme.remembered().bindings.items() if str(at) == "acme/space/two")
     acme.call("POST", f"/spaces/{two}/transfer", {"organization": BETA})
     tree = small()
     node(tree, "two")["title"] = "Changed"
@@ -198,8 +194,7 @@ def test_a_copy_that_lands_in_another_organization_is_a_failure_that_says_where_
     (error,) = [result.error for result in org.apply().results if result.step.verb == "create"]
     assert error is not None
     assert f"was created in organization {BETA} instead of {ORGANIZATION}" in error
-    with org.store() as store:
-        assert "acme/space/new" not in {str(address) for address in store.read().bindings}
+    assert "acme/space/new" not in {str(address) for address in org.remembered().bindings}
 
 
 ADA, LINUS = "ada@acme.example", "linus@acme.example"

@@ -60,8 +60,7 @@ def planned(org: Org, state: State) -> Plan:
 
 
 def remembered(org: Org) -> State:
-    with org.store() as store:
-        return store.read()
+    return org.remembered()
 
 
 def spelled(plan: Plan) -> str:
@@ -111,8 +110,7 @@ class _Orders:
                 page = shuffled(document, self.dice) if number else document
                 if number and "include" in page:
                     page["include"] = self.dice.sample(page["include"], len(page["include"]))
-                file = self.org.project / name
-                file.write_text(yaml.safe_dump(page, allow_unicode=True, sort_keys=False), encoding="utf-8")
+                (self.org.project / name).write_text(yaml.safe_dump(page, allow_unicode=True, sort_keys=False), encoding="utf-8")
             yield
 
 

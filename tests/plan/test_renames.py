@@ -6,6 +6,7 @@ Whose object it is: a natural key that cannot change makes the whole resource wa
 from __future__ import annotations
 
 import copy
+import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -17,9 +18,10 @@ import pytest
 from reconciler.address import Address
 from reconciler.errors import ConfigError
 from reconciler.kinds import load
-from reconciler.model import Action, Binding, Cause, Observed, Origin
+from reconciler.model import Action, Binding, Cause, Observed, Origin, Plan
 from reconciler.model.drift import DriftWord
 from reconciler.plan.matching.differences import differences, explain
+from reconciler.report.plan import plan_sheet
 from reconciler.resource import UNSET
 from tests.harness import SEED, Org
 from tests.outside import drifted
@@ -63,11 +65,7 @@ def pairs() -> dict[str, Any]:
 
 def ids(org: Org) -> dict[str, str]:
     """The tracked ids by address."""
-    store = org.store()
-    try:
-        return {str(address): binding.id for address, binding in store.read().bindings.items()}
-    finally:
-        store.close()
+    return {str(address): binding.id for address, binding in org.remembered().bindings.items()}
 
 
 def rekeyed(tree: dict[str, Any], kind: str, names: Mapping[str, str], *, with_previously: bool = True) -> dict[str, Any]:
@@ -227,6 +225,36 @@ def test_two_titles_are_exchanged_and_no_key(living: Org, kind: str) -> None:
     assert ids(living) == before
 
 
+# -- how a rename is reported --------------------------------------------------------------------------------------------------------
+
+
+def test_a_rename_is_called_rename_and_what_is_in_it_follows_without_a_line_of_its_own(living: Org) -> None:
+    tree = rekeyed(pairs(), "site", {"docs": "handbook"})
+    tree["sites"]["handbook"]["structure"][0]["title"] = "Guides of the handbook"
+    living.write(tree)
+    plan = living.plan()
+    inside = sum(at.startswith("acme/site/docs/") for at in ids(living))
+    assert [(str(change.address), change.actions, change.reason) for change in plan.changes] == [
+        ("acme/site/handbook", (Action.RENAME,), f"was acme/site/docs, with the {inside} objects in it"),
+        ("acme/site/handbook/section/guides", (Action.UPDATE,), ""),
+    ]
+    assert len(plan.state_update.rename) == inside + 1
+    assert "1 to update, 1 to rename" in plan_sheet(plan).summary
+
+
+def test_a_key_in_a_renamed_container_that_changes_too_is_a_rename_of_its_own(living: Org) -> None:
+    living.write(rekeyed(rekeyed(pairs(), "section", {"more": "rest"}), "site", {"docs": "handbook"}))
+    renames = {str(change.address): change.reason for change in living.plan().changes if Action.RENAME in change.actions}
+    assert renames["acme/site/handbook/section/rest"] == "was acme/site/docs/section/more"
+    assert len(renames) == 2
+
+
+def test_a_target_in_a_renamed_container_is_reported_itself(living: Org) -> None:
+    living.write(rekeyed(pairs(), "site", {"docs": "handbook"}))
+    (change,) = living.plan(targets=("acme/site/handbook/section/more",)).changes
+    assert (change.actions, change.reason) == ((Action.RENAME,), "was acme/site/docs/section/more")
+
+
 # -- renames that have had their effect ----------------------------------------------------------------------------------------------
 
 
@@ -331,16 +359,14 @@ def test_a_rename_onto_a_tracked_key_deletes_and_changes_nothing(living: Org, ki
             tree["sites"]["flat"]["structure"].pop(1)
     if kind == "site":
         tree["defaultContent"] = {"site": "docs"}
-    moved = [{"from": f"{prefix}/{b}", "to": f"{prefix}/{a}"}] if spelling == "moved" else []
-    living.write(tree, moved=moved)
+    living.write(tree, moved=[{"from": f"{prefix}/{b}", "to": f"{prefix}/{a}"}] if spelling == "moved" else [])
     before = ids(living)
     plan = living.plan(allow_replace=("**",))
     blocked = {str(entry.address): entry for entry in plan.blocked}
     for key in (a, b):
         assert "both are tracked" in blocked[f"{prefix}/{key}"].reason
         assert "first apply without" in blocked[f"{prefix}/{key}"].remedy
-    touched = [str(step.address) for step in plan.steps]
-    assert [at for at in touched if at.startswith((f"{prefix}/{a}", f"{prefix}/{b}"))] == []
+    assert [at for at in [str(step.address) for step in plan.steps] if at.startswith((f"{prefix}/{a}", f"{prefix}/{b}"))] == []
     living.requests.clear()
     living.apply()
     assert before.items() <= ids(living).items() or kind == "space"
@@ -382,8 +408,7 @@ def test_an_object_cannot_leave_its_site(living: Org) -> None:
     tree = pairs()
     contact = tree["sites"]["help"]["structure"].pop(1)
     tree["sites"]["docs"]["structure"].append(contact)
-    line = {"from": "acme/site/help/section/contact", "to": "acme/site/docs/section/contact"}
-    living.write(tree, moved=[line])
+    living.write(tree, moved=[{"from": "acme/site/help/section/contact", "to": "acme/site/docs/section/contact"}])
     plan = living.plan()
     blocked = {str(entry.address): entry for entry in plan.blocked}
     assert "is in acme/site/help and cannot leave it" in blocked["acme/site/docs/section/contact"].reason
@@ -517,6 +542,184 @@ def test_one_variant_for_another_in_its_place_is_only_a_remark(living_pairs: Org
     assert any("previously: [more-five]" in note for note in plan.notes)
 
 
+# -- another key and another title at once -------------------------------------------------------------------------------------------
+
+CONTAINERS = {  # a container of each kind: what contains it in the YAML, its key, and what its contents are found by
+    "collection": ("acme/collection", "product"),
+    "collection in a collection": ("acme/collection", "deep"),
+    "site": ("acme/site", "docs"),
+    "site without sections": ("acme/site", "flat"),
+    "section": ("acme/site/docs/section", "guides"),
+    "section in a group": ("acme/site/docs/section", "api"),
+    "group": ("acme/site/docs/group", "reference"),
+}
+
+
+def retitled(name: str, *, with_previously: bool = False, upside_down: bool = False) -> dict[str, Any]:
+    """The small organization, in which a container has another key and another title."""
+    kind, (_, key) = name.split()[0], CONTAINERS[name]
+    tree = rekeyed(small(), kind, {key: "renamed"}, with_previously=with_previously)
+    container = tree["sites"]["renamed"] if kind == "site" else node(tree, "renamed")
+    container["title"] = "Quite another title"
+    if upside_down:
+        content = container.get("content", container.get("structure", container.get("spaces")))
+        content.reverse()
+        tree["sites"] = dict(reversed(tree["sites"].items()))
+        tree["sites"].get("docs", tree["sites"].get("renamed"))["structure"].reverse()
+    return tree
+
+
+def printed_line(plan: Plan, address: str) -> str:
+    """What the plan says to write if it is a rename: `previously: [docs]`."""
+    remedy = next(blocked.remedy for blocked in plan.blocked if str(blocked.address) == address)
+    match = re.match(r"if so, write (previously: \[\S+\]) on (\S+) \(reconciler.yaml:(\d+)\); if not, add to removed: ", remedy)
+    assert match is not None, remedy
+    return match[1]
+
+
+@pytest.mark.parametrize("upside_down", [False, True])
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_container_with_another_key_and_title_is_probably_renamed_if_its_contents_are_declared_in_it(
+    living_pairs: Org, name: str, upside_down: bool
+) -> None:
+    prefix, key = CONTAINERS[name]
+    living_pairs.write(retitled(name, upside_down=upside_down))
+    for allowed in ((), ("**",)):
+        plan = living_pairs.plan(allow_replace=allowed)
+        assert [(step.verb, str(step.address)) for step in plan.steps if step.verb in ("create", "delete")] == []
+        assert [str(entry.address) for entry in plan.blocked if entry.cause is None] == [f"{prefix}/renamed"], "one cause, shown once"
+        causes = {str(entry.address): entry for entry in plan.blocked if entry.id == "RC-probable-rename"}
+        assert causes.keys() == {f"{prefix}/{key}", f"{prefix}/renamed"}
+        lines = (living_pairs.project / "reconciler.yaml").read_text().splitlines()
+        line = next(number for number, text in enumerate(lines, 1) if re.search(r"(collection|group|section): renamed|renamed:", text))
+        for address in causes:
+            assert printed_line(plan, address) == f"previously: [{key}]"
+            assert f"(reconciler.yaml:{line})" in causes[address].remedy
+            assert f"{{address: {prefix}/{key}, action: delete}}" in causes[address].remedy
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_the_printed_line_renames_and_deletes_nothing(tmp_path: Any, name: str) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    prefix, key = CONTAINERS[name]
+    before = ids(org)
+    done = verbs(applied(org, retitled(name, with_previously=True)))
+    assert [verb for verb in done if verb.split()[0] in ("create", "delete")] == []
+    assert ids(org) == {exchanged(address, prefix, {key: "renamed"}): id for address, id in before.items()}
+
+
+def test_containers_in_each_other_that_are_renamed_together_are_found_from_the_inside_out(living_pairs: Org) -> None:
+    tree = rekeyed(
+        rekeyed(small(), "group", {"reference": "ref"}, with_previously=False), "section", {"api": "rest"}, with_previously=False
+    )
+    node(tree, "ref")["title"], node(tree, "rest")["title"] = "Handbook", "REST"
+    tree = rekeyed(
+        rekeyed(tree, "collection", {"product": "goods"}, with_previously=False), "collection", {"deep": "low"}, with_previously=False
+    )
+    node(tree, "goods")["title"], node(tree, "low")["title"] = "Goods", "Low"
+    living_pairs.write(tree)
+    plan = living_pairs.plan()
+    for address, line in {
+        "acme/site/docs/group/ref": "reference",
+        "acme/site/docs/section/rest": "api",
+        "acme/collection/goods": "product",
+        "acme/collection/low": "deep",
+    }.items():
+        assert printed_line(plan, address) == f"previously: [{line}]"
+    assert plan.steps == ()
+
+
+@pytest.mark.parametrize("also", ["section", "site-space"])
+def test_contents_that_have_other_keys_too_are_recognized_by_their_natural_keys(org: Org, also: str) -> None:
+    tree = small()
+    tree["sites"]["flat"]["structure"].pop()
+    help_site = {"title": "Help", "structure": [{"section": "start", "title": "Start", "spaces": ["four"]}]}
+    tree["sites"]["help"] = help_site
+    applied(org, tree)
+    section = help_site["structure"][0]
+    section |= {"section": "begin", "spaces": [{"key": "first", "space": "four"}]}
+    if also == "site-space":
+        section["title"] = "Begin here"
+    tree["sites"]["support"] = {**tree["sites"].pop("help"), "title": "Support"}
+    org.write(tree)
+    assert printed_line(org.plan(), "acme/site/support") == "previously: [help]"
+
+
+def test_a_group_whose_only_section_is_renamed_too_is_probably_renamed(org: Org) -> None:
+    tree = small()
+    node(tree, "reference")["structure"].pop()
+    applied(org, tree)
+    node(tree, "reference").update(group="ref", title="Handbook")
+    node(tree, "api").update(section="rest", title="REST")
+    org.write(tree)
+    plan = org.plan()
+    assert printed_line(plan, "acme/site/docs/group/ref") == "previously: [reference]"
+    assert printed_line(plan, "acme/site/docs/section/rest") == "previously: [api]"
+
+
+def test_two_that_may_be_the_same_are_both_named_and_none_is_chosen(living_pairs: Org) -> None:
+    tree = small()
+    group = node(tree, "reference")
+    structure, at = tree["sites"]["docs"]["structure"], tree["sites"]["docs"]["structure"].index(group)
+    api, cli = group["structure"]
+    structure[at : at + 1] = [{"group": "a", "title": "A", "structure": [api]}, {"group": "b", "title": "B", "structure": [cli]}]
+    living_pairs.write(tree)
+    plan = living_pairs.plan()
+    blocked = {str(entry.address): entry for entry in plan.blocked if entry.id == "RC-probable-rename"}
+    assert blocked.keys() == {f"acme/site/docs/group/{key}" for key in ("a", "b", "reference")}
+    assert "is declared in acme/site/docs/group/a and acme/site/docs/group/b" in blocked["acme/site/docs/group/reference"].reason
+    remedy = blocked["acme/site/docs/group/reference"].remedy
+    assert re.search(
+        r"previously: \[reference\] on acme/site/docs/group/a \(.*\), or write previously: \[reference\] on acme/site/docs/group/b", remedy
+    )
+    assert plan.steps == ()
+
+
+def test_one_that_takes_the_contents_of_two_names_both(living_pairs: Org) -> None:
+    tree = small()
+    product, other = node(tree, "product"), node(tree, "other")
+    tree["content"] = [entry for entry in tree["content"] if entry not in (product, other)]
+    tree["content"].append({"collection": "all", "title": "All", "content": product["content"] + other["content"]})
+    living_pairs.write(tree)
+    (new,) = (entry for entry in living_pairs.plan().blocked if str(entry.address) == "acme/collection/all")
+    assert "would be created with what is in acme/collection/product and acme/collection/other, which are no longer declared" in new.reason
+    assert "previously: [product] on acme/collection/all" in new.remedy
+    assert "previously: [other] on acme/collection/all" in new.remedy
+
+
+def test_one_without_anything_in_common_is_another_object(living_pairs: Org) -> None:
+    tree = small()
+    docs, other = tree["sites"]["docs"]["structure"], node(tree, "other")
+    docs[docs.index(node(tree, "more"))] = {"section": "news", "title": "News", "spaces": [{"key": "news-six", "space": "six"}]}
+    other.update(collection="fresh", title="Fresh", content=[{"space": "seven", "title": "Seven"}])
+    del other["description"]
+    tree["content"].append({"space": "five", "title": "Five"})
+    tree["sites"]["flat"] = {"title": "Flat", "structure": tree["sites"]["flat"]["structure"]}
+    living_pairs.write(tree)
+    plan = living_pairs.plan(allow_replace=("**",))
+    assert [entry for entry in plan.blocked if entry.id == "RC-probable-rename"] == []
+    assert {"create acme/collection/fresh", "delete acme/collection/other"} <= {f"{step.verb} {step.address}" for step in plan.steps}
+
+
+def test_contents_that_move_to_what_existed_before_are_no_rename(living_pairs: Org) -> None:
+    tree = small()
+    other = node(tree, "other")
+    tree["content"].remove(other)
+    node(tree, "product")["content"] += other["content"]
+    living_pairs.write(tree)
+    plan = living_pairs.plan()
+    assert plan.blocked == ()
+    assert "delete acme/collection/other" in {f"{step.verb} {step.address}" for step in plan.steps}
+
+
+def test_with_removed_the_container_is_deleted_and_the_new_one_gets_its_contents(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    done = verbs(applied(org, retitled("group"), removed=[{"address": "acme/site/docs/group/reference", "action": "delete"}]))
+    assert {"create acme/site/docs/group/renamed", "delete acme/site/docs/group/reference"} <= {*done}
+
+
 def test_another_title_is_another_thing(living_pairs: Org) -> None:
     tree = small()
     tree["teams"] = {"authors": {"title": "Authors"}}
@@ -607,8 +810,7 @@ def test_one_that_people_restored_themselves_is_adopted(acme: Org) -> None:
 def test_where_it_cannot_be_read_nothing_is_created_in_its_place(acme: Org) -> None:
     id = deleted(acme)
     acme.write(small())
-    blocked = {str(row.address): row.reason for row in acme.plan(failing=(id,)).blocked}
-    assert "it could not be read" in blocked["acme/space/six"]
+    assert "it could not be read" in {str(row.address): row.reason for row in acme.plan(failing=(id,)).blocked}["acme/space/six"]
 
 
 def test_deleted_and_created_at_another_time_it_is_the_latest_that_is_restored(acme: Org) -> None:
@@ -671,8 +873,7 @@ def test_a_role_never_goes_to_another_person(tmp_path: Any) -> None:
     before = roles(org)
     org.write(people(small(), grace={"role": "admin", "previously": ["linus@acme.example"]}))
     plan = org.plan()
-    blocked = {str(entry.address): entry for entry in plan.blocked}
-    grace = blocked["acme/member/grace@acme.example"]
+    grace = {str(entry.address): entry for entry in plan.blocked}["acme/member/grace@acme.example"]
     assert grace.reason == (
         "acme/member/linus@acme.example cannot become acme/member/grace@acme.example: the email of usr_linus is linus@acme.example, "
         "and the email of a member cannot be changed"
@@ -692,8 +893,7 @@ def test_two_people_are_not_exchanged(tmp_path: Any) -> None:
     before = roles(org)
     names = {"linus": "grace", "grace": "linus"}
     org.write(people(small(), **{name: {"role": "create", "previously": [f"{names[name]}@acme.example"]} for name in names}))
-    plan = org.plan()
-    assert {str(blocked.address) for blocked in plan.blocked} == {f"acme/member/{name}@acme.example" for name in names}
+    assert {str(blocked.address) for blocked in org.plan().blocked} == {f"acme/member/{name}@acme.example" for name in names}
     org.apply()
     assert roles(org) == before
 
@@ -773,8 +973,7 @@ def test_what_is_taken_out_of_a_site_is_deleted_though_the_site_is_renamed(acme:
     acme.write(handbook(tree, with_previously=spelling == "previously"), moved=moved)
     planned = acme.plan()
     assert planned.blocked == ()
-    outcome = applied(acme, tree, moved=moved)
-    deletes = [verb for verb in verbs(outcome) if verb.startswith("delete")]
+    deletes = [verb for verb in verbs(applied(acme, tree, moved=moved)) if verb.startswith("delete")]
     assert deletes
     assert all(delete.startswith("delete acme/site/handbook/") for delete in deletes)
     if edit is without_links:

@@ -19,7 +19,7 @@ from reconciler.observe import observe
 from reconciler.plan.guard import deletes, guard
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.missing import believable
-from tests.apply.test_kill import Killed, Mortal
+from tests.apply.test_kill import Killed, killing
 from tests.harness import ORGANIZATION, Org
 from tests.plan.edits import lose
 from tests.proofs import spread
@@ -44,14 +44,11 @@ def believed(org: Org) -> None:
     """A run that has not been told otherwise believes what is gone."""
 
     async def read() -> None:
-        desired, store = org.load().desired, org.store()
-        try:
+        desired = org.load().desired
+        with org.store() as store:
             state = store.read()
             async with org.client(Reader) as reader:
-                matches = identify(kinds(), desired, state, await observe(reader, kinds(), desired, state))
-                believable(matches, desired, accept=None)
-        finally:
-            store.close()
+                believable(identify(kinds(), desired, state, await observe(reader, kinds(), desired, state)), desired, accept=None)
 
     asyncio.run(read())
 
@@ -93,8 +90,7 @@ def test_sections_that_all_leave_count_what_is_deleted_with_them_and_the_second_
     through(org, SECTIONS)
     org.write(tree([*LETTERS]))
     plan = org.plan(allow_replace=("**",))
-    along = {f"section/{key}" for key in "xyz"} | {f"site-space/{key}" for key in "cdef"}
-    assert announced(plan) == along
+    assert announced(plan) == ({f"section/{key}" for key in "xyz"} | {f"site-space/{key}" for key in "cdef"})
     assert {address.key for address in plan.deferred} == set(LETTERS)
     desired = org.load().desired
     with pytest.raises(Refused, match="deletes 7 objects"):
@@ -168,10 +164,8 @@ def test_the_first_section_takes_in_the_existing_spaces_and_only_the_rest_is_rep
     through(org, [*LETTERS])
     kept = org.id(f"{SITE}/site-space/b")
     org.write(tree(SECTIONS))
-    plan = org.plan(allow_replace=("**",))
-    assert announced(plan) == {f"site-space/{member}" for member in "acdef"}
-    sent = through(org, SECTIONS)
-    assert sum(item.startswith("delete") for item in sent) == 5
+    assert announced(org.plan(allow_replace=("**",))) == {f"site-space/{member}" for member in "acdef"}
+    assert sum(item.startswith("delete") for item in through(org, SECTIONS)) == 5
     assert shown(org) == SECTIONED
     assert org.id(f"{SITE}/site-space/b") == kept
     site = org.items(f"/orgs/{ORGANIZATION}/sites")[0]["id"]
@@ -201,13 +195,13 @@ def test_there_and_back_leaves_nothing_over(org: Org, other: list[Any]) -> None:
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("nth", spread([1, 2, 3], 1))
 def test_a_run_that_dies_between_its_deletes_is_not_an_outage(tmp_path: Path, nth: int, when: str) -> None:
-    org = Mortal(tmp_path)
+    org = Org(tmp_path)
     through(org, SECTIONS)
     org.write(tree([*LETTERS]))
-    org.nth, org.when = nth, when
+    org.way = killing(nth, when)
     with pytest.raises(Killed):
         org.apply()
-    org.nth = 0
+    org.way = None
     believed(org)
     assert announced(org.plan(allow_replace=("**",))) is not None
     for _ in range(2):
@@ -327,8 +321,7 @@ def test_a_collection_that_one_unmanaged_space_keeps_loses_none_of_its_spaces(ac
 def test_what_is_named_is_deleted_although_its_container_stays(acme: Org) -> None:
     stranger(acme, PRODUCT)
     acme.write(without("product"), **said(DEEP, action="delete"))
-    plan = acme.plan(allow_replace=("**",))
-    assert deleted(plan) & {PRODUCT, *IN_PRODUCT} == {DEEP, THREE}
+    assert deleted(acme.plan(allow_replace=("**",))) & {PRODUCT, *IN_PRODUCT} == {DEEP, THREE}
 
 
 def test_all_that_is_in_a_collection_is_deleted_with_delete_all(acme: Org) -> None:
@@ -350,8 +343,7 @@ def test_unmanaged_collections_and_what_is_in_them_are_deleted_with_delete_all(a
     inner = acme.call("POST", f"/orgs/{ORGANIZATION}/collections", {"title": "Inner", "parent": acme.id(DEEP)})["id"]
     strange: str = acme.call("POST", "/spaces/spc_blank/duplicate")["id"]
     acme.call("POST", f"/spaces/{strange}/move", {"parent": inner})
-    gone = without("product")
-    applied(acme, gone, **said(PRODUCT, action="delete-all"))
+    applied(acme, without("product"), **said(PRODUCT, action="delete-all"))
     assert not exists(acme, strange)
     assert "Inner" not in {collection["title"] for collection in acme.items(f"/orgs/{ORGANIZATION}/collections")}
 
@@ -403,8 +395,7 @@ def test_what_an_earlier_run_left_in_a_container_that_is_no_longer_managed_is_le
     acme.write(tree, **said(PRODUCT, action="forget"))
     with acme.store() as store, store.lease(who="test", command="apply") as journal:
         journal.remember(forget=[Address.parse(PRODUCT)])  # as a run about the collection alone may have done
-    plan = acme.plan(allow_replace=("**",))
-    assert not deleted(plan) & IN_PRODUCT
+    assert not deleted(acme.plan(allow_replace=("**",))) & IN_PRODUCT
 
 
 # -- what stays --------------------------------------------------------------------------------------------------------------------

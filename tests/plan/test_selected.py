@@ -31,13 +31,11 @@ def _run(org: Org, selection: Selection, **options: Any) -> Plan:
     from reconciler.client.service import Reader
 
     async def read() -> Plan:
-        desired, store = org.load().desired, org.store()
-        try:
+        desired = org.load().desired
+        with org.store() as store:
             state = store.read()
             async with org.client(Reader) as reader:
                 actual = await observe(reader, kinds(), desired, state)
-        finally:
-            store.close()
         return make_plan(kinds(), desired, state, actual, selection=selection, **options)
 
     return asyncio.run(read())
@@ -234,14 +232,12 @@ def test_a_hand_over_of_the_admin_role_is_not_done_by_half(org: Org, excluded: s
 def test_values_that_siblings_exchange_are_exchanged_or_left(org: Org) -> None:
     def site(first: str, second: str) -> dict[str, Any]:
         spaces = [{"space": "one", "path": first}, {"space": "two", "path": second}]
-        content = [BLANK, space("one"), space("two")]
-        return {"content": content, "sites": {"docs": {"title": "Docs", "structure": spaces}}}
+        return {"content": [BLANK, space("one"), space("two")], "sites": {"docs": {"title": "Docs", "structure": spaces}}}
 
     applied(org, site("v1", "v2"))
     org.write(site("v2", "v1"))
     assert selected(org, excludes=("acme/site/docs/site-space/two",)).steps == ()
-    plan = selected(org, "acme/site/docs/site-space/one")
-    assert {step.address.key for step in plan.steps} == {"one", "two"}
+    assert {step.address.key for step in selected(org, "acme/site/docs/site-space/one").steps} == {"one", "two"}
 
 
 def test_what_a_selection_deletes_is_what_it_lists(org: Org) -> None:

@@ -49,8 +49,7 @@ def step(verb: str, address: str, target: str | None = None, *, body: Any = None
 
 
 def order(world: Simulation, kind: str) -> list[str]:
-    shown = world.actual().objects[kind].values()
-    return [observed.id for observed in sorted(shown, key=lambda observed: observed.rank or 0)]
+    return [observed.id for observed in sorted(world.actual().objects[kind].values(), key=lambda observed: observed.rank or 0)]
 
 
 def sections(count: int, chosen: int = 0) -> list[Observed]:
@@ -108,8 +107,7 @@ def test_a_create_brings_its_first_child_and_the_service_chooses_both() -> None:
     world = simulate(KINDS, actual(), IDS, [create])
     child = world.find("site-space", world.ids[brought])
     assert child is not None
-    assert child.values["space"] == "spc_1"
-    assert child.values["section"] == world.ids[create.address]
+    assert (child.values["space"], child.values["section"]) == ("spc_1", world.ids[create.address])
     assert world.chosen("site", "site_1") == {"defaultSiteSection": world.ids[create.address]}
     assert world.chosen("section", world.ids[create.address]) == {"defaultSiteSpace": child.id}
 
@@ -169,8 +167,7 @@ def test_a_restore_brings_an_object_back_as_it_was() -> None:
     from datetime import UTC, datetime
 
     deleted = Observed("space", "spc_1", {"title": "T", "defaultLevel": "edit"}, ORG, {}, deleted_at=datetime(2026, 1, 1, tzinfo=UTC))
-    world = simulate(KINDS, actual(deleted), IDS, [step("restore", "acme/space/t", "spc_1")])
-    back = world.find("space", "spc_1")
+    back = simulate(KINDS, actual(deleted), IDS, [step("restore", "acme/space/t", "spc_1")]).find("space", "spc_1")
     assert back is not None
     assert back.deleted_at is None
     assert back.values == deleted.values

@@ -137,8 +137,7 @@ def test_a_section_behind_a_group_lets_the_group_make_room(acme: Org) -> None:
 @pytest.mark.parametrize("lines", ["reference more guides", "more reference guides", "reference guides more", "more guides reference"])
 def test_every_order_of_sections_and_groups_is_reached_and_kept(acme: Org, lines: str) -> None:
     tree = small()
-    structure = tree["sites"]["docs"]["structure"]
-    structure.sort(key=lambda item: lines.split().index(str(item.get("section", item.get("group")))))
+    tree["sites"]["docs"]["structure"].sort(key=lambda item: lines.split().index(str(item.get("section", item.get("group")))))
     applied(acme, tree)
     assert all(body for _, body in bodies(acme))
     assert order(acme, f"structure:{acme.id('acme/site/docs')}") == [name.title() for name in lines.split()]

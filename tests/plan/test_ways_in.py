@@ -17,6 +17,7 @@ from reconciler.model import Plan, StepStatus
 from tests.certificates import IDP, pem
 from tests.harness import ORGANIZATION, SEED, TOKEN, Org
 from tests.small import applied
+from tests.transports import Onward, between
 from tests.undo.undoing import runs, undo
 
 ADA, LINUS = "acme/member/ada@acme.example", "acme/member/linus@acme.example"
@@ -29,29 +30,19 @@ FAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class Faulty(httpx2.AsyncBaseTransport):
-    """Passes requests on; those of one method and path get a fault."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport, org: Troubled) -> None:
-        self.inner, self.org = inner, org
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        fault = self.org.faults.get(f"{request.method} {request.url.path.removeprefix('/v1')}")
-        if fault is not None:
-            request.headers["X-Sandbox-Fault"] = json.dumps(fault)
-        return await self.inner.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
-
-
 class Troubled(Org):
     """An organization some of whose requests get a fault; its token acts as an admin whoever has the role."""
 
     faults: Mapping[str, dict[str, Any]] = {}
 
     def transport(self) -> httpx2.AsyncBaseTransport:
-        return Faulty(super().transport(), self)
+        return between(super().transport(), self._faulty)
+
+    async def _faulty(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        fault = self.faults.get(f"{request.method} {request.url.path.removeprefix('/v1')}")
+        if fault is not None:
+            request.headers["X-Sandbox-Fault"] = json.dumps(fault)
+        return await onward(request)
 
     @property
     def written(self) -> list[str]:
@@ -208,8 +199,7 @@ def test_single_sign_on_is_not_turned_on_while_its_last_provider_is_deleted(tmp_
     top: dict[str, Any] = {"service": {}, "removed": [{"address": "acme/saml/okta", "action": "delete"}]}
     org.write({"sso": True, "saml": {}}, **top)
     assert refusals(org.plan()) == [("acme", "RC-required-kind-missing")]
-    entra = {**OKTA, "label": "Entra", "entityID": "http://entra.example/1"}
-    org.write({"sso": True, "saml": {"entra": entra}}, **top)
+    org.write({"sso": True, "saml": {"entra": {**OKTA, "label": "Entra", "entityID": "http://entra.example/1"}}}, **top)
     org.faults = {"POST /orgs/org_acme/saml": FAULTS["refused"]}
     org.apply()
     assert org.call("GET", "/orgs/org_acme")["sso"] is False
@@ -256,20 +246,15 @@ def test_a_provider_that_cannot_be_created_holds_single_sign_on_up(tmp_path: Pat
 
 def meanwhile(org: Troubled, method: str, path: str, body: Any = None) -> None:
     """Let somebody else send a request after the plan, before the first request of the run."""
-    inner = org.transport
 
-    class Interfering(Faulty):
-        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            if org.made is not None and not sent:
-                sent.append(True)
-                async with httpx2.AsyncClient(transport=httpx2.ASGITransport(org.app), base_url="http://127.0.0.1:1") as other:
-                    answer = await other.request(method, f"/v1{path}", json=body, headers={"Authorization": f"Bearer {TOKEN}"})
-                    assert answer.status_code < 300
-            return await self.inner.handle_async_request(request)
+    async def interfering(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        if org.made is not None and not sent:
+            sent.append(True)
+            await org._call(method, path, body)
+        return await onward(request)
 
     sent: list[bool] = []
-    org.made, org.fresh = None, -1.0
-    org.transport = lambda: Interfering(inner(), org)  # type: ignore[method-assign]
+    org.made, org.fresh, org.way = None, -1.0, interfering
 
 
 def test_nobody_is_demoted_once_the_admin_who_remains_was_demoted_by_somebody_else(tmp_path: Path) -> None:

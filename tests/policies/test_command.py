@@ -106,9 +106,7 @@ def test_each_ready_policy_refuses_what_it_is_for_and_nothing_else(cli: Cli) -> 
 def test_an_example_that_gives_something_else_fails_at_its_line(cli: Cli) -> None:
     text = "use: [two-admins]\nexamples:\n  - {name: one, resources: [{address: acme}], violations: []}\n"
     cli.write("t.yaml", text + "  - {name: two, resources: [], violations: [two-admins]}\n")
-    result = cli("policy", "test", "t.yaml")
-    assert result.exit_code == 1
-    assert result.stdout == (
+    assert cli("policy", "test", "t.yaml", code=1).stdout == (
         "t.yaml:3:5  one: unexpected violation of two-admins at acme: fewer than two members are admins\n"
         "t.yaml:4:5  two: expected a violation of two-admins, and there is none\n"
         "0 examples passed, 2 failed.\n"
@@ -137,8 +135,7 @@ WRONG = {
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
 def test_an_invalid_file_of_examples_is_reported_with_its_position(cli: Cli, text: str, message: str) -> None:
     cli.write("t.yaml", text)
-    result = cli("policy", "test", "t.yaml")
-    assert result.exit_code == 3
+    result = cli("policy", "test", "t.yaml", code=3)
     assert re.match(rf"t\.yaml:\d+:\d+  {re.escape(message)}", result.stderr), result.stderr
 
 

@@ -118,11 +118,7 @@ def declared(organization: dict[str, Any]) -> set[str]:
 def shown(org: Org, names: dict[str, str]) -> Objects:
     """Every object by its address; `names`: the addresses by id, of what was ever tracked."""
     objects: dict[str, dict[str, Any]] = {}
-    store = org.store()
-    try:
-        names |= {binding.id.rpartition("/")[2]: str(address) for address, binding in store.read().bindings.items()}
-    finally:
-        store.close()
+    names |= {binding.id.rpartition("/")[2]: str(address) for address, binding in org.remembered().bindings.items()}
     for path in ("teams", "sites", "members", "collections"):
         for problems in org.items(f"/orgs/{ORGANIZATION}/{path}"):
             email = problems.get("user", {}).get("email")
@@ -151,11 +147,7 @@ def planned(org: Org, asked: Policies) -> tuple[Plan, Desired, Actual]:
             actual = await observe(reader, kinds(), desired, state)
         return plan(kinds(), desired, state, actual), desired, actual
 
-    store = org.store()
-    try:
-        return asyncio.run(run(store.read()))
-    finally:
-        store.close()
+    return asyncio.run(run(org.remembered()))
 
 
 def plainly(before: Objects, after: Objects, written: set[str], unmanaged: set[str]) -> set[tuple[str, str | None]]:
@@ -196,8 +188,7 @@ def test_the_policies_give_what_plain_python_gives(seed: int, tmp_path: Path) ->
     org.write(second, **everything)
     asked = policies()
     result, desired, actual = planned(org, asked)
-    scene = of_plan(kinds(), desired, actual, result)
-    problems = judge(asked, scene, environment=None, today=TODAY)
+    problems = judge(asked, of_plan(kinds(), desired, actual, result), environment=None, today=TODAY)
     org.apply()
     after = shown(org, names)
     unmanaged = {address for address in {*before, *after} if address not in declared(second) and address not in declared(first)}

@@ -19,9 +19,9 @@ from reconciler.sandbox import living
 from reconciler.sandbox.app import create_app
 from tests.certificates import IDP, pem
 from tests.cli.conftest import Cli, cli as cli
-from tests.harness import BASE, Failing, Org, Recording, Still, kinds
+from tests.harness import BASE, Org, Still, failing_at, kinds, recording
 from tests.organizations import ORGANIZATION, SERVICE, TOKEN, pair, project, with_readers
-from tests.transports import Through
+from tests.transports import Through, between
 
 CONTROL = "control"
 ORIGIN = "http://127.0.0.1"
@@ -29,7 +29,8 @@ ORIGIN = "http://127.0.0.1"
 
 def _read(app: object, token: str, *, sent: list[tuple[str, str]] | None = None, failing: tuple[str, ...] = ()) -> LivingAnswers:
     async def read() -> LivingAnswers:
-        transport = Failing(Recording(httpx2.ASGITransport(app), sent if sent is not None else []), failing)
+        asked = between(httpx2.ASGITransport(app), recording(sent if sent is not None else []))
+        transport = between(asked, failing_at(failing))
         async with Reader(ClientSettings(BASE, token), transport=Through(transport), clock=Still()) as reader:
             return await read_living(reader, kinds(), [ORGANIZATION], lambda answers: living.wanted(answers, content=True, max_pages=100))
 
@@ -83,12 +84,10 @@ def test_a_copy_makes_the_plan_of_the_original(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_named_and_nothing_else_is_missing(tmp_path: Path) -> None:
-    org = _applied(tmp_path, 1)
-    read = _read(org.app, TOKEN, failing=("pages", "saml"))
+    read = _read(_applied(tmp_path, 1).app, TOKEN, failing=("pages", "saml"))
     assert any("saml" in sentence for sentence in read.unread)
     assert any("content/pages" in sentence for sentence in read.unread)
-    export = living.copied(ORIGIN, read.answers)
-    assert {entry["kind"] for entry in export["objects"]} >= {"space", "site", "member"}
+    assert {entry["kind"] for entry in living.copied(ORIGIN, read.answers)["objects"]} >= {"space", "site", "member"}
 
 
 def test_a_copy_holds_stand_ins_for_secrets_and_keeps_titles(tmp_path: Path) -> None:
@@ -110,14 +109,12 @@ def test_a_copy_holds_stand_ins_for_secrets_and_keeps_titles(tmp_path: Path) -> 
     for secret in (*keys, "hunter2", "ada@acme.example", "linus@acme.example", *(json.dumps(text)[1:-1] for text in certificates)):
         assert secret in kept
         assert secret not in text
-    titles = [entry["data"]["title"] for entry in export["objects"] if entry["kind"] == "space"]
-    assert all(title in text for title in titles)
+    assert all(title in text for title in [entry["data"]["title"] for entry in export["objects"] if entry["kind"] == "space"])
 
 
 def test_permissions_that_the_token_lacks_are_lacking_in_the_copy(tmp_path: Path) -> None:
     reader = {"token": "token-of-grace", "member": "usr_grace", "access": "read"}
-    org = Org(tmp_path, seed={**SERVICE, "tokens": [*SERVICE["tokens"], reader]})
-    read = _read(org.app, "token-of-grace")
+    read = _read(Org(tmp_path, seed={**SERVICE, "tokens": [*SERVICE["tokens"], reader]}).app, "token-of-grace")
     living.write_copy(tmp_path / "copy.db", living.copied(ORIGIN, read.answers))
     again = _read(create_app(tmp_path / "copy.db", control_token=CONTROL), CONTROL)
     path = f"/orgs/{ORGANIZATION}"
@@ -134,8 +131,7 @@ def test_the_copy_of_a_service_with_other_urls_shows_them(tmp_path: Path) -> Non
     org.app = create_app(tmp_path / "copy.db", control_token=TOKEN)
     path = f"/orgs/{ORGANIZATION}/sites/{site['id']}"
     assert org.call("GET", path)["urls"]["published"] == site["urls"]["published"]
-    renamed = org.call("PATCH", path, {"basename": "renamed"})
-    assert renamed["urls"]["published"] == "https://docs.example.com/renamed"
+    assert org.call("PATCH", path, {"basename": "renamed"})["urls"]["published"] == "https://docs.example.com/renamed"
 
 
 def test_the_command_copies_a_project_and_says_what_it_took(cli: Cli) -> None:
@@ -144,14 +140,11 @@ def test_the_command_copies_a_project_and_says_what_it_took(cli: Cli) -> None:
     assert cli("apply", ".", "--sandbox", "living.db", "--yes").exit_code == exits.DONE
     exports = []
     for name in ("copy.db", "again.db"):
-        done = cli("sandbox", "copy", "--from", ".", "--sandbox", "living.db", "--db", name)
-        assert done.exit_code == exits.DONE, done.stderr
+        done = cli("sandbox", "copy", "--from", ".", "--sandbox", "living.db", "--db", name, code=exits.DONE)
         assert f"objects into {name} with" in done.stderr
         exports.append({**json.loads(cli("sandbox", "export", "--db", name).stdout), "now": None})
     assert exports[0] == exports[1]
-    refused = cli("sandbox", "copy", "--from", ".", "--sandbox", "living.db", "--db", "copy.db")
-    assert refused.exit_code == exits.WRONG
+    refused = cli("sandbox", "copy", "--from", ".", "--sandbox", "living.db", "--db", "copy.db", code=exits.WRONG)
     assert "choose another name" in refused.stderr
-    unknown = cli("sandbox", "copy", "--org", "org_nobody", "--sandbox", "living.db", "--db", "third.db")
-    assert unknown.exit_code == exits.WRONG
+    cli("sandbox", "copy", "--org", "org_nobody", "--sandbox", "living.db", "--db", "third.db", code=exits.WRONG)
     assert not (cli.root / "third.db").exists()

@@ -170,8 +170,7 @@ class Files(Objected):
         self.objects = Folder(self.folder)
 
     def take(self) -> dict[str, bytes] | None:
-        files = {str(path.relative_to(self.folder)): path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
-        return files or None
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in self.folder.rglob("*") if path.is_file()} or None
 
     def put(self, image: dict[str, bytes] | None) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

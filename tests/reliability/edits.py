@@ -56,8 +56,7 @@ def prepared(name: str, database: Database) -> Base:
     world.apply()
     calm = _lines(world.made)
     doomed = frozenset(id for id, address in ids.items() if "delete" in calm.get(address, ""))
-    touched = frozenset(id for id, address in ids.items() if address in calm)
-    return Base(world, start, ids, touched, doomed, calm, len(world.requests))
+    return Base(world, start, ids, frozenset(id for id, address in ids.items() if address in calm), doomed, calm, len(world.requests))
 
 
 def _lines(plan: Plan | None) -> dict[str, str]:
@@ -69,11 +68,7 @@ def _lines(plan: Plan | None) -> dict[str, str]:
 
 
 def _bindings(world: World) -> dict[str, str]:
-    store = world.store()
-    try:
-        return {binding.id: str(address) for address, binding in store.read().bindings.items()}
-    finally:
-        store.close()
+    return {binding.id: str(address) for address, binding in world.remembered().bindings.items()}
 
 
 def run(

@@ -62,8 +62,7 @@ class Environments(World):
     def within(self, environment: str) -> State:
         """What the state knows of an environment, without what it reads in those of others and what depends on the time."""
         self.environment = environment
-        with self.store() as store:
-            return replace(store.read(), foreign=frozenset(), former={}, projects={}, recent={}, deleted={})
+        return replace(self.remembered(), foreign=frozenset(), former={}, projects={}, recent={}, deleted={})
 
     def lines(self, environment: str) -> Counter[str]:
         """What the service holds in the organizations of an environment."""

@@ -37,8 +37,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 60, only: s
     label = f"marker:{name}:{seed}@{database.sort}"
     result = Result("marker", database.name, label)
     world, start, expected = ready(name, database)
-    cases = [f"{kind} {rate} {number}" for number, kind, rate in product(range(runs), [*MARKED, "all"], RATES)]
-    for case in cases:
+    for case in [f"{kind} {rate} {number}" for number, kind, rate in product(range(runs), [*MARKED, "all"], RATES)]:
         if case == only or (only is None and result.runs < runs):
             wrong = one(world, start, random.Random(f"{label} {case}"), case, expected, result)
             result.violations += [Violation(label, case, wrong)] if wrong else []

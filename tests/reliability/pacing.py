@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-import selectors
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from email.utils import formatdate
-from typing import Any
 
 import httpx2
 
@@ -17,51 +14,11 @@ from reconciler.client import ClientSettings, RetryClass
 from reconciler.client.service import Writer
 from reconciler.errors import Unavailable
 from tests.transports import Through
+from tests.virtual import LoopClock, run_virtually
 
 EPOCH = 1_900_000_020.0  # when windows of all periods begin
 ROUNDING = 1.0  # seconds: a reset is told in whole ones, rounded up
 KINDS = ("fixed", "sliding", "bucket", "filling")
-
-
-class LoopTime:
-    """The time of the running loop."""
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    def wall(self) -> float:
-        return EPOCH + self.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    """Where there is nothing to do now, it is at once the time at which there is."""
-
-    def __init__(self) -> None:
-        self.virtual = 0.0
-        super().__init__(_Impatient(self))
-
-    def time(self) -> float:
-        return self.virtual
-
-
-class _Impatient(selectors.DefaultSelector):  # type: ignore[misc,valid-type]
-    def __init__(self, loop: _Loop) -> None:
-        super().__init__()
-        self._loop = loop
-
-    def select(self, timeout: float | None = None) -> Any:
-        if timeout is not None and timeout > 0:
-            self._loop.virtual += timeout
-        return super().select(0)
-
-
-def in_no_time(main: Coroutine[Any, Any, Any]) -> Any:
-    """Like asyncio.run, with time that passes at once; only for what uses no sockets."""
-    with asyncio.Runner(loop_factory=_Loop) as runner:
-        return runner.run(main)
 
 
 @dataclass(frozen=True)
@@ -126,8 +83,7 @@ class Service:
             self._first += 1
         used = len(self.taken) - self._first
         ok = used < self.case.limit
-        oldest = self.taken[self._first] if used else now
-        return ok, self.case.limit - used - ok, wall - now + oldest + self.case.period
+        return ok, self.case.limit - used - ok, wall - now + (self.taken[self._first] if used else now) + self.case.period
 
     def _bucket(self, now: float, wall: float) -> tuple[bool, int, float]:
         rate = self.case.limit / self.case.period
@@ -150,8 +106,7 @@ class Service:
         A fixed window ends with a whole second. What else is told is up to a second later than it could be known.
         """
         late = ROUNDING if self.case.headers and self.case.kind in ("sliding", "filling") else 0.0
-        windows = until / (self.case.period + late)
-        return self.case.limit * (windows + (self.case.kind in ("bucket", "filling")))
+        return self.case.limit * ((until / (self.case.period + late)) + (self.case.kind in ("bucket", "filling")))
 
 
 @dataclass(frozen=True)
@@ -177,8 +132,7 @@ class Driven:
 
 def drive(case: Case, seed: str) -> Driven:
     """Use a service as hard as the gate allows."""
-    chance = random.Random(f"{seed}/service")
-    service, failed = Service(case, chance), 0
+    service, failed = Service(case, random.Random(f"{seed}/service")), 0
     most = 5 * service.allowed(case.seconds)  # one who asks that often need not be watched to the end
 
     async def main() -> None:
@@ -186,7 +140,7 @@ def drive(case: Case, seed: str) -> Driven:
         loop = asyncio.get_running_loop()
         settings = ClientSettings("https://api.example.test", "token", max_concurrency=case.concurrency)
         jitter = random.Random(f"{seed}/jitter").random
-        async with Writer(settings, transport=Through(httpx2.MockTransport(service)), clock=LoopTime(), jitter=jitter) as writer:
+        async with Writer(settings, transport=Through(httpx2.MockTransport(service)), clock=LoopClock(EPOCH), jitter=jitter) as writer:
 
             async def work() -> None:
                 nonlocal failed
@@ -200,7 +154,7 @@ def drive(case: Case, seed: str) -> Driven:
 
             await asyncio.gather(*(work() for _ in range(case.concurrency)))
 
-    in_no_time(main())
+    run_virtually(main())
     in_time = sum(1 for at in service.taken if at <= case.seconds)
     pace = in_time / min(service.allowed(case.seconds), case.concurrency / case.latency * case.seconds)
     return Driven(case, service.asked, len(service.refused), pace, failed)

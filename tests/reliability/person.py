@@ -92,8 +92,7 @@ def _delete(one: Object, chance: random.Random, all_: list[Object]) -> Edit:
 
 
 def _move(one: Object, chance: random.Random, all_: list[Object]) -> Edit | None:
-    parents = [None, *(other.id for other in all_ if other.kind == "collection")]
-    others = [parent for parent in parents if parent != one.data.get("parent")]
+    others = [parent for parent in [None, *(other.id for other in all_ if other.kind == "collection")] if parent != one.data.get("parent")]
     if not others:
         return None
     to = chance.choice(others)

@@ -67,8 +67,7 @@ def _virtual(name: str, database: Database, label: str, numbers: Iterable[int], 
             result.runs += 1
             stopped = database.sort != "sqlite" and chance.random() < 0.5
             moments = [index for index, boundary in enumerate(passed) if not stopped or boundary.startswith(STOPS)]
-            race = Race(world, chance.choice(moments), stopped, chance)
-            wrong = race.run(expected, result)
+            wrong = Race(world, chance.choice(moments), stopped, chance).run(expected, result)
             result.violations += [Violation(label, str(number), wrong)] if wrong else []
     world.close()
 

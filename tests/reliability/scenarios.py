@@ -179,8 +179,7 @@ def _example_smaller(org: Org) -> None:
 
 def _example_seed() -> dict[str, Any]:
     made = seed_document(load(EXAMPLE, kinds()), kinds())
-    tokens = [*made.get("tokens", []), *SEED["tokens"]]
-    return with_others({**made, "tokens": tokens})
+    return with_others({**made, "tokens": [*made.get("tokens", []), *SEED["tokens"]]})
 
 
 NAMED: dict[str, Callable[[], Scenario]] = {

@@ -25,8 +25,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 10, twice: 
             chance = random.Random(f"{label}:{number}")
             world.reset()
             result.runs += 1
-            times = 2 if chance.random() < twice else 1
-            for _ in range(times):
+            for _ in range(2 if chance.random() < twice else 1):
                 running = world.start(*APPLY)
                 time.sleep(chance.uniform(0.0, 1.05 * seconds))
                 running.send(signal.SIGKILL)

@@ -21,6 +21,7 @@ from reconciler.state.sqlite import WRITE
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import sampled, stride
 from tests.state.watched import watched
+from tests.transports import Onward, between
 
 TREE: dict[str, Any] = {
     "teams": {"writers": {"title": "Writers"}},
@@ -32,42 +33,29 @@ LATER: dict[str, Any] = {
 }
 
 
-class Witness(httpx2.AsyncBaseTransport):
-    """Looks, with a connection of its own, whether each write has a durable intent without an outcome when it is sent."""
+class Watched(Org):
+    """An organization whose every write is compared with what the database has durably: whether it has, for a connection of its own, an
+    intent without an outcome when it is sent. `strangers`: those that have none."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, state: Path) -> None:
-        self.inner, self.state = inner, state
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.strangers: list[str] = []
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+    def transport(self) -> httpx2.AsyncBaseTransport:
+        return between(super().transport(), self._witnessed)
+
+    async def _witnessed(self, request: httpx2.Request, onward: Onward) -> httpx2.Response:
         path = request.url.path.removeprefix("/v1")
         if request.method != "GET":
-            with closing(sqlite3.connect(self.state)) as database:
-                found = database.execute(
+            with closing(sqlite3.connect(self.root / "state.db")) as database:
+                count = database.execute(
                     "select count(*) from journal j join open_intents o on o.state = j.state and o.intent = j.id"
                     " where j.method = ? and j.path = ?",
                     (request.method, path),
                 ).fetchone()
-            if found == (0,):
+            if count == (0,):
                 self.strangers.append(f"{request.method} {path}")
-        return await self.inner.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
-
-
-class Watched(Org):
-    """An organization whose every write is compared with what the database has durably."""
-
-    witnesses: list[Witness]
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        witness = Witness(super().transport(), self.root / "state.db")
-        self.__dict__.setdefault("witnesses", []).append(witness)
-        return witness
-
-    def strangers(self) -> list[str]:
-        return [one for witness in self.__dict__.get("witnesses", []) for one in witness.strangers]
+        return await onward(request)
 
 
 class Trouble:
@@ -133,32 +121,20 @@ def test_at_every_statement_and_commit_of_an_apply(tmp_path: Path, start: Path, 
             try:
                 org.apply()
             except StateError:
-                assert org.strangers() == [], nth
+                assert org.strangers == [], nth
         org.apply()
-        assert org.strangers() == [], nth
+        assert org.strangers == [], nth
         assert titles(org) == ["Authors", "Blank", "First", "Readers"], nth
         assert org.plan().empty, nth
         assert kept(org) == [], nth
         shutil.rmtree(org.root)
 
 
-class Mute(httpx2.AsyncBaseTransport):
+async def mute(request: httpx2.Request, onward: Onward) -> httpx2.Response:
     """What makes something is carried out, and answered with a 502."""
-
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self.inner = inner
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self.inner.handle_async_request(request)
-        makes = request.url.path.endswith(("/teams", "/duplicate")) and request.method != "GET"
-        return httpx2.Response(502, request=request) if makes else answer
-
-
-class Muted(Watched):
-    mute = False
-
-    def transport(self) -> httpx2.AsyncBaseTransport:
-        return Mute(super().transport()) if self.mute else super().transport()
+    answer = await onward(request)
+    makes = request.url.path.endswith(("/teams", "/duplicate")) and request.method != "GET"
+    return httpx2.Response(502, request=request) if makes else answer
 
 
 @sampled
@@ -166,9 +142,9 @@ class Muted(Watched):
 def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: bool) -> None:
     """What the run before it made is in doubt."""
     shutil.copytree(start, tmp_path / "doubt")
-    doubt = Muted(tmp_path / "doubt", seed={})
+    doubt = Watched(tmp_path / "doubt", seed={})
     doubt.write({**LATER, "content": [*LATER["content"], {"space": "two", "title": "Two"}]})
-    doubt.mute = True
+    doubt.way = mute
     assert [result.status for result in doubt.apply().results].count(StepStatus.IN_DOUBT) == 2
     with failing("statement", Trouble(0, False)) as calm:
         copied(doubt.root, tmp_path / "calm").apply()
@@ -177,7 +153,7 @@ def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: 
         with failing("statement", Trouble(nth, lasting)), suppress(StateError):
             org.apply()
         org.apply()
-        assert org.strangers() == [], nth
+        assert org.strangers == [], nth
         assert titles(org) == ["Authors", "Blank", "First", "Readers", "Two"], nth
         assert org.plan().empty, nth
         assert kept(org) == [], nth
@@ -206,10 +182,7 @@ def test_what_could_not_be_stored_is_kept_and_taken_in_without_reading_it_again(
     assert len([request for request in org.requests if request[0] != "GET"]) == len(json.loads(file.read_text())["endings"])
     org.apply()
     assert (kept(org), titles(org)) == ([], ["Authors", "Blank", "First", "Readers"])
-    store = org.store()
-    origins = {str(at): binding.origin.value for at, binding in store.read().bindings.items()}
-    store.close()
-    assert origins["acme/team/readers"] == "created"
+    assert {str(at): binding.origin.value for at, binding in org.remembered().bindings.items()}["acme/team/readers"] == "created"
 
 
 def test_a_kept_file_holds_no_values_of_fields(tmp_path: Path, start: Path) -> None:
@@ -283,7 +256,7 @@ def test_a_database_that_cannot_grow(tmp_path: Path) -> None:
         except StateError as error:
             ended.add("full" if "the disk is full" in error.message else error.message)
         org.apply()
-        assert org.strangers() == []
+        assert org.strangers == []
         assert titles(org) == sorted([*(team["title"] for team in many.values()), "Blank", "First"])
         assert org.plan().empty
     assert "full" in ended

@@ -162,8 +162,7 @@ class World(Org):
 
     async def _knock(self) -> None:
         request = httpx2.Request("GET", f"{BASE}/v1/orgs/{ORGANIZATION}", headers={"Authorization": f"Bearer {TOKEN}"})
-        answer = await httpx2.ASGITransport(self.app).handle_async_request(request)
-        assert answer.status_code == 200
+        assert (await httpx2.ASGITransport(self.app).handle_async_request(request)).status_code == 200
 
     def note_twice(self, request: httpx2.Request) -> None:
         """Remember a transfer of what is where it is to go already."""

@@ -36,8 +36,7 @@ def test_the_plan_of_the_design_has_its_keys_in_their_order() -> None:
         "format", "project", "environment", "createdAt", "summary", "forecast", "changes", "steps", "exposures", "broken",
         "forbidden", "violations", "unmanaged", "unknown", "inDoubt", "blocked", "notes",
     ]  # fmt: skip
-    assert document["format"] == "reconciler.plan/1"
-    assert document["createdAt"] == "2026-11-21T07:00:30Z"
+    assert (document["format"], document["createdAt"]) == ("reconciler.plan/1", "2026-11-21T07:00:30Z")
     assert list(document["summary"].items()) == [
         ("create", 0), ("update", 1), ("move", 1), ("replace", 0), ("delete", 0), ("adopt", 1), ("forget", 0), ("restore", 1),
         ("unmanaged", 14), ("blocked", 0), ("requests", 3), ("outside", 0),
@@ -255,8 +254,7 @@ def test_it_says_where_and_what(at: tuple[Any, ...], new: Any, says: str) -> Non
 
 
 def test_an_address_made_to_take_long_does_not() -> None:
-    hostile = "a" + "/a" * 50_000 + "/!"
-    assert check(put(SMALL, ("steps", 0, "address"), hostile)) is not None
+    assert check(put(SMALL, ("steps", 0, "address"), "a" + "/a" * 50_000 + "/!")) is not None
 
 
 def test_text_with_an_unpaired_surrogate_is_text() -> None:

@@ -21,11 +21,12 @@ from reconciler.model import Action, Blocked, Cause, Change, Delta, Edited, Plan
 from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.report.annotations import github
 from reconciler.report.documents import plan_document
+from reconciler.report.gathering import FOLD
 from reconciler.report.html import html
 from reconciler.report.layout import Style, cells, plain
 from reconciler.report.markdown import markdown
 from reconciler.report.outcome import summary as outcome_summary
-from reconciler.report.plan import FOLD, plan_sheet, summary
+from reconciler.report.plan import plan_sheet, summary
 from reconciler.report.words import difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.text.certificate import certificate
@@ -38,8 +39,8 @@ def text(made: Plan, **words: object) -> str:
 
 
 def one(made: Change, **words: object) -> str:
-    """A change alone, without the summary."""
-    return text(plan(made), **words).split("\n\n")[0]
+    """A change alone, without what it means and without the summary."""
+    return text(plan(made), **words).split("\n\n")[-2]
 
 
 def test_how_long_a_deleted_object_can_be_restored_is_a_span_and_a_moment_in_the_readers_time_zone() -> None:
@@ -72,8 +73,7 @@ def test_an_empty_plan_says_so_in_one_line() -> None:
 
 
 def test_what_could_not_be_read_is_said_even_where_nothing_changes() -> None:
-    made = Plan("acme-docs", None, managed=4, unknown=(Unknown("team", "org_acme", "GET /teams: 503"),))
-    assert text(made) == (
+    assert text(Plan("acme-docs", None, managed=4, unknown=(Unknown("team", "org_acme", "GET /teams: 503"),))) == (
         """\
 every team in org_acme
   ? unknown     GET /teams: 503; none is created, deleted or reported as drift
@@ -128,10 +128,10 @@ acme/team/x
         "a field that is let go of is no update",
     ),
     (
-        change("acme/team/x", Action.ADOPT, reason="was acme/team/y", id="team_1", title="X"),
+        change("acme/team/x", Action.RENAME, reason="was acme/team/y", id="team_1", title="X"),
         """\
 acme/team/x
-  = adopt       team_1 "X" was acme/team/y""",
+  @ rename      team_1 "X" was acme/team/y""",
         "a rename says what it was",
     ),
     (
@@ -238,8 +238,7 @@ Plan: 11 to create. 0 requests.
 
 def test_updates_fold_only_where_the_same_fields_change_for_the_same_cause() -> None:
     alike = [change(f"acme/space/s{n:02}", Action.UPDATE, fields=(delta("title", str(n), "x"),)) for n in range(FOLD + 1)]
-    other = change("acme/space/other", Action.UPDATE, fields=(delta("title", "a", "b", Cause.DRIFT),))
-    assert text(plan(*alike, other)) == (
+    assert text(plan(*alike, change("acme/space/other", Action.UPDATE, fields=(delta("title", "a", "b", Cause.DRIFT),)))) == (
         """\
 11 × space
   ~ update      title of acme/space/s00, acme/space/s01 and 9 more; --full shows each
@@ -253,8 +252,7 @@ Plan: 12 to update. 0 requests.
 
 def test_what_destroys_comes_last_and_is_never_folded() -> None:
     deletes = [change(f"acme/space/s{n:02}", Action.DELETE, reason="no longer declared", id=f"spc_{n}") for n in range(FOLD + 5)]
-    replaced = change("acme/site/docs/group/g", Action.REPLACE)
-    lines = text(plan(*deletes, replaced, change("acme/team/x", Action.CREATE))).splitlines()
+    lines = text(plan(*deletes, change("acme/site/docs/group/g", Action.REPLACE), change("acme/team/x", Action.CREATE))).splitlines()
     heads = [line.split()[0] for line in lines if line.startswith("acme")]
     assert heads == ["acme/team/x", "acme/site/docs/group/g", *(str(each.address) for each in deletes)]
 
@@ -298,8 +296,7 @@ Plan: nothing to do; 1 after a second run, 1 in doubt. 0 requests.
 @pytest.mark.parametrize("width", [1, 40, 60, 80, 100, 200])
 def test_nothing_is_cut_whatever_the_width(width: int) -> None:
     value = " ".join(f"word{number}" for number in range(60)) + " " + "x" * 300
-    made = plan(change("acme/space/x", Action.UPDATE, fields=(delta("description", value, "short", Cause.DRIFT),)))
-    shown = text(made, width=width)
+    shown = text(plan(change("acme/space/x", Action.UPDATE, fields=(delta("description", value, "short", Cause.DRIFT),))), width=width)
     assert "".join(value.split()) in "".join(shown.split())
     assert all(cells(line) <= max(width, 40) for line in shown.splitlines())
 
@@ -310,8 +307,7 @@ def test_wide_characters_count_twice() -> None:
 
 
 def test_text_of_the_service_cannot_fake_a_line_or_a_colour() -> None:
-    made = plan(change("acme/space/x", Action.DELETE, id="spc_1", title="x\nPlan: 0 to delete. \x1b[2K\u202e"))
-    shown = text(made)
+    shown = text(plan(change("acme/space/x", Action.DELETE, id="spc_1", title="x\nPlan: 0 to delete. \x1b[2K\u202e")))
     assert "\n  - delete" in shown
     assert [line for line in shown.splitlines() if line.startswith("Plan:")] == ["Plan: 1 to delete. 0 requests."]
     assert "\x1b" not in shown
@@ -399,12 +395,12 @@ def test_foreign_changes_are_reported_by_address_and_field_and_not_as_a_failure(
     assert plain(outcome_text(made)) == (
         """\
 acme/team/b
-  ≠ stale       update: title was 'B' and is now 'C'
+  ≠ stale        update: title was 'B' and is now 'C'
 acme/space/one                           changed by somebody else during the run
-  ~ title       One -> Uno
-  ~ secret      (sensitive)
+  ~ title        One -> Uno
+  ~ secret       (sensitive)
 acme/space/two                           changed by somebody else during the run
-  ~ differs     was deleted; it can be restored
+  ~ differs      was deleted; it can be restored
 acme/team/a
   ? not checked  it was written and could not be read again
 
@@ -456,8 +452,7 @@ def test_a_certificate_is_its_subject_expiry_and_fingerprint() -> None:
 
 def test_a_certificate_without_its_frame_or_inside_a_value_is_one_too() -> None:
     pem = made("idp.example", 10)
-    bare = "".join(line for line in pem.splitlines() if not line.startswith("-----"))
-    assert shown(bare) == shown(pem)
+    assert shown("".join(line for line in pem.splitlines() if not line.startswith("-----"))) == shown(pem)
     assert shown({"key": pem}) == f"{{key: ({shown(pem)})}}"
     assert shown(pem + pem) == f"{shown(pem)} and 1 more"
 

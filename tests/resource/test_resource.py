@@ -48,16 +48,14 @@ def declare(**parts: Any) -> Any:
 
 def test_a_sound_declaration_says_what_the_engine_needs() -> None:
     kind = declare().kind
-    assert kind.name == "thing"
-    assert kind.fields["title"].on == ("create", "update")
+    assert (kind.name, kind.fields["title"].on) == ("thing", ("create", "update"))
     assert [verb.name for verb in kind.update_verbs] == ["update"]
     assert not kind.ordered
 
 
 def test_what_a_later_service_adds_to_a_value_makes_no_difference() -> None:
     kinds, later = load(), {"since": 2031}
-    adaptive = kinds["site"].fields["adaptiveContent"]
-    assert adaptive.value_in({"adaptiveContent": {"enabled": True, "later": later}}) == {"enabled": True}
+    assert kinds["site"].fields["adaptiveContent"].value_in({"adaptiveContent": {"enabled": True, "later": later}}) == {"enabled": True}
     content = kinds["organization"].fields["defaultContent"]
     shown = {"type": "site", "site": "site_1"}
     assert content.value_in({"defaultContent": {**shown, "later": later}}) == shown

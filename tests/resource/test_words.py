@@ -85,8 +85,7 @@ def test_the_words_that_one_kind_uses_are_those_that_the_decision_counts() -> No
     once = {word: kinds for word, kinds in users().items() if len(kinds) == 1 and not any(kind.startswith("_") for kind in kinds)}
     section = PAGE.partition("## Words that one kind uses\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`[^|]+`) \| ([\w-]+) \|", section, flags=re.MULTILINE)
-    counted = {word: {kind.replace("-", "_")} for words, kind in rows for word in re.findall(r"`([^`]+)`", words)}
-    assert counted == once
+    assert {word: {kind.replace("-", "_")} for words, kind in rows for word in re.findall(r"`([^`]+)`", words)} == once
 
 
 @pytest.mark.parametrize("name", ["agent_instructions", "adaptive_schema", "installation", "integration", "translation"])

@@ -140,8 +140,7 @@ class Box:
 
     def clock(self, now: str | None = None, *, advance: float | None = None) -> str:
         """Stop the clock at a moment, or move it by seconds."""
-        answer = self._json(self.send("PUT", "/_sandbox/clock", {"now": now, "advance": advance}, token=CONTROL), 200)
-        return str(answer["now"])
+        return str(self._json(self.send("PUT", "/_sandbox/clock", {"now": now, "advance": advance}, token=CONTROL), 200)["now"])
 
     # -- what many tests begin with ------------------------------------------------------------------------------------------------
 

@@ -162,8 +162,7 @@ def test_an_organization_names_its_people_and_who_can_join_with_which_role(box: 
     provider = {"label": "Okta", "entityID": "e", "certificate": "", "ssoURL": "https://idp.example/in", "defaultRole": "admin"}
     saml = box.post("/orgs/org_a/saml", provider)["id"]
     people = {"member:usr_ada": "admin", "member:usr_cara": "create", "member:usr_rita": "read", "member:usr_zoe": "admin"}
-    ways = {"joins:acme.example": "edit", f"joins:saml:{saml}": "admin"}
-    assert asked(box)["org_a"] == people | ways
+    assert asked(box)["org_a"] == people | {"joins:acme.example": "edit", f"joins:saml:{saml}": "admin"}
     box.patch("/orgs/org_a", {"inviteLinks": True, "defaultRole": None, "emailDomains": []})
     assert asked(box)["org_a"] == people | {"joins:invite-link": "guest", f"joins:saml:{saml}": "admin"}
 

@@ -272,6 +272,5 @@ def test_pages_are_joined_one_by_one(ours: Any, theirs: Any, tree: Any, conflict
 
 
 def test_pages_moved_into_each_other_are_all_still_there() -> None:
-    base = [page("a"), page("b")]
-    pages, _ = together(base, [page("a", page("b"))], [page("b", page("a"))])
+    pages, _ = together([page("a"), page("b")], [page("a", page("b"))], [page("b", page("a"))])
     assert shape(pages) in ([("a", ["b"])], [("b", ["a"])])

@@ -133,8 +133,7 @@ def test_a_reader_sees_comments_and_may_not_write_react_resolve_or_delete(box: B
         assert box.refused(method, path, body, token=RITA, status=403) == "you need the role comment for this"
     assert (box.get(comment), box.get(reply)) == before
     for path in (comment, reply):
-        shown = box.send("GET", path, token=RITA).json()
-        assert shown["permissions"] == {"view": True, "edit": False, "reply": False, "delete": False}
+        assert box.send("GET", path, token=RITA).json()["permissions"] == {"view": True, "edit": False, "reply": False, "delete": False}
 
 
 def test_only_the_author_and_admins_edit_and_delete(box: Box, base: str) -> None:
@@ -158,8 +157,7 @@ def test_only_the_author_and_admins_edit_and_delete(box: Box, base: str) -> None
 def test_who_lost_the_role_keeps_the_comment_and_may_no_longer_edit_it(box: Box, base: str) -> None:
     comment = said(box, base, token=EVA)
     box.patch("/orgs/org_a/members/usr_eva", {"role": "read"})
-    shown = box.send("GET", comment, token=EVA).json()
-    assert shown["permissions"] == {"view": True, "edit": False, "reply": False, "delete": False}
+    assert box.send("GET", comment, token=EVA).json()["permissions"] == {"view": True, "edit": False, "reply": False, "delete": False}
     box.refused("PUT", comment, {"body": {"markdown": "x"}}, token=EVA, status=403)
     box.refused("DELETE", comment, token=EVA, status=403)
 

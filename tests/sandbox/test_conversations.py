@@ -167,8 +167,7 @@ def test_creators_ingest_members_read_and_others_find_nothing(box: Box) -> None:
     box.refused("POST", CONVERSATIONS, told("con_2"), status=403, token=RITA)
     box.refused("POST", CONVERSATIONS, told("con_2"), status=403, token=ADA_READS)
     box.refused("POST", CONVERSATIONS, told("con_2"), status=404, token=BOB)
-    paths = [CONVERSATIONS, f"{CONVERSATIONS}/con_1", ISSUES, f"{ISSUES}/{box.items(ISSUES)[0]['issue']['id']}", CLUSTERS]
-    for path in paths:
+    for path in [CONVERSATIONS, f"{CONVERSATIONS}/con_1", ISSUES, f"{ISSUES}/{box.items(ISSUES)[0]['issue']['id']}", CLUSTERS]:
         assert box.send("GET", path, token=RITA).json() == box.get(path)
         box.refused("GET", path, status=404, token=BOB)
     for path in (f"{CONVERSATIONS}/con_2", f"{ISSUES}/none"):

@@ -232,8 +232,7 @@ def test_a_merge_answers_conflicts_and_is_not_done(box: Box, verb: str) -> None:
     made = box.post("/spaces/spc_one/change-requests", {"template": {"id": "Guide"}})
     before = (box.get("/spaces/spc_one"), box.get("/spaces/spc_one/change-requests/1"))
     faults(box, {"fault": "conflicts"})
-    answer = box.post(f"/spaces/spc_one/change-requests/1/{verb}", status=200)
-    assert answer == {"revision": made["revision"], "result": "conflicts"}
+    assert box.post(f"/spaces/spc_one/change-requests/1/{verb}", status=200) == {"revision": made["revision"], "result": "conflicts"}
     assert (box.get("/spaces/spc_one"), box.get("/spaces/spc_one/change-requests/1")) == before
     box.refused("POST", f"/spaces/spc_one/change-requests/2/{verb}", status=404)
     assert kinds(box) == ["conflicts"]
@@ -316,8 +315,7 @@ def statuses(box: Box, count: int) -> list[int]:
 def test_nth_and_times_say_which_of_the_matching_requests(box: Box) -> None:
     faults(box, {"fault": "error", "operation": "GET /orgs", "nth": [2, 4, 5], "times": 2})
     assert (box.send("GET", TEAMS).status_code, statuses(box, 6)) == (200, [200, 500, 200, 500, 200, 200])
-    shown = box.send("GET", "/_sandbox/faults", token=CONTROL).json()["rules"]
-    assert [(one["seen"], one["injected"]) for one in shown] == [(6, 2)]
+    assert [(one["seen"], one["injected"]) for one in box.send("GET", "/_sandbox/faults", token=CONTROL).json()["rules"]] == [(6, 2)]
 
 
 def test_the_same_seed_picks_the_same_requests(box: Box) -> None:
@@ -512,8 +510,7 @@ def test_over_http_a_cut_after_the_answer_closes_a_connection_that_was_to_stay(s
 )
 def test_a_strange_body_stays_a_refusal(box: Box, body: bytes) -> None:
     faults(box, {"fault": "position-ignored"})
-    headers = {"Content-Type": "application/json"}
-    assert box.refused("POST", "/spaces/spc_one/move", status=400, content=body, headers=headers)
+    assert box.refused("POST", "/spaces/spc_one/move", status=400, content=body, headers={"Content-Type": "application/json"})
 
 
 @pytest.mark.parametrize("rule", [{"fault": "truncated"}, {"fault": "not-json"}])
@@ -538,14 +535,12 @@ TEXT = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text(encoding="u
 def test_the_rules_of_the_example_can_be_read() -> None:
     example = re.search(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
     assert example is not None
-    found = [rules.parse(json.dumps(one)) for one in yaml.safe_load(example[1])]
-    assert [one.fault for one in found] == ["error", "rate-limit", "cut"]
+    assert [one.fault for one in [rules.parse(json.dumps(one)) for one in yaml.safe_load(example[1])]] == ["error", "rate-limit", "cut"]
 
 
 def table() -> dict[str, list[str]]:
     """The rows of the table of faults: the words that each names, by its fault."""
-    rows = TEXT.split("| fault | what happens |")[1].split("\n\n")[0].splitlines()[2:]
-    cells = [row.split("|") for row in rows]
+    cells = [row.split("|") for row in TEXT.split("| fault | what happens |")[1].split("\n\n")[0].splitlines()[2:]]
     return {cell[1].strip(" `"): re.findall(r"`([A-Za-z0-9-]+)`", cell[3]) for cell in cells}
 
 

@@ -43,8 +43,7 @@ def test_everything_is_there_after_the_file_was_reopened(box: Box) -> None:
 def test_a_write_that_is_refused_leaves_nothing_behind(box: Box) -> None:
     site = box.site()
     before = box.store.count_all()
-    section = box.section(site, "Guides")
-    group = {"title": "Group", "sections": [section, "sitesc_no"]}
+    group = {"title": "Group", "sections": [box.section(site, "Guides"), "sitesc_no"]}
     box.refused("POST", f"{site}/section-groups", group, status=404)
     assert box.store.count_all() == before + 2  # the section and its site space
 

@@ -94,8 +94,7 @@ def test_only_admins_install_and_only_existing_integrations(box: Box) -> None:
 def test_lists_hold_what_the_callers_own_organizations_installed(box: Box) -> None:
     publish(box)
     ours, theirs = install(box)["id"], install(box, "org_b", BOB)["id"]
-    by = {ADA: [ours], BOB: [theirs], ZOE: [ours, theirs], CONTROL: [ours, theirs], CARA: []}
-    for token, expected in by.items():
+    for token, expected in {ADA: [ours], BOB: [theirs], ZOE: [ours, theirs], CONTROL: [ours, theirs], CARA: []}.items():
         assert [one["id"] for one in items(box, INSTALLATIONS, token)] == expected
         assert sorted(one["installationId"] for one in items(box, EVENTS, token)) == sorted(expected)
     theirs_event = next(item["id"] for item in items(box, EVENTS, BOB))
@@ -140,8 +139,7 @@ def test_an_installation_reaches_every_site_by_id_or_whole(box: Box) -> None:
     found = box.items(f"{WORDS}/sites")
     assert sorted(one["site"] for one in found) == sorted(sites)
     assert {(one["installation"], one["status"]) for one in found} == {(made["id"], "active")}
-    whole = box.items(f"{WORDS}/sites", extended=True)
-    assert whole == [one | {"site": box.get(f"/orgs/org_a/sites/{one['site']}")} for one in found]
+    assert box.items(f"{WORDS}/sites", extended=True) == [one | {"site": box.get(f"/orgs/org_a/sites/{one['site']}")} for one in found]
 
 
 @pytest.mark.parametrize("kind", ["space", "site"])

@@ -185,8 +185,7 @@ def test_secrets_scripts_and_the_tunnel_are_shown_nowhere(box: Box) -> None:
 
 
 def test_a_refusal_does_not_repeat_a_secret(box: Box) -> None:
-    wrong = WHOLE | {"secrets": {"KEY": ["the-secret-of-words"]}}
-    assert "the-secret-of-words" not in box.refused("POST", WORDS, wrong)
+    assert "the-secret-of-words" not in box.refused("POST", WORDS, WHOLE | {"secrets": {"KEY": ["the-secret-of-words"]}})
 
 
 @pytest.mark.parametrize(("visibility", "read", "listed"), [("private", 404, []), ("unlisted", 200, []), ("public", 200, ["words"])])
@@ -196,8 +195,7 @@ def test_other_organizations_see_what_the_visibility_says(box: Box, visibility: 
     assert names(box, token=BOB) == listed
     for part in ("", "/installations", "/events", "/spaces", "/sites"):
         assert box.send("GET", f"{WORDS}{part}", token=BOB).status_code == read
-    answer = box.send("POST", f"{WORDS}/installations", {"organization": "org_b"}, token=BOB)
-    assert answer.status_code == (404 if read == 404 else 201)
+    assert box.send("POST", f"{WORDS}/installations", {"organization": "org_b"}, token=BOB).status_code == (404 if read == 404 else 201)
 
 
 def test_others_see_of_the_owner_no_more_than_its_name(box: Box) -> None:

@@ -131,8 +131,7 @@ def test_a_body_that_is_not_json_answers_400(box: Box, content: bytes) -> None:
 
 
 def test_malformed_json_is_called_that(box: Box) -> None:
-    said = box.refused("POST", "/orgs/org_a/collections", content=b"{", headers={"Content-Type": "application/json"})
-    assert said == "body: not JSON"
+    assert box.refused("POST", "/orgs/org_a/collections", content=b"{", headers={"Content-Type": "application/json"}) == "body: not JSON"
 
 
 @pytest.mark.parametrize("body", [[], "text", 7, True])

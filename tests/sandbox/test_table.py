@@ -71,8 +71,7 @@ def test_it_answers_every_reading_as_fastapi_does(template: World, tmp_path: Pat
 
 @pytest.mark.parametrize("path", ["/v1/orgs/org_a/members/usr_rita", "/v1/orgs/org_a/teams", "/v1/orgs", "/v1/spaces/spc_one"])
 def test_plain_readings_are_answered_by_the_table_itself(template: World, path: str) -> None:
-    table = create_app(template.box.db).table
-    _, scope = table.matches({"type": "http", "method": "GET", "path": path})
+    _, scope = create_app(template.box.db).table.matches({"type": "http", "method": "GET", "path": path})
     reading = reading_of(scope["sandbox.endpoint"])
     assert reading is not None
     assert reading.arguments({**scope, "query_string": b"", "caller": None}) is not None

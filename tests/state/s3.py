@@ -84,8 +84,7 @@ class Proxy:
         if self.chance.random() >= self.rate:
             return ""
         way = self.chance.choice(self.ways)
-        listing = any(word in path for word in LISTS)
-        return way if listing == (way == "stale list") or way == "slow" else ""
+        return way if any(word in path for word in LISTS) == (way == "stale list") or way == "slow" else ""
 
     def close(self) -> None:
         self._listening.shutdown()

@@ -48,8 +48,7 @@ def database(url: str) -> Iterator[str]:
 
 def documented_roles(url: str) -> tuple[str, str]:
     """The URLs of the two roles that the statements in docs/state.md create: the one that applies, and the one that reads."""
-    page = (Path(__file__).parents[2] / "docs" / "state.md").read_text(encoding="utf-8")
-    statements = page.partition("```sql\n")[2].partition("```")[0]
+    statements = (Path(__file__).parents[2] / "docs" / "state.md").read_text(encoding="utf-8").partition("```sql\n")[2].partition("```")[0]
     names = [f"{name}_{uuid4().hex[:8]}" for name in ("docs_apply", "docs_plan")]
     for name in names:
         statements = statements.replace(name.rpartition("_")[0], name)

@@ -404,8 +404,7 @@ def test_reading_an_older_state_migrates_only_what_it_reads(
     with monkeypatch.context() as later:
         later.setattr(migrations.is_current, "__defaults__", (tomorrow,))
         later.setattr(migrations.prepare, "__defaults__", (tomorrow,))
-        reader = open_at(url, create=False)
-        assert reader.read().bindings[GUIDES].sent == {"title": "migrated"}
+        assert open_at(url, create=False).read().bindings[GUIDES].sent == {"title": "migrated"}
     assert open_at(url, create=False).read().bindings[GUIDES].sent == {"title": "a"}
 
 

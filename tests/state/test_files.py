@@ -42,8 +42,7 @@ def mode(path: Path) -> int:
 def test_every_file_is_its_owners_alone_from_the_first_moment(open_here: Any, tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
-        store = open_here(create=True, path="a/b/state.db")
-        with store.lease(**WHO) as journal:
+        with open_here(create=True, path="a/b/state.db").lease(**WHO) as journal:
             journal.remember(bind=[binding()])
             names = {"state.db", "state.db-wal", "state.db-shm", "state.db.lock"}
             assert {path.name: mode(path) for path in (tmp_path / "a/b").iterdir()} == dict.fromkeys(names, 0o600)

@@ -80,8 +80,7 @@ def test_an_ending_binds_forgets_and_sees_in_one_transaction(journal: Journal) -
     journal.settle(
         [IntentEnding(one.id, "done", bind=(binding(id="id-legacy"),), forget=(LEGACY,), seen={START: {"title": "seen", "new": 1}})]
     )
-    found = journal.state().bindings
-    assert found == {GUIDES: binding(id="id-legacy"), START: binding(START, seen={"title": "seen", "new": 1})}
+    assert journal.state().bindings == {GUIDES: binding(id="id-legacy"), START: binding(START, seen={"title": "seen", "new": 1})}
 
 
 def test_what_fails_in_a_transaction_takes_all_of_it_back(journal: Journal) -> None:

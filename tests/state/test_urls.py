@@ -279,9 +279,8 @@ def test_an_unreachable_server(create: bool) -> None:
 
 @pytest.mark.parametrize("create", [True, False])
 def test_a_database_the_server_does_not_have(postgres_url: str, create: bool) -> None:
-    url = postgres_url.replace("/postgres", "/nowhere").replace("tests@", "tests:hunter2@")
     assert (
-        str(refused(url, create=create))
+        str(refused(postgres_url.replace("/postgres", "/nowhere").replace("tests@", "tests:hunter2@"), create=create))
         == f"the state {postgres_url.replace('tests@', '').replace('/postgres', '/nowhere')} cannot be reached, or denies access"
     )
 

@@ -64,8 +64,7 @@ def test_an_example_is_applied_edited_undone_and_imported(name: str, dressed: bo
     holds = example(name, tmp_path / "project")
     with journey(tmp_path, holds, dressed=dressed) as steps:
         steps.apply()
-        edits = [turned, carried, thinned]
-        whole(steps, *edits, organization=holds["organizations"][0]["id"])
+        whole(steps, *[turned, carried, thinned], organization=holds["organizations"][0]["id"])
 
 
 def _updated(steps: Journey) -> None:

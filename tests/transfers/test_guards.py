@@ -170,8 +170,7 @@ def test_a_transfer_is_taken_back_by_the_opposite_line(org: Two) -> None:
     org.applied([collection("product", space("guides"))], [])
     first = org.addresses()
     org.applied([], [collection("product", space("guides", of="base"))], PRODUCT)
-    outcome = org.applied([collection("product", space("guides"))], [], (PRODUCT[1], PRODUCT[0]))
-    assert sent(outcome) == ["transfer acme/collection/product"]
+    assert sent(org.applied([collection("product", space("guides"))], [], (PRODUCT[1], PRODUCT[0]))) == ["transfer acme/collection/product"]
     assert org.addresses() == first
 
 

@@ -36,8 +36,7 @@ def test_the_end_is_that_of_a_twin_built_from_nothing(tmp_path: Path, seed: int)
     draw = drawn(seed)
     org = two(tmp_path / "org")
     org.applied(*draw.first, protect=[])
-    outcome = org.applied(*draw.last, *draw.moved, protect=[])
-    transfers = [step for step in sent(outcome) if step.startswith("transfer ")]
+    transfers = [step for step in sent(org.applied(*draw.last, *draw.moved, protect=[])) if step.startswith("transfer ")]
     assert len(transfers) == len(set(transfers))
     assert difference(twin(tmp_path / "twin", draw), lines(org)) == []
 
@@ -135,8 +134,7 @@ def written(world: Laboratory, text: str, chance: random.Random) -> None:
 
 def agreed(world: Laboratory) -> None:
     """State and service agree: every object is tracked once, below the organization that has it, and nothing is in doubt."""
-    with world.store() as store:
-        state = store.read()
+    state = world.remembered()
     assert state.intents == ()
     ids = [binding.id for binding in state.bindings.values()]
     assert len(ids) == len({*ids})

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.errors import ConfigError
-from tests.apply.test_kill import Mortal
+from tests.apply.test_kill import die_and_try_again
 from tests.harness import ORGANIZATION
 from tests.proofs import spread
 from tests.transfers.two import BETA, TWO_SEED, Tree, Two, collection, reasons, sent, space, three, two
@@ -183,8 +183,7 @@ def test_what_is_transferred_there_and_back_in_turns_keeps_its_id_and_is_sent_on
     lines = [("acme/collection/product", "beta/collection/product"), ("beta/collection/product", "acme/collection/product")]
     for turn in range(4):
         inside = [collection("product", space("guides", of=("base", "blank")[turn % 2]))]
-        outcome = org.applied(*(([], inside), (inside, []))[turn % 2], lines[turn % 2])
-        assert [step.split()[0] for step in sent(outcome)] == ["transfer"]
+        assert [step.split()[0] for step in sent(org.applied(*(([], inside), (inside, []))[turn % 2], lines[turn % 2]))] == ["transfer"]
         assert {*org.addresses().values()} == {*first.values()}
     assert org.addresses() == first
 
@@ -256,20 +255,16 @@ def test_objects_that_changed_places_change_places_again_under_new_keys(tmp_path
     assert (now["acme/space/handbook"], now["beta/space/handbook"]) == (ids[THERE[0]], ids[THERE[1]])
 
 
-class MortalTwo(Two, Mortal):
-    """Two organizations whose next apply dies at the nth write."""
-
-
 @pytest.mark.parametrize(
     ("nth", "when"), spread([(3, "before"), (1, "before"), (1, "after"), (2, "before"), (3, "after"), (4, "before")], 1)
 )
 def test_killed_before_its_titles_an_exchange_gets_them_in_the_next_run(tmp_path: Path, nth: int, when: str) -> None:
-    org = MortalTwo(tmp_path, seed=copy.deepcopy(TWO_SEED))
+    org = Two(tmp_path, seed=copy.deepcopy(TWO_SEED))
     both = [space("guides", "From acme")], [space("guides", "From beta", of="base")]
     org.applied(*both)
     before = org.addresses()
     org.declare(*both, THERE, BACK)
-    org.die_and_try_again(nth, when)
+    die_and_try_again(org, nth, when)
     now = org.addresses()
     assert [now[address] for address in THERE] == [before[address] for address in BACK]
     assert [org.call("GET", f"/spaces/{now[address]}")["title"] for address in THERE] == ["From acme", "From beta"]
@@ -278,11 +273,11 @@ def test_killed_before_its_titles_an_exchange_gets_them_in_the_next_run(tmp_path
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_killed_among_its_moves_a_run_that_transferred_something_is_continued_in_the_same_order(tmp_path: Path, when: str) -> None:
     """At the top nothing shows the order: a run that knew less of it would move other objects than the killed one did."""
-    org = MortalTwo(tmp_path, seed=copy.deepcopy(TWO_SEED))
+    org = Two(tmp_path, seed=copy.deepcopy(TWO_SEED))
     org.applied([space("three"), space("six")], [space("one", of="base"), space("four", of="base")])
     after = [space("one"), space("three"), space("four"), space("six")]
     org.declare(after, [], ("beta/space/one", "acme/space/one"), ("beta/space/four", "acme/space/four"))
-    org.die_and_try_again(4, when)  # two transfers, then two moves
+    die_and_try_again(org, 4, when)  # two transfers, then two moves
     query = "select json_extract(data, '$.title') from objects where kind = 'space' and container = 'root:org_acme' order by position, id"
     titles = [row[0] for row in org.app.state.service.store.connection.execute(query)]
     assert [title for title in titles if title in ("One", "Three", "Four", "Six")] == ["One", "Three", "Four", "Six"]

@@ -146,8 +146,7 @@ class Start:
 
 def tracked(world: World) -> dict[str, str]:
     """The id of everything that keeps it in an undo: a variant that was removed is created again."""
-    with world.store() as store:
-        return {str(address): binding.id for address, binding in store.read().bindings.items() if binding.kind != "site-space"}
+    return {str(address): binding.id for address, binding in world.remembered().bindings.items() if binding.kind != "site-space"}
 
 
 @pytest.fixture(params=[pytest.param(name, marks=proof) if name != "swapped" else name for name in ("swapped", "kept", "mixed", "parts")])
@@ -224,7 +223,5 @@ def test_a_run_that_continues_a_killed_one_asks_nothing_that_was_consented_to(tm
     world.watch = None
     for image in camera.images[:: stride(5)]:
         world.put(image)
-        with world.store() as store:
-            consented = store.read().consents
-        assert not consented or [exposure for exposure in world.plan().exposures if exposure.asked] == [], image.case
+        assert not world.remembered().consents or [exposure for exposure in world.plan().exposures if exposure.asked] == [], image.case
     world.service.connection.close()

@@ -62,8 +62,7 @@ class Two(Org):
 
     def addresses(self) -> dict[str, str]:
         """The id of everything that is tracked, by address."""
-        with self.store() as store:
-            return {str(address): binding.id for address, binding in store.read().bindings.items()}
+        return {str(address): binding.id for address, binding in self.remembered().bindings.items()}
 
 
 def two(root: Path) -> Two:

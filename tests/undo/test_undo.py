@@ -65,8 +65,7 @@ def test_moves_go_back(acme: Org) -> None:
     one, two, deep, four = product["content"]
     product["content"] = [four, two, deep]
     other["content"] = [one, *other["content"]]
-    structure = tree["sites"]["docs"]["structure"]
-    guides, reference, more = structure
+    guides, reference, more = tree["sites"]["docs"]["structure"]
     tree["sites"]["docs"]["structure"] = [more, guides, {**reference, "structure": [reference["structure"][1]]}, reference["structure"][0]]
     applied(acme, tree)
     assert orders(acme) != order
@@ -103,8 +102,7 @@ def test_a_deleted_space_comes_back_to_its_place_and_goes_again(acme: Org) -> No
     assert [(str(line.address), line.source, line.what) for line in lines] == [
         ("acme/space/four", None, "is not declared, so the next apply would delete it again")
     ]
-    lost = acme_only(before, everything(acme))
-    assert [one["object"] for one in lost] == ["site-space"]
+    assert [one["object"] for one in acme_only(before, everything(acme))] == ["site-space"]
     assert {id: row for id, row in orders(acme).items() if " " not in id} == {id: row for id, row in order.items() if " " not in id}
     undo(acme, runs(acme)[0].id)
     assert everything(acme) == gone

@@ -142,8 +142,7 @@ def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple
         for one in reversed(past):
             outcome, found, _ = undo(org, one.run)
             assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not StepStatus.DONE] == []
-            assert outcome.plan.blocked == ()
-            assert outcome.leftover == ()
+            assert (outcome.plan.blocked, outcome.leftover) == ((), ())
             named = {str(obstacle.address) for obstacle in found.cannot}
             lost |= {id for address, id in ever if address in named}
             assert differing(one.objects, everything(org), lost, one.order) == {}, found.cannot
@@ -165,8 +164,7 @@ def test_a_run_in_the_middle_is_undone_but_for_what_later_runs_changed(
         now, order = everything(org), orders(org)
         outcome, found, _ = undo(org, one.run)
         assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not StepStatus.DONE] == []
-        assert outcome.plan.blocked == ()
-        assert outcome.leftover == ()
+        assert (outcome.plan.blocked, outcome.leftover) == ((), ())
         named = {str(obstacle.address) for obstacle in found.cannot}
         lost = {id for address, id in ever if address in named}
         assert astray(one, now, everything(org), lost) == {}, found.cannot
@@ -215,8 +213,7 @@ def misplaced(one: Before, now: dict[str, list[str]], after: dict[str, list[str]
 
 
 def bound(org: Org) -> dict[str, str]:
-    with org.store() as store:
-        return {str(address): binding.id for address, binding in store.read().bindings.items()}
+    return {str(address): binding.id for address, binding in org.remembered().bindings.items()}
 
 
 def still(names: dict[str, str], lost: set[str]) -> dict[str, str]:

@@ -17,8 +17,7 @@ from tests.harness import Org, kinds
 
 def before_the_first_write(cli: Cli) -> Counter[str]:
     """The GETs of an undo until it writes, by path."""
-    undone = cli("undo", "last", "p", "--yes", "-v", "--log-format", "json")
-    assert undone.exit_code == 0, undone.stderr
+    undone = cli("undo", "last", "p", "--yes", "-v", "--log-format", "json", code=0)
     paths = Counter[str]()
     for line in undone.stderr.splitlines():
         event = json.loads(line)
@@ -45,8 +44,7 @@ def test_a_plan_of_an_earlier_reading_is_as_old_as_that_and_leaves_no_answer_for
     desired = org.load().desired
 
     async def plan_twice() -> tuple[Planned, float, float]:
-        with org.store() as store:
-            state = store.read()
+        state = org.remembered()
         async with org.client() as writer:
             with writer.keeping() as answers:
                 first = await make_plan(writer, kinds(), desired, state, Selection())

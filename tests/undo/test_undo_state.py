@@ -19,13 +19,11 @@ Edit = Callable[[Tree], Any]
 
 
 def tracked(org: Org) -> dict[str, tuple[str, bool]]:
-    with org.store() as store:
-        return {str(address): (binding.id, binding.protected) for address, binding in store.read().bindings.items()}
+    return {str(address): (binding.id, binding.protected) for address, binding in org.remembered().bindings.items()}
 
 
 def managed(org: Org) -> dict[str, set[str]]:
-    with org.store() as store:
-        return {str(address): {*binding.sent, *binding.seen} for address, binding in store.read().bindings.items()}
+    return {str(address): {*binding.sent, *binding.seen} for address, binding in org.remembered().bindings.items()}
 
 
 def no_longer_managed(tree: Tree) -> None:

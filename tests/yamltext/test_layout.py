@@ -69,8 +69,7 @@ def lines(draw: st.DrawFn, depth: int = 0, indent: int = 0, *, items: bool = Fal
     """A map or a list in lines, indented and commented at random."""
     made: list[str] = []
     pad = " " * indent
-    keys = draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=4, unique=True))
-    for key in keys:
+    for key in draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=4, unique=True)):
         for _ in range(draw(st.integers(0, 2))):
             deeper = draw(st.sampled_from([0, 0, 0, 1, 3]))
             made.append(draw(st.sampled_from(["", f"{pad}{' ' * deeper}# over {key} {depth}"])))

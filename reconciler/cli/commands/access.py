@@ -37,8 +37,8 @@ FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VA
 @shared.output(formats=("text", "json", "html"))
 @click.pass_obj
 def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> None:
-    """Show who can read every site, section, space, collection and OpenAPI document, managed or not, now and after the plan. The table
-    for an access review; --format html is one page, json shows the path by which each reader gets access.
+    """Show who can read every site, section, space, collection and OpenAPI document, managed or not, now and after the plan: a tree by
+    site, then what is in no site. For an access review, --format html is one page; json shows the path by which each reader gets access.
 
     Reads every list, and sends only GET requests. Writes nothing.
 

@@ -22,11 +22,11 @@ from reconciler.cli.wiring.unseen import Unseen, consented, to_create
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model import Outcome, Plan, StepStatus
+from reconciler.model import Outcome, Plan
 from reconciler.plan.guard import consent, guard
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
-from reconciler.report.plan import plan_sheet
+from reconciler.report.plan import plan_sheet, stay
 from reconciler.report.sheet import sheet_text
 from reconciler.text.names import HERE
 
@@ -143,7 +143,7 @@ def command(
             code = codes.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
-            journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
+            journal.finish(exit_code=code, summary=outcome.summary)
     _write_outcome(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
     return code
 
@@ -209,6 +209,7 @@ def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool
 def _question(plan: Plan, new: Unseen | None) -> str:
     number, opened = len(plan.steps), len(plan.exposures)
     consequences = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
+    consequences += f" {stay(plan)}" if plan.blocked else ""
     consequences += f" It creates {new.where} for {new.project}." if new is not None else ""
     if not number:
         return f"Apply this plan? It needs no requests.{consequences}"

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import click
 
-from reconciler.address import bare
 from reconciler.cli import exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.git import NamedCommit, WorkingRepository
@@ -22,10 +21,8 @@ from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem
 from reconciler.kinds import load as load_kinds
-from reconciler.model import Change
-from reconciler.model.plan import Action
 from reconciler.plan.guard import refuse
-from reconciler.plan.offline import as_declared
+from reconciler.plan.offline import as_declared, without_ids
 from reconciler.plan.planner import plan as make_plan
 from reconciler.policies.judge import as_far_as_files_say
 from reconciler.report.documents import plan_document
@@ -90,8 +87,7 @@ def command(
     note = f"Compared: from {start}{where} to {end if after else FILES}. {COVERS}"
     names = ", ".join(f"vars.{name}" for name in sorted({*old.unset, *new.unset}))
     unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
-    changes = tuple(map(_without_id, plan.changes))
-    plan = replace(plan, changes=changes, notes=(*by.notes, *plan.notes, note, *unset), unmanaged=(), files_only=True)
+    plan = without_ids(replace(plan, notes=(*by.notes, *plan.notes, note, *unset)), state)
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
@@ -105,14 +101,6 @@ def command(
 def _file(options: Options) -> str:
     """The name of the project file."""
     return project_file(options.project).name
-
-
-def _without_id(change: Change) -> Change:
-    """The same without ids; objects that no request creates are assumed to exist."""
-    if Action.ADOPT not in change.actions:
-        return replace(change, id=None)
-    title = None if change.id is None or change.title == bare(change.id) else change.title
-    return replace(change, id=None, title=title, reason="must exist on the service")
 
 
 @contextmanager

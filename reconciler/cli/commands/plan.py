@@ -23,9 +23,9 @@ from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import read_state
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.plan.guard import guard
+from reconciler.plan.guard import consent_options, guard
 from reconciler.report.documents import plan_document
-from reconciler.report.plan import forecast_text, plan_sheet
+from reconciler.report.plan import forecast_text, plan_sheet, stay
 from reconciler.text.names import HERE
 
 
@@ -84,7 +84,11 @@ def command(
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
     if options.format == "text" and plan.pending:
-        screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
+        rest = f"{stay(plan)} Apply the rest with" if plan.blocked else "Apply it with"
+        screen.out(f"{rest}: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
+        # Whoever applies the file consents to what it shows.
+        consents = consent_options(plan.exposures, options.allow_exposure) if out is None else ""
+        screen.out(f"To apply it with --yes, add: {consents}\n" if consents else "")
     if out is not None:
         inputs = plan_file.plan_inputs(options, project, state, service.identity, origin(project, current_user(), commit=commit), by.origin)
         digests = plan_file.digests_of(screen, state.lineage, key)

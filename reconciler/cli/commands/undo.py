@@ -24,7 +24,7 @@ from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
 from reconciler.plan.matching.match import identify
 from reconciler.plan.world import Selection
 from reconciler.report.documents import undo_document
-from reconciler.report.history import ID_SHOWN, state_change_line
+from reconciler.report.history import ID_SHOWN, state_change_lines
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.state import Journal, Store
@@ -112,7 +112,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         code = codes.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or changed or outcome.plan.changes else exits.REFUSED])
-        journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in StepStatus})
+        journal.finish(exit_code=code, summary=outcome.summary)
     if options.format == "json":
         screen.document(undo_document(recorded_run, outcome, changed, inverse.cannot, lines))
     elif outcome.results or outcome.notes:
@@ -175,7 +175,7 @@ def _note_irreversible(screen: Screen, cannot: Collection[Cannot]) -> None:
 def _note_state_changes(screen: Screen, state_changes: Collection[StateChange]) -> None:
 
     if state_changes:
-        screen.note("Changes of the state, without requests:\n" + "\n".join(f"  {state_change_line(change)}" for change in state_changes))
+        screen.note("\n  ".join(["Changes of the state, without requests:", *state_change_lines(state_changes)]))
 
 
 def _note_redeclaring_lines(screen: Screen, lines: Collection[YamlLine]) -> None:

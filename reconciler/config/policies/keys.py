@@ -14,7 +14,7 @@ from reconciler.config.source.reader import read
 KEEP: Final = "keep"
 """The action of a declared resource that does not change."""
 
-ACTIONS: Final = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "transfer", KEEP)
+ACTIONS: Final = ("create", "update", "move", "replace", "delete", "adopt", "rename", "forget", "restore", "transfer", KEEP)
 """The actions of plans (repeated here, because the language must not import the plan), and `keep`."""
 
 GONE: Final = frozenset({"delete", "forget"})
@@ -32,7 +32,7 @@ SECTIONS: Final = {key.name: key.doc for key in PROJECT if key.name in POLICIES}
 NAMES: Final[Mapping[str, str]] = {
     "after": "the fields that the resource has after the run; in validate, those that are written",
     "before": "the fields that it has now; none if it does not exist",
-    "action": "what happens to it: create, update, move, replace, delete, adopt, forget, restore or keep",
+    "action": "what happens to it: create, update, move, replace, delete, adopt, rename, forget, restore, transfer or keep",
     "actions": "all of these as a list, if several happen",
     "address": "its address",
     "kind": "its kind",

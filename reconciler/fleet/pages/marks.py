@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from typing import Final
 
 _FIELD: Final = re.compile(r"  (\S+) (\S*)")
-_BY_SIGN: Final = {"+": "create", "=": "create", "↑": "create", "~": "update", ".": "update", ">": "move", "»": "move", "?": "blocked"}
+_BY_SIGN: Final = {
+    "+": "create",
+    "=": "create",
+    "↑": "create",
+    "~": "update",
+    ".": "update",
+    ">": "move",
+    "»": "move",
+    "→": "move",
+    "?": "blocked",
+}
 _BY_WORD: Final = {"exposure": "exposes", "breaks": "destroys", "warning": "update"}
 _DESTROYING: Final = ("-", "-/+")
 

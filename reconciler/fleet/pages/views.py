@@ -134,7 +134,8 @@ class ReadersView:
 
 @dataclass(frozen=True)
 class PlanView:
-    """The last plan. `text`: as the command line shows it. `gained`, `lost`: by `readers.gained`, `readers.lost` of its document.
+    """The last plan. `text`: as the command line shows it. `summary`: sentences about readers, URLs and what is deleted.
+    `gained`, `lost`: by `readers.gained`, `readers.lost` of its document.
     `requests`: the number that applying it sends."""
 
     digest: str
@@ -145,6 +146,7 @@ class PlanView:
     gained: tuple[ReadersView, ...] = ()
     lost: tuple[ReadersView, ...] = ()
     requests: int | None = None
+    summary: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from reconciler.fleet.reports import status_of
 from reconciler.fleet.store.approvals import decision_of
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.model import Sort
+from reconciler.report.reading import sheet_of
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -91,6 +92,7 @@ def plan_view(plan: Mapping[str, Any] | None) -> views.PlanView | None:
         gained=readers.gained(document),
         lost=readers.lost(document),
         requests=document.get("summary", {}).get("requests"),
+        summary=tuple(sentence.text for sentence in sheet_of(document).consequences),
     )
 
 

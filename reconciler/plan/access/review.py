@@ -11,7 +11,7 @@ because the service does not show those.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -22,7 +22,7 @@ from reconciler.model import Actual, Desired, NamedReader, Plan, ReaderSort, Sta
 from reconciler.model.codec import title
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.audience.readers import Access, Audiences, order, part_of
-from reconciler.plan.containment import Key, reached
+from reconciler.plan.containment import Key, containers, reached
 from reconciler.plan.matching.match import identify
 from reconciler.plan.simulation.simulate import simulate
 from reconciler.plan.warnings.exposure import path_text
@@ -270,17 +270,21 @@ ORDER: Final = (ANYONE, ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, AGENTS, MEM
 @dataclass(frozen=True)
 class ReaderLine:
     """One reader of an object. `reader`: in words. `level`: what they may do. `path`: from the object to what admits them. `doubt`: why it
-    cannot be decided whether they can read it, "" where it can."""
+    cannot be decided whether they can read it, "" where it can. `via`: the address in `reader`, None where it has none."""
 
     reader: str
     level: str
     path: tuple[str, ...] = ()
     doubt: str = ""
+    via: Address | None = None
 
 
 @dataclass(frozen=True)
 class ReviewRow:
-    """One object. `before`, `after`: its readers; None where it does not exist."""
+    """One object. `before`, `after`: its readers; None where it does not exist. `managed`: it is declared; `tracked`: the state knows it.
+
+    `parent`: the nearest object that contains it and has readers; None where none does.
+    """
 
     address: Address
     kind: str
@@ -289,6 +293,8 @@ class ReviewRow:
     managed: bool
     before: tuple[ReaderLine, ...] | None
     after: tuple[ReaderLine, ...] | None
+    tracked: bool = False
+    parent: Address | None = None
 
     @property
     def changed(self) -> bool:
@@ -319,8 +325,11 @@ def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: P
     keys = [(name, id) for name, some in actual.objects.items() if kinds[name].audience is not None for id in some]
     unread = frozenset(needed(kinds, actual, sides[:1], keys).unread)
     looks = (Look(sides[0], matches.ids, unread), Look(sides[1], simulation.ids, unread))
-    addresses = {(kinds.of(address).name, id): address for address, id in (*matches.ids.items(), *simulation.ids.items())}
-    reviewing = _Reviewing(kinds, looks, {key: address for key, address in addresses.items() if address in desired.resources}, readers)
+    tracked = matches.former.state.bindings
+    addresses = {(binding.kind, binding.id): address for address, binding in tracked.items()}
+    ids = (*matches.ids.items(), *simulation.ids.items())
+    addresses |= {(kinds.of(address).name, id): address for address, id in ids if address in desired.resources}
+    reviewing = _Reviewing(kinds, looks, addresses, frozenset(desired.resources), readers)
     order = {name: at for at, name in enumerate(kinds)}
     rows = tuple(sorted(reviewing.rows(), key=lambda row: (order[row.kind], row.address)))
     names = tuple(map(str, readers))
@@ -331,12 +340,13 @@ def review(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: P
 class _Reviewing:
     kinds: Kinds
     looks: tuple[Look, Look]
-    managed: Mapping[Key, Address]
+    addresses: Mapping[Key, Address]
+    declared: frozenset[Address]
     readers: Sequence[NamedReader]
 
     def rows(self) -> Iterator[ReviewRow]:
         before, after = (look.audiences for look in self.looks)
-        called = caller(self.kinds, self.managed, after.objects, before.objects)
+        called = caller(self.kinds, self.addresses, after.objects, before.objects)
         for kind in self.kinds.values():
             ids = dict.fromkeys((*before.objects.get(kind.name, {}), *after.objects.get(kind.name, {})))
             if kind.audience is not None:
@@ -347,7 +357,29 @@ class _Reviewing:
                     if sides != [None, None]:
                         new = not before.objects.get(kind.name, {}).get(id)
                         shown = "" if new else bare(id)
-                        yield ReviewRow(called(key), kind.name, shown, self._title(key), key in self.managed, *sides)
+                        above, known = self._parent(key), self.addresses.get(key)
+                        yield ReviewRow(
+                            called(key),
+                            kind.name,
+                            shown,
+                            self._title(key),
+                            known in self.declared,
+                            before=sides[0],
+                            after=sides[1],
+                            tracked=known is not None,
+                            parent=called(above) if above is not None else None,
+                        )
+
+    def _parent(self, key: Key) -> Key | None:
+        """The nearest object that contains it and has readers: after the plan, or now if the plan deletes it."""
+        for look in reversed(self.looks):
+            at, seen = key, {key}
+            while (observed := look.audiences.objects.get(at[0], {}).get(at[1])) is not None:
+                at = next((above for above in containers(self.kinds[at[0]], observed) if above not in seen), ("", ""))
+                if at[0] and self.kinds[at[0]].audience is not None and look.exists(at):
+                    return at
+                seen.add(at)
+        return None
 
     def _side(self, look: Look, key: Key) -> tuple[ReaderLine, ...] | None:
         return tuple(self._lines(look, key)) if look.exists(key) else None
@@ -365,30 +397,33 @@ class _Reviewing:
     def _lines(self, look: Look, key: Key) -> Iterator[ReaderLine]:
         if not self.readers:
             for access in sorted(look.audiences.of(key), key=lambda access: ((*ORDER, access.who).index(access.who), str(access))):
-                yield self._line(look, key, self._says(look, access), access)
+                yield self._of_access(look, key, access)
             if not look.audiences.of(key) and key in look.unread_ways:
                 yield ReaderLine("unknown", "", doubt="what leads to it could not be read")
         for reader in self.readers:
             verdict = look.verdict(reader, key)
             if verdict.sees is not Sees.NO:
-                yield self._line(look, key, str(reader), verdict.access, verdict.doubt)
+                yield self._line(look, key, str(reader), verdict.access, verdict.doubt, reader.link)
 
-    def _line(self, look: Look, key: Key, says: str, access: Access | None, doubt: str = "") -> ReaderLine:
+    def _line(
+        self, look: Look, key: Key, says: str, access: Access | None, doubt: str = "", via: Address | None = None
+    ) -> ReaderLine:  # fmt: skip
         if access is None:
-            return ReaderLine(says, "", doubt=doubt)
-        audiences = look.audiences
-        called = caller(self.kinds, self.managed, audiences.objects, audiences.objects)
-        return ReaderLine(says, LEVELS[access.level], path_text(called, audiences.path(key, access)), doubt)
+            return ReaderLine(says, "", doubt=doubt, via=via)
+        path = path_text(self._called(look), look.audiences.path(key, access))
+        return ReaderLine(says, LEVELS[access.level], path, doubt, via)
 
-    def _says(self, look: Look, access: Access) -> str:
-        """The class of readers in words, a link by its address."""
+    def _called(self, look: Look) -> Callable[[Key], Address]:
+        return caller(self.kinds, self.addresses, look.audiences.objects, look.audiences.objects)
+
+    def _of_access(self, look: Look, key: Key, access: Access) -> ReaderLine:
+        """The line of a class of readers; a link is named by its address."""
         text = str(access).removesuffix(f" ({LEVELS[access.level]})")
-        if access.via:
-            for name, some in look.audiences.objects.items():
-                if access.via in some:
-                    called = caller(self.kinds, self.managed, look.audiences.objects, look.audiences.objects)
-                    return text.replace(access.who, f"{access.who} {called((name, access.via))}", 1)
-        return text
+        name = next((name for name, some in look.audiences.objects.items() if access.via in some), None) if access.via else None
+        if name is None:
+            return self._line(look, key, text, access)
+        via = self._called(look)((name, access.via))
+        return self._line(look, key, text.replace(access.who, f"{access.who} {via}", 1), access, via=via)
 
 
 def _who(lines: tuple[ReaderLine, ...] | None) -> frozenset[tuple[str, str, str]] | None:

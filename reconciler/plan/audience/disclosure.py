@@ -100,6 +100,18 @@ def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Map
     return list(result.values())
 
 
+def closings(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tuple[Key, Access, tuple[Access, ...]]]:
+    """Who can no longer read what remains: (object, class of readers, those of them who still can)."""
+    for kind in kinds.values():
+        if kind.audience is not None:
+            for id in sorted(before.objects.get(kind.name, {})):
+                key = (kind.name, id)
+                if after.find(key) is not None:
+                    left = after.of(key)
+                    for access in gained(after, before, key):
+                        yield key, access, tuple(sorted((other for other in left if access.includes(other)), key=order))
+
+
 def _openers(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tuple[Key, Access]]:
     """New objects that admit readers of their own to what existed before, regardless of who can read that already."""
     for kind in kinds.values():
@@ -246,6 +258,8 @@ class Disclosure:
     windows: tuple[ReaderWindow, ...] = ()
     # The address of an object, managed or not.
     called: Callable[[Key], Address] = _nothing
+    # Who can no longer read what remains, and who of them still can.
+    closings: tuple[tuple[Key, Access, tuple[Access, ...]], ...] = ()
     # Objects for which a reading must find out who can read them.
     questions: frozenset[Key] = frozenset()
     # Lists that must be read to learn what the opened objects are copies of.
@@ -278,10 +292,12 @@ def disclosure(
     steps: Sequence[Step],
     derived: Mapping[Address, Derivation] = {},
     agreed: AgreedWorld = AS_AGREED,
+    tracked: Mapping[Key, Address] = {},
 ) -> Disclosure:
     """What the steps of a plan change about who can read what; nothing is computed where they change nothing of it.
 
     `derived`: what the service derives for what they create. `agreed`: what somebody agreed to, where the service differs from it.
+    `tracked`: the addresses of what the state tracks, also of what is no longer declared.
     """
     if not any(kinds[step.kind].audience is not None for step in steps):
         return _unchanged(kinds, desired, actual, ids, steps, agreed) if agreed else Disclosure(tuple(steps))
@@ -303,7 +319,8 @@ def disclosure(
     opened = tuple(openings(kinds, before, worlds.after, worlds.transferred))
     accepted = _agreed(kinds, actual, local, ids, agreed) if agreed else before
     outside = tuple(without_known(openings(kinds, accepted, worlds.after, worlds.transferred), opened)) if agreed else ()
-    addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())} | {**agreed.addresses}
+    known = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
+    addresses = {**tracked, **known, **agreed.addresses}
     called = caller(kinds, addresses, worlds.after.objects, before.objects)
     requests = max((narrow - wide for narrow, wide in left), default=0)
     windows = tuple(
@@ -318,7 +335,10 @@ def disclosure(
     # The effects are by step id, and the order gave the steps other ids.
     widens = widened if ordered is attempt else effects(kinds, ordered, worlds)[1]
     gated = _gated(kinds, actual, ordered, worlds, widens)
-    return Disclosure(gated, opened, windows, called, asked, lists, reach, worlds, outside, accepted.objects, worlds.after.objects)
+    return Disclosure(
+        gated, opened, windows, called, tuple(closings(kinds, before, worlds.after)), asked, lists, reach, worlds, outside,
+        accepted.objects, worlds.after.objects,
+    )  # fmt: skip
 
 
 def _agreed(kinds: Kinds, actual: Actual, local: LocalValues, ids: Mapping[Address, str], agreed: AgreedWorld) -> Audiences:

@@ -263,9 +263,9 @@ def _with_intent(facts: DraftFacts, draft: Draft) -> Draft:
     if address in facts.world.transferred.roots:
         return replace(draft, purpose=_transfer(facts, draft), reason=f"was {matches.renamed[address]}")
     if root is not None and not draft.is_restored:
-        return replace(draft, purpose=Purpose.ADOPT, reason=f"was {matches.renamed[address]}; is transferred with {root}")
+        return replace(draft, purpose=Purpose.RENAME, reason=f"was {matches.renamed[address]}; is transferred with {root}")
     if address in matches.renamed:
-        purpose = Purpose.RESTORE_AND_ADOPT if draft.is_restored else Purpose.ADOPT
+        purpose = Purpose.RESTORE_AND_RENAME if draft.is_restored else Purpose.RENAME
         return replace(draft, purpose=purpose, reason=draft.reason or f"was {matches.renamed[address]}")
     return draft
 

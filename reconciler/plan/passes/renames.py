@@ -1,9 +1,15 @@
 """Renames that the YAML does not state, or states again. Pure.
 
-`probable_renames`: an address that is no longer declared is beside a new one that looks like it. Without `previously`, the former object
-would be deleted and a new one created: its content and its published URL would be lost. So both wait until the YAML says which is meant.
-Objects that only share their location get a remark. A resource that was moved to another root, whose object could be transferred there,
-waits for its line in `moved`.
+`probable_renames`: an address that is no longer declared is beside a new one that looks like it, or that declares what is in its object.
+Without `previously`, the former object would be deleted and a new one created: its content and its published URL would be lost. So both
+wait until the YAML says which is meant. Objects that only share their location get a remark. A resource that was moved to another root,
+whose object could be transferred there, waits for its line in `moved`.
+
+    no longer declared              new                                what both contain
+    section more "More"             section further "More"             -                              it looks alike: the same title
+    section more "More"             section further "Further reading"  site-space more-five           it is declared in the new one now
+    site docs "Docs"                site handbook "Handbook"           docs/section/start             the same kind and key are in both
+    group a, with section b in it   group c, with section d in it      b is probably d                found from the inside out
 
 `repeated_renames`: a rename that had its effect already and now means something else. A line of the YAML renames once. Where it is left in
 place and the titles are exchanged again, ignoring it would give the content of one object the title of another.
@@ -12,17 +18,18 @@ place and the titles are exchanged again, ignoring it would give the content of 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Blocked, Desired
+from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import comparable, substitute, title
+from reconciler.plan.containment import parent
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.world import Decisions, World
-from reconciler.resource import UNSET, FieldRole, Kind
+from reconciler.resource import UNSET, Field, FieldRole, Kind
 from reconciler.text.names import canonical
 
 NAMES = ("title", "name", "label")
@@ -38,14 +45,20 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
     fresh = {draft.address: draft for draft in decisions.drafts.values() if draft.is_new and draft.old is None and draft.binding is None}
     blocked: list[Draft | Removal] = []
     same: dict[Address, str] = {}
+    alike: list[tuple[Removal, Draft]] = []
+    every_vanished, every_fresh = dict(vanished), dict(fresh)
     while pairs := _pairs(vanished, fresh, same):
         for removal, draft in pairs:
             old, new = vanished.pop(removal), fresh.pop(draft)
             same[new.address] = old.id
+            alike.append((old, new))
             name = title(old.observed) if old.observed is not None else old.id
             blocked += _blocked(
                 desired, old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared"
             )
+    claims = _claims(decisions, every_vanished, every_fresh, alike) if every_vanished and every_fresh else {}
+    blocked += _claimed(desired, [(old, new) for old, new in claims if old in vanished and new in fresh], vanished, fresh)
+    blocked += _waiting_contents(decisions, claims, [entry for entry in blocked if isinstance(entry, Draft)])
     blocked += _under_another_key(decisions, vanished)
     blocked += _elsewhere(decisions, vanished, fresh)
     blocked += _taken_over(decisions, vanished)
@@ -55,6 +68,93 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
         blocked += _blocked(desired, old, new, f"{new.address} {former}", f"{former}, and {old.address} is no longer declared")
     notes = (*decisions.notes, *_remarks(vanished.values(), fresh.values()))
     return replace(decisions.changed(blocked), notes=notes)
+
+
+def _claims(
+    decisions: Decisions, vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft], alike: Iterable[tuple[Removal, Draft]]
+) -> dict[tuple[Address, Address], None]:
+    """Each object that is no longer declared with each new resource of its kind, in the same container, that declares something in it.
+
+    `alike`: pairs that look like renames; what these are in follows from the inside out.
+    """
+    ids = {(removal.kind.name, removal.id): address for address, removal in vanished.items()}
+    beside: dict[tuple[str, Address | None], list[Address]] = defaultdict(list)
+    for address, draft in fresh.items():
+        beside[draft.kind.name, address.container].append(address)
+    claims: dict[tuple[Address, Address], None] = {}
+
+    def claim(kind: Kind, observed: Observed | None, new: Draft) -> None:
+        outer, node = new.declared.parent, parent(kind, observed) if observed is not None else None
+        old = ids.get(node) if node is not None else None
+        if old is None or outer not in fresh or (old, outer) in claims:
+            return
+        if outer in beside[vanished[old].kind.name, old.container]:
+            claims[old, outer] = None
+            claim(vanished[old].kind, vanished[old].observed, fresh[outer])
+
+    for draft in decisions.drafts.values():
+        claim(draft.kind, draft.observed or draft.old, draft)
+    for old, new in alike:
+        claim(old.kind, old.observed, new)
+    holders: dict[Hashable, dict[Address, None]] = defaultdict(dict)
+    for address, draft in decisions.drafts.items():
+        if address.container is not None and address.container in fresh:
+            for sign in _content_signs(draft.kind, address, draft.wants):
+                holders[sign][address.container] = None
+    for address, removal in decisions.removals.items() if holders else ():
+        container = address.container
+        if container is not None and container in vanished:
+            values = {**removal.observed.raw, **removal.observed.values} if removal.observed is not None else {}
+            shared = {holder for sign in _content_signs(removal.kind, address, values) for holder in holders.get(sign, ())}
+            for holder in beside[vanished[container].kind.name, container.container]:
+                if holder in shared:
+                    claims[container, holder] = None
+    return claims
+
+
+def _content_signs(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[Hashable]:
+    """What it has in common with the same content of another container: its key, what people call it, and its natural key without its
+    location. A singleton has none: every container of its kind may have one."""
+    if not address.is_singleton:
+        yield kind.name, address.key
+        for sign in _shown(values, [field for field in kind.keys if not field.container]):
+            yield kind.name, *sign
+
+
+def _claimed(
+    desired: Desired, claims: Collection[tuple[Address, Address]], vanished: dict[Address, Removal], fresh: dict[Address, Draft]
+) -> Iterator[Draft | Removal]:
+    """Block what is no longer declared, and the new resources that declare what is in it; where several do, each is named."""
+    new_ones, old_ones = defaultdict[Address, list[Draft]](list), defaultdict[Address, list[Removal]](list)
+    for old, new in claims:
+        new_ones[old].append(fresh[new])
+        old_ones[new].append(vanished[old])
+    for address, drafts in new_ones.items():
+        removal = vanished.pop(address)
+        names = " and ".join(str(draft.address) for draft in drafts)
+        reason = f"is no longer declared, and what it contains is declared in {names}: probably a rename"
+        way = _way(desired, [(removal, draft) for draft in drafts])
+        first = drafts[0].declared
+        yield replace(removal, blocked=Blocked(address, reason, way, first.source, first.address, id="RC-probable-rename"))
+    for address, removals in old_ones.items():
+        draft = fresh.pop(address)
+        names = " and ".join(str(removal.address) for removal in removals)
+        reason = f"would be created with what is in {names}, which {'is' if len(removals) == 1 else 'are'} no longer declared"
+        yield draft.block(
+            f"{reason}: probably a rename", _way(desired, [(removal, draft) for removal in removals]), id="RC-probable-rename"
+        )
+
+
+def _waiting_contents(
+    decisions: Decisions, claims: Collection[tuple[Address, Address]], blocked: Iterable[Draft]
+) -> Iterator[Draft]:  # fmt: skip
+    """What could only be replaced, because its container cannot change, waits for the container: a rename changes nothing of it."""
+    claimed = {new for _, new in claims}
+    containers = {draft.address: draft.blocked for draft in blocked if draft.address in claimed}
+    for draft in decisions.drafts.values() if containers else ():
+        outer = containers.get(draft.declared.parent) if draft.declared.parent is not None else None
+        if outer is not None and draft.blocked is not None and draft.blocked.id == "RC-replacement-needs-consent":
+            yield replace(draft, blocked=waiting(draft.address, outer, draft.declared.source))
 
 
 def _under_another_key(decisions: Decisions, vanished: dict[Address, Removal]) -> Iterator[Draft | Removal]:
@@ -173,12 +273,17 @@ def _pairs(
 
 def _signs(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[Hashable]:
     """What it has in common with whatever people would call the same, or has the same natural key, beside it."""
+    for sign in _shown(values, kind.keys):
+        yield kind.name, address.container, *sign
+
+
+def _shown(values: Mapping[str, Any], keys: Sequence[Field]) -> Iterator[tuple[str, str]]:
+    """What people call it, and its natural key, where it has all of these fields."""
     for name in NAMES:
         if values.get(name, UNSET) not in (UNSET, None, ""):
-            yield kind.name, address.container, name, _folded(values[name])
-    keys = [comparable(field, values.get(field.name, UNSET)) for field in kind.keys]
-    if keys and all(values.get(field.name, UNSET) is not UNSET for field in kind.keys):
-        yield kind.name, address.container, "", repr(keys)
+            yield name, _folded(values[name])
+    if keys and all(values.get(field.name, UNSET) is not UNSET for field in keys):
+        yield "", repr([comparable(field, values.get(field.name, UNSET)) for field in keys])
 
 
 def _folded(name: Any) -> str:
@@ -225,17 +330,26 @@ def _was(old: Removal, name: str) -> Any:
 
 def _blocked(desired: Desired, old: Removal, new: Draft, gone: str, come: str) -> tuple[Removal, Draft]:
     """Both, blocked. `gone`, `come`: why the one may have become the other. Resources of a `forEach` have no lines of their own to edit."""
-    source = new.declared.source
-    line = f"write previously: [{old.address.key}] on {new.address}"
-    if new.address in desired.generated:
-        line = f"add to moved: {{from: {old.address:yaml}, to: {new.address:yaml}}}"
-    way = f"if so, {line}; if not, add to {desired.list_of(old.address)}: {{address: {old.address:yaml}, action: delete}}"
+    source, way = new.declared.source, _way(desired, [(old, new)])
+    reason = f"is no longer declared, and {gone}: probably a rename"
     return (
-        replace(
-            old, blocked=Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source, id="RC-probable-rename")
-        ),
+        replace(old, blocked=Blocked(old.address, reason, way, source, new.address, id="RC-probable-rename")),
         new.block(f"would be created, and {come}: probably a rename", way, id="RC-probable-rename"),
     )
+
+
+def _way(desired: Desired, pairs: Sequence[tuple[Removal, Draft]]) -> str:
+    """What to write if one of these pairs is a rename, and what to write if none is."""
+    lines = []
+    for old, new in pairs:
+        line = f"write previously: [{old.address.key}] on {new.address} ({new.declared.source.file_and_line})"
+        if new.address in desired.generated:
+            line = f"add to moved: {{from: {old.address:yaml}, to: {new.address:yaml}}}"
+        lines.append(line)
+    deletes = [
+        f"add to {desired.list_of(at)}: {{address: {at:yaml}, action: delete}}" for at in dict.fromkeys(old.address for old, _ in pairs)
+    ]
+    return f"if so, {', or '.join(lines)}; if not, {', and '.join(deletes)}"
 
 
 def _remarks(vanished: Iterable[Removal], fresh: Iterable[Draft]) -> Iterable[str]:

@@ -21,7 +21,7 @@ from typing import Any, Final
 from reconciler.address import Address, Glob
 from reconciler.model import Consent, Desired, Exposure, Rules, Severity, Source, State
 from reconciler.model.policy import PLAN
-from reconciler.plan.audience.disclosure import Opening, ReaderWindow
+from reconciler.plan.audience.disclosure import Disclosure, Opening, ReaderWindow
 from reconciler.plan.audience.readers import Access, Objects
 from reconciler.plan.changes import Names, is_protected, named
 from reconciler.plan.containment import Key
@@ -170,6 +170,19 @@ def _line(
         reaches=tuple(sorted({called(key) for key, _ in opening.opened} - {address})),
         consents=tuple(sorted(consent_to_readers(called(key), access, called(end)) for (key, access), end in opening.opened.items())),
     )
+
+
+def lost_readers(disclosed: Disclosure, before: Objects) -> dict[Address, tuple[str, ...]]:
+    """The objects that remain and lose readers, with these as people read them. `before`: the objects before the plan."""
+    lost: dict[Address, tuple[str, ...]] = {}
+    for key, access, left in disclosed.closings:
+        # Who may still read it but no longer change it is named by the level.
+        narrower = [reader_text(before, disclosed.called, key, other) for other in left if other.conditions != access.conditions]
+        whole = access if narrower else replace(access, conditions=frozenset())
+        text = reader_text(before, disclosed.called, key, whole) + (f", except {' and '.join(narrower)}" if narrower else "")
+        address = disclosed.called(key)
+        lost[address] = tuple(dict.fromkeys((*lost.get(address, ()), text)))
+    return lost
 
 
 def path_text(called: Called, path: Iterable[Key]) -> tuple[str, ...]:

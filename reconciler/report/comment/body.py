@@ -13,9 +13,10 @@ from typing import Final
 
 from reconciler.report.comment.part import CommentPart, Dialect, code, marker_line, marker_of, read, text
 from reconciler.report.reading import FAILED
-from reconciler.report.words import count
+from reconciler.report.words import SIGNS, count
 
 HEADING: Final = "### Reconciler"
+LEGEND: Final = f"Signs: {', '.join(f'`{sign}` {word}' for sign, word in SIGNS.items())}."
 COMPARED: Final = ("plan", "diff", "findings")
 """Kinds of documents of which each run of a commit writes one: a part of an older commit is out of date."""
 
@@ -49,8 +50,12 @@ def body(comment: CommentText, dialect: Dialect) -> tuple[str, int]:
     if sum(map(size, texts)) > room:
         parts = _fitting(parts, dialect, room)
         texts = [text(part, dialect) for part in parts]
+    # The least important line: without room for it, the comment says what it has to say.
+    legend = f"\n{LEGEND}\n" if any(part.urgent or part.others for part in parts) else ""
+    written = "\n\n".join([head, *texts]) + "\n"
+    written += legend if size(written) + size(legend) <= dialect.limit else ""
     shown = sum(len(part.urgent) for part in parts if not (part.urgent and part.urgent[0].startswith(_SHORT)))
-    return "\n\n".join([head, *texts]) + "\n", sum(part.urgent_total for part in parts) - shown
+    return written, sum(part.urgent_total for part in parts) - shown
 
 
 def comment_of(text: str) -> CommentText | None:

@@ -24,6 +24,7 @@ TITLES: Final = {"plan": "Plan", "diff": "Diff", "outcome": "Apply", "drift": "D
 NAME_MAX: Final = 200  # characters of a name that a comment shows
 NOTE_MAX: Final = 500  # characters of a remark
 NOTES: Final = 5  # remarks
+SENTENCES: Final = 5  # about what the plan means; the entries below have the rest
 Run = tuple[int, int]
 
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -87,6 +88,8 @@ def part(sheet: Sheet, name: str, origin: PartOrigin) -> CommentPart:
     about = " · ".join([f"**{sheet.headline}**", *([f"commit {code(commit[:10])}"] if commit else []), *links])
     title = f"{TITLES[sheet.kind]} of {code(name)}"
     head = [f"{title}: {about}"] if sheet.quiet else [f"#### {title}", "", about]
+    if sheet.consequences and not sheet.quiet:
+        head += ["", *(f"- {code(sentence.text)}" for sentence in sheet.consequences[:SENTENCES])]
     if sheet.notes and not sheet.quiet:
         head += ["", *(f"- {code(note, NOTE_MAX)}" for note in sheet.notes[:NOTES])]
         if len(sheet.notes) > NOTES:

@@ -18,6 +18,7 @@ class SummaryData(t.Record):
     adopt: t.Count
     forget: t.Count
     restore: t.Count
+    rename: NotRequired[Annotated[t.Count, t.doc("Absent: none.")]]
     transfer: NotRequired[Annotated[t.Count, t.doc("Absent: none.")]]
     ignored: NotRequired[Annotated[t.Count, t.doc("Differences that the YAML says to leave alone. Absent: none.")]]
     unmanaged: Annotated[t.Count | None, t.doc("Null where only files were compared.")]
@@ -87,6 +88,11 @@ class BrokenUrlData(t.ResourceData):
     id: NotRequired[t.CauseId]
 
 
+class LostReadersData(t.Record):
+    address: t.AddressText
+    readers: Annotated[t.Items[t.Text], t.doc("Who can no longer read it.")]
+
+
 class ForbiddenData(t.Record):
     address: t.AddressText
     verb: t.Text
@@ -129,6 +135,7 @@ class PlanData(t.Record):
         t.Items[ExposureData], t.doc("What becomes public or loses its protection; a looser rule of the project has the kind `project`.")
     ]
     broken: Annotated[t.Items[BrokenUrlData], t.doc("Published URLs that stop working.")]
+    lostReaders: NotRequired[Annotated[t.Items[LostReadersData], t.doc("What remains and fewer people can read. Absent: nothing.")]]
     forbidden: Annotated[t.Items[ForbiddenData], t.doc("Requests that the service will refuse, according to the token's permissions.")]
     violations: NotRequired[Annotated[t.Items[ViolationData], t.doc("Rules of the project that the plan violates.")]]
     unmanaged: t.Items[t.UnmanagedData]

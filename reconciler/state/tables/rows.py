@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Before, Binding, Guards, Intent, Origin, Position, Rules
+from reconciler.model import Before, Binding, Guards, Intent, Origin, Position, Rules, renamed_with_containers
 from reconciler.resource import UNSET
 from reconciler.state.connection import Connection
 from reconciler.state.tables.schema import insert
@@ -334,8 +334,8 @@ def after(fulfilled: Mapping[Address, Address], rename: Mapping[Address, Address
         now = rename.get(new, new)
         if now != was:
             left[was] = now
+    followers = renamed_with_containers(rename)
     for old, new in rename.items():
-        with_container = any(above in rename and old.renamed(above, rename[above]) == new for above in old.containers)
-        if fulfilled.get(new) != old and not with_container:
+        if fulfilled.get(new) != old and old not in followers:
             left[old] = new
     return left

@@ -43,7 +43,6 @@ acme/space/legacy
 acme/space/salaries                      content.yaml:58
   ! exposure    it can be read by anyone
                 by space salaries -> site-space docs/salaries -> site docs
-                with --yes, each of these requires --allow-exposure ADDRESS
 acme/site/docs                           sites/docs.yaml:3
   ! breaks      https://docs.acme.example/legacy -> https://docs.acme.example/archive
                 (basename changes)
@@ -127,8 +126,7 @@ def hostile_list() -> v.ListView:
         v.RowView(text, text, Mode.APPLY, StatusWord.OUT_OF_SYNC, (text, text), timedelta(1), 0.5, v.ProjectHealth(v.HealthWord.BROKEN, sentences=(text,)), waits=text, paused=v.PauseView(text, text, NOW))
         for text in HOSTILE
     ]  # fmt: skip
-    query = Query(text=MARKUP, tenant=MARKUP, status="OutOfSync")
-    return listing(query, rows=made, matching=len(made), tenants=HOSTILE)
+    return listing(Query(text=MARKUP, tenant=MARKUP, status="OutOfSync"), rows=made, matching=len(made), tenants=HOSTILE)
 
 
 def samples(days: int = 14) -> list[Sample]:
@@ -138,8 +136,7 @@ def samples(days: int = 14) -> list[Sample]:
         drift = 0 if dice.random() < 0.04 else drift + (dice.random() < 0.09) * dice.randint(1, 5)
         ahead = 0 if dice.random() < 0.3 else ahead + (dice.random() < 0.04) * dice.randint(1, 9)
         unmanaged += (dice.random() < 0.03) * dice.randint(-2, 3)
-        lost = 150 < number < 160
-        word = StatusWord.UNKNOWN if lost else StatusWord.OUT_OF_SYNC if drift or ahead else StatusWord.SYNCED
+        word = StatusWord.UNKNOWN if (150 < number < 160) else StatusWord.OUT_OF_SYNC if drift or ahead else StatusWord.SYNCED
         made.append(Sample(NOW - timedelta(days=days) + timedelta(hours=number), word, ahead, drift, unmanaged, 0.93))
     return made
 
@@ -156,7 +153,7 @@ def project(**changes: Any) -> v.ProjectView:
     )
     plan = v.PlanView(
         digest, "4c1d9e0f2ab3445566778899aabbccddeeff0011", ago(minutes=14), PLAN, ("lin@globex.example",), readers.gained(DOCUMENT),
-        readers.lost(DOCUMENT), 5,
+        readers.lost(DOCUMENT), 5, ("New access for anyone: 1 space (acme/space/salaries).", "Deleted: 1 space (acme/space/legacy)."),
     )  # fmt: skip
     rules = (
         v.RuleView(ChangeClass.CREATE, Approval.ONE, 0, ("ada@acme.example",)),

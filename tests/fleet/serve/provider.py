@@ -118,8 +118,7 @@ def provided() -> Iterator[Provider]:
                 self.answer({} if made.is_down else made.document(), 503 if made.is_down else 200)
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            form = {name: values[0] for name, values in parse_qs(body).items()}
+            form = {name: values[0] for name, values in parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode()).items()}
             given = made.token(form, self.headers.get("Authorization", ""))
             self.answer(given or {"error": "invalid_grant"}, 200 if given else 400)
 

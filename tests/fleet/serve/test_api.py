@@ -202,8 +202,7 @@ def test_a_signed_push_makes_projects_due_and_nothing_else_does(database: FleetD
             assert runs.end(connection, run, worker, ended="done", values={}, project=hour)
         assert due() == {"https", "ssh"}
         with database.transaction() as connection:
-            settings = {"webhooks": {"gitlab": "env:LAB"}}
-            connection.execute(update(tables.revisions).values(settings=settings))
+            connection.execute(update(tables.revisions).values(settings={"webhooks": {"gitlab": "env:LAB"}}))
     with served(database) as site, site.browser() as forge:
         assert forge.post("/webhooks/gitlab", content=body, headers={"X-Gitlab-Token": LAB + "x"}).status_code == 401
         assert forge.post("/webhooks/gitlab", content=body, headers={"X-Gitlab-Token": LAB}).json() == {"due": 2}

@@ -59,8 +59,7 @@ class Dashboard:
         self.fleet.environ |= {"OIDC_SECRET": SECRET, "HOOK_SECRET": HOOK, "METRICS_TOKEN": METRICS}
         self.url = self.url or f"http://127.0.0.1:{browser.free_port()}"
         dashboard = {"url": self.url, "oidc": oidc, "roles": ROLES, "metrics": {"env": "METRICS_TOKEN"}}
-        webhooks = {"github": {"secret": {"env": "HOOK_SECRET"}}}
-        self.fleet.declare(*projects, more={"dashboard": dashboard, "webhooks": webhooks})
+        self.fleet.declare(*projects, more={"dashboard": dashboard, "webhooks": {"github": {"secret": {"env": "HOOK_SECRET"}}}})
         process = self.fleet.start("fleet", "serve", "--port", self.url.rpartition(":")[2])
         assert process.stdout is not None
         assert "ready" in process.stdout.readline()
@@ -262,8 +261,7 @@ def test_a_tenant_that_crawls_everything_never_sees_another_and_no_secret_is_any
         "pause": {"until": "2027-01-01T00:00:00Z", "reason": "x"},
     }  # fmt: skip
     for prefix in ("/projects", "/api/v1/projects"):
-        tries = [("GET", end, None) for end in names] + [("POST", f"/{action}", body) for action, body in bodies.items()]
-        for method, end, body in tries:
+        for method, end, body in [("GET", end, None) for end in names] + [("POST", f"/{action}", body) for action, body in bodies.items()]:
             real, none = (ada.evaluate(asked, [method, f"{prefix}/{name}{end}", body]) for name in ("crimson-vault", "emerald-vault"))
             assert (real[0], re.sub("emerald|crimson|[0-9]", "", real[1])) == (none[0], re.sub("emerald|crimson|[0-9]", "", none[1]))
             assert real[0] in (404, 422) or (end == "/status" and prefix.startswith("/api")), (method, prefix, end)

@@ -25,8 +25,7 @@ def test_the_link_logs_in_once_and_forms_work_with_the_token_of_their_session_on
             assert (page.status_code, page.url.path) == (200, "/")
             assert "acme" in page.text
             assert stranger.get(link).status_code == 401  # it worked once
-            cookie = page.history[0].headers["set-cookie"].lower()
-            assert {"httponly", "samesite=strict"} <= {part.strip() for part in cookie.split(";")}
+            assert {"httponly", "samesite=strict"} <= {part.strip() for part in page.history[0].headers["set-cookie"].lower().split(";")}
             for path in (
                 "/projects/acme",
                 "/overview",

@@ -59,8 +59,7 @@ class Logged:
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                answered = dict(message["headers"])
-                left = answered.get(b"x-ratelimit-remaining")
+                left = dict(message["headers"]).get(b"x-ratelimit-remaining")
                 answer.update(status=message["status"], left=int(left) if left is not None else None)
             await send(message)
 

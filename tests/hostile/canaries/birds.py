@@ -62,8 +62,7 @@ def forms(secret: str) -> Iterator[tuple[str, bytes]]:
         )
         for shift in range(3):
             for encode in (b64encode, urlsafe_b64encode):
-                raw = encode(b"x" * shift + one.encode())
-                core = raw[-(-8 * shift // 6) : 8 * (shift + len(one)) // 6]
+                core = encode(b"x" * shift + one.encode())[-(-8 * shift // 6) : 8 * (shift + len(one)) // 6]
                 yield f"base64 at {shift}", core.lower()
 
 

@@ -112,8 +112,7 @@ def test_serious_parts_are_first_and_calm_ones_last() -> None:
     }
     parts = [part(made, name, PartOrigin((1, 1))) for name, made in sheets.items()]
     written = body(CommentText("", tuple(parts)), DIALECTS[0])[0]
-    order = sorted(sheets, key=lambda name: written.index(f"Plan of `{name}`"))
-    assert order == ["c-serious", "d-failed", "b-calm", "a-quiet"]
+    assert sorted(sheets, key=lambda name: written.index(f"Plan of `{name}`")) == ["c-serious", "d-failed", "b-calm", "a-quiet"]
     assert written.index("@@ acme/space/old @@") < written.index("<details>") < written.index("@@ acme/space/new @@")
     assert "The job failed before it had a result." in written
 
@@ -124,8 +123,7 @@ def test_parts_of_an_older_commit_are_named() -> None:
         part(sheet(Random(1), kind="plan"), name, PartOrigin((run, 1), commit))
         for name, run, commit in (("acme/prod", 5, old), ("acme/staging", 6, new))
     ]
-    written = body(CommentText("", tuple(parts)), DIALECTS[0])[0]
-    assert "> Not of the newest commit `bbbbbbbbbb`: `acme/prod`." in written
+    assert "> Not of the newest commit `bbbbbbbbbb`: `acme/prod`." in body(CommentText("", tuple(parts)), DIALECTS[0])[0]
     assert "> Not of" not in body(CommentText("", tuple(replace(made, commit=new, raw="") for made in parts)), DIALECTS[0])[0]
 
 
@@ -137,8 +135,7 @@ def test_a_comment_of_somebody_else_is_none_of_ours() -> None:
 
 def test_a_part_whose_end_was_deleted_is_kept() -> None:
     made = drawn(Random(3), "acme", kind="plan")
-    written = body(CommentText("", (made,)), DIALECTS[0])[0].replace("<!-- reconciler:end -->", "")
-    read = comment_of(written)
+    read = comment_of(body(CommentText("", (made,)), DIALECTS[0])[0].replace("<!-- reconciler:end -->", ""))
     assert read is not None
     assert versions(read.parts) == versions([made])
 

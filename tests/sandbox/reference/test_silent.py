@@ -227,8 +227,7 @@ def test_group_membership_joining_while_in_another_group_answers_400_leave_first
     assert box.refused("POST", f"{site}/section-groups", {"title": "Three", "sections": [section]}) == f"sections: {said}"
     assert box.ids(f"{site}/section-groups") == [one, two]
     box.delete(f"{site}/section-groups/{one}/sections/{section}")
-    joined = box.post(f"{site}/section-groups/{two}/sections", {"sectionId": section})
-    assert [child["id"] for child in joined["children"]] == [section]
+    assert [child["id"] for child in box.post(f"{site}/section-groups/{two}/sections", {"sectionId": section})["children"]] == [section]
     assert box.items(f"{site}/sections")[0]["sectionGroup"] == two
 
 
