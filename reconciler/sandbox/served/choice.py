@@ -169,6 +169,7 @@ def _visitor(site: Object, query: Pairs) -> Choice:
 def _json(text: str) -> dict[str, Any]:
     try:
         claims = json.loads(text, parse_constant=_no_number)
+        json.dumps(claims, ensure_ascii=False).encode()  # half of a pair of code points cannot be sent back
     except (ValueError, RecursionError) as error:
         raise Fault(400, f'{CLAIMS}: expected JSON like {{"staff": true}}') from error
     if not isinstance(claims, dict):

@@ -80,7 +80,7 @@ def page_of(
     served = ServedSite(store, base, data, reader, name=site, query=choice.query if choice else ()) if data is not None else None
     bar = served.bar(choice, path) if served is not None and choice is not None else None
     if served is None or not served.opens:
-        return Answer(404, html("site.html", {"title": MISSING, "site": None, "bar": bar}))
+        return problem(404, MISSING, "No site at this URL is open to this reader.", bar)
     answer = served.at(path)
     if answer is None:
         body: dict[str, Any] = {"kind": "missing", "title": MISSING}
@@ -88,6 +88,11 @@ def page_of(
         body = served.page(answer) if search is None else served.results(search)
     whole = {"title": f"{body['title']} · {served.look.title}", "bar": bar, "site": served.frame(answer, search), "page": body}
     return Answer(404 if answer is None else 200, html("site.html", whole))
+
+
+def problem(status: int, title: str, text: str, bar: Mapping[str, Any] | None = None) -> Answer:
+    """A page that says of no site more than this."""
+    return Answer(status, html("site.html", {"title": title, "site": None, "bar": bar, "problem": {"status": status, "text": text}}))
 
 
 @dataclass

@@ -10,8 +10,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from reconciler.sandbox.served.choice import chosen
-from reconciler.sandbox.served.page import ROOT, page_of, site_named
-from reconciler.sandbox.service import Service
+from reconciler.sandbox.served.page import ROOT, page_of, problem, site_named
+from reconciler.sandbox.service import Fault, Service
 from reconciler.sandbox.sites.readers import HEADER
 
 METHODS: Final = ("GET", "HEAD")
@@ -26,17 +26,23 @@ HEADERS: Final = {
 
 
 async def published(request: Request) -> Response:
-    """A page, or a page that says that nothing is there. Raises 400 for an invalid reader, 405 for a write."""
+    """A page, or a page that says that nothing is there. Raises 400 for an invalid header, 405 for a write."""
     if request.method not in METHODS:
         raise HTTPException(405, "Method Not Allowed", {"Allow": ", ".join(METHODS)})
     service: Service = request.app.state.service
-    name, path = request.path_params["site"], request.path_params.get("path", "")
-    header = request.headers.get(HEADER)
-    site = site_named(service.store, name)
-    query = request.query_params.multi_items()
-    choice = chosen(service.store, site or {"id": ""}, query, header)
-    search = request.query_params.get("q")
-    answer = page_of(service.store, service.base, name, path, choice.reader, choice=choice if header is None else None, search=search)
+    name, header = request.path_params["site"], request.headers.get(HEADER)
+    site = site_named(service.store, name) or {"id": ""}
+    try:
+        choice = chosen(service.store, site, request.query_params.multi_items(), header)
+    except Fault as fault:
+        if header is not None:
+            raise
+        # people may mistype claims in the form or in the URL
+        answer = problem(fault.status, "This reader is invalid", fault.message)
+    else:
+        shown = choice if header is None else None
+        path, search = request.path_params.get("path", ""), request.query_params.get("q")
+        answer = page_of(service.store, service.base, name, path, choice.reader, choice=shown, search=search)
     return HTMLResponse(answer.html, answer.status, HEADERS)
 
 

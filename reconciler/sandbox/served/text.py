@@ -41,11 +41,12 @@ def text_of(markdown: str, target: Target, files: Mapping[str, str] | None = Non
     Raises 500 if the package that reads Markdown is not installed.
     """
     parser = _parser()
-    tokens = parser.parse(visible(markdown.replace("\r\n", "\n").replace("\r", "\n")))
+    tokens = parser.parse(markdown)
     headings = _mend(tokens)
     for token in tokens:
         _lead(token.children or [], target)
-    return Text(parser.renderer.render(tokens, parser.options, {"files": files or {}}), headings)
+    # in the result, because a character may also be written as its number: &#x202e;
+    return Text(visible(parser.renderer.render(tokens, parser.options, {"files": files or {}})), headings)
 
 
 @cache

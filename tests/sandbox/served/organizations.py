@@ -200,6 +200,8 @@ HOSTILE_TEXT = """\
 
 [ref]: javascript:alert(7) "title"
 
+turned &#x202e;around&#8203; and \r done
+
 ###### Skips levels
 #
 # <b>First</b>
