@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from docs import commands, documents, fields, problems, settings
+from docs import commands, documents, fields, problems, seed, settings
 from reconciler.cli.exits import MEANINGS, PRECEDENCE
 
 REFERENCE: Final = Path(__file__).parent / "reference"
@@ -41,6 +41,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "documents.md": documents.page,
     "exit-codes.md": exit_codes,
     "problems.md": problems.page,
+    "seed.md": seed.page,
 }
 
 

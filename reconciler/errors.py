@@ -65,12 +65,20 @@ class Problem:
 
 class ConfigError(ReconcilerError):
     """The project is invalid: all problems found, sorted by position, without duplicates. `more`: there were so many that checking stopped.
-    `sensitive`: values to be masked."""
+    `sensitive`: values to be masked. `where` and `undone`: of other files than a project, what they are and what was not done with them."""
 
     exit_code = 3
 
-    def __init__(self, problems: Sequence[Problem], *, more: bool = False, sensitive: frozenset[str] = frozenset()) -> None:
-        self.more, self.sensitive = more, sensitive
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        *,
+        more: bool = False,
+        sensitive: frozenset[str] = frozenset(),
+        where: str = "the project",
+        undone: str = "sent",
+    ) -> None:
+        self.more, self.sensitive, self.where, self.undone = more, sensitive, where, undone
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(str(problem) for problem in self.problems), id=self.problems[0].id if self.problems else "")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 
-from reconciler.cli.sandboxes.embedded import seed_document
+from reconciler.cli.sandboxes.embedded import own_seed, seed_document
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import load
@@ -100,7 +100,8 @@ class Record:
 def example(root: Path) -> Record:
     """The flagship example, applied."""
     shutil.copytree(EXAMPLE, root / "project", ignore=shutil.ignore_patterns(".reconciler"))
-    seed = {**seed_document(load(root / "project", kinds()), kinds()), "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}]}
+    project = load(root / "project", kinds())
+    seed = {**seed_document(project, kinds(), own_seed(project)), "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}]}
     org = Org(root, seed=seed)
     assert not [result for result in org.apply().results if result.error is not None]
     return record(org)

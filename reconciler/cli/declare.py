@@ -16,6 +16,8 @@ from reconciler.errors import ConfigError, os_reason
 from reconciler.links import check_read
 
 STDIN: Final = "-"
+UNITS: Final = {"s": 1, "m": 60, "h": 3600}
+DIGITS_MAX: Final = 9
 VARIABLES_MAX: Final = 16 * 2**20  # bytes of a file of variables
 
 Command = Callable[..., Any]
@@ -70,6 +72,16 @@ def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
             raise click.BadParameter(f"{value!r} is not NAME=VALUE", ctx=ctx, param=param)
         given[name] = rest
     return given
+
+
+def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A duration, in seconds: `90`, `90s`, `10m`, `1h`."""
+    if value is None:
+        return None
+    number, unit = (value[:-1], UNITS[value[-1]]) if value[-1:] in UNITS else (value, 1)
+    if not number.isascii() or not number.isdigit() or len(number) > DIGITS_MAX:
+        raise click.BadParameter(f"{value!r} is not a duration: write seconds, or 90s, 10m, 1h", ctx=ctx, param=param)
+    return float(number) * unit
 
 
 def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, bytes], ...]:

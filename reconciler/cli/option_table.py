@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 import click
 
 from reconciler.address import Glob
-from reconciler.cli.declare import env_files, files, globs, pairs
+from reconciler.cli.declare import env_files, files, globs, pairs, seconds
 from reconciler.cli.files import path_from_here
 from reconciler.cli.terminal.screen import Screen
 from reconciler.text.credentials import BUCKET, SQLITE
@@ -199,6 +199,11 @@ class Options:
         "Create the state if it has never seen this project. Required without a terminal for --state, RECONCILER_STATE, servers, and "
         "files outside the project.",
         is_flag=True, typed=True, written=False,
+    )  # fmt: skip
+    lock_timeout: float | None = option(
+        None, "lock-timeout", "lease",
+        "If another run holds the state, wait for it up to this long: 90s, 10m, 1h. Default: do not wait.",
+        metavar="DURATION", callback=seconds, written=False,
     )  # fmt: skip
     format: str = "text"
     directories: tuple[str, ...] = ()

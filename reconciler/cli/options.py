@@ -50,6 +50,9 @@ state = partial(declared, "state")
 creating = partial(declared, "creating")
 """Whether a shared state, or one named on the command line, may be created."""
 
+lease = partial(declared, "lease")
+"""How long the run waits for another one that holds the state."""
+
 targets = partial(declared, "targets")
 """The addresses that the run includes."""
 
@@ -240,7 +243,8 @@ def _environment(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 def _run(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """The id of a run. Raises `UsageError` if it is missing, or is a project."""
-    if ctx.resilient_parsing or (value and not _is_project(value)):
+    # `show` shows a saved plan too, and says itself where another command does not.
+    if ctx.resilient_parsing or (value and (value.endswith(".json") or not _is_project(value))):
         return value
     line = f"reconciler {ctx.info_name} last"
     if not value:

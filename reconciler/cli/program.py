@@ -6,6 +6,7 @@ Forbidden: slow imports; only click and the light part of this package: `reconci
 from __future__ import annotations
 
 import difflib
+import errno
 import gc
 import importlib
 import os
@@ -20,13 +21,13 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from reconciler import __version__
-from reconciler.cli import everywhere, exits
+from reconciler.cli import everywhere, exits, other_words
 from reconciler.cli.environment import origin, read_from_environment, warnings
 from reconciler.cli.help import end
 from reconciler.cli.shells import answer
 from reconciler.cli.terminal import signals
 from reconciler.cli.terminal.screen import Screen, UnknownCommand
-from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.errors import ConfigError, ReconcilerError, os_reason
 from reconciler.text.redact import of_urls
 
 COLLECTING: Final = (1_000_000, 50, 100)  # a run keeps nearly all objects that it creates; looking for garbage costs a sixth of its time
@@ -71,7 +72,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "import": Lazy("reconciler.cli.commands.importing", "Import an existing organization as a project.", WRITES),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Track an existing object at an address.", WRITES),
     "history": Lazy("reconciler.cli.commands.history:history_command", "List runs: who ran what, when, and what it did."),
-    "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, request by request."),
+    "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, or a saved plan."),
     "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the reverse of a run.", WRITES),
     "policy": Lazy("reconciler.cli.commands.policy", "List policies, and test them with examples.", (exits.REFUSED,)),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
@@ -142,7 +143,9 @@ class LazyGroup(click.Group):
         name = args[0]
         if name not in self.by_name and not name.startswith("-"):
             near = difflib.get_close_matches(name, self.by_name, n=1)
-            raise UnknownCommand(f"command {name!r} does not exist" + (f"; did you mean {near[0]}?" if near else ""), ctx)
+            elsewhere = other_words.of_command(self.path, name)
+            meant = f"; did you mean {near[0]}?" if near and elsewhere is None else ""
+            raise UnknownCommand(f"command {name!r} does not exist{meant}", ctx, hint=elsewhere)
         return super().resolve_command(ctx, args)
 
 
@@ -222,6 +225,7 @@ class Program(LazyGroup):
 
     def _exit_code(self, argv: list[str], prog_name: str | None, complete_var: str | None, extra: dict[str, Any]) -> int:
         _open_what_is_closed()
+        argv = other_words.spelled_here(argv)
         screen: Screen = extra.pop("obj", None) or Screen()
         screen.hide(_given_secrets(argv))
         with signals.ending() as screen.signals, everywhere.variables_kept():
@@ -303,6 +307,13 @@ def _usage(screen: Screen, error: click.ClickException, argv: Sequence[str]) -> 
     if f"{everywhere.LOG_FORMAT}=json" in argv or f"{everywhere.LOG_FORMAT} json" in " ".join(argv):
         screen.log.form = "json"  # the error may have come before that option
     context, param = getattr(error, "ctx", None), getattr(error, "param", None)
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        known = {name for known in context.command.get_params(context) for name in known.opts if name.startswith("--")}
+        elsewhere = other_words.of_option(argv, known)
+        if elsewhere is not None:
+            # click names only the first letter of -auto-approve.
+            screen.usage(click.NoSuchOption(elsewhere[0], ctx=context), hint=elsewhere[1])
+            return
     if not isinstance(error, click.BadParameter) or context is None or param is None:
         screen.usage(error)
         return
@@ -311,8 +322,38 @@ def _usage(screen: Screen, error: click.ClickException, argv: Sequence[str]) -> 
     screen.usage(error)
 
 
+SYSTEM: Final = (
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENAMETOOLONG,
+)
+"""Refusals of the operating system that any file can meet, wherever it is used: never a defect of this program."""
+
+
+def _of_the_system(error: OSError) -> ReconcilerError | None:
+    """The error for what the operating system refused; None if it may be a defect of this program."""
+    try:
+        os.getcwd()
+    except OSError:
+        hint = "Change to one that exists, for example with cd; or pass -C DIR before the command."
+        return ReconcilerError("the current directory no longer exists: it was deleted or moved", id="RC-no-directory", hint=hint)
+    if error.errno not in SYSTEM:
+        return None
+    what = f"{error.filename} cannot be used" if error.filename else "a file cannot be used"
+    hint = "Check the disk and the permissions, or use a directory that can be written."
+    return ReconcilerError(f"{what}: {os_reason(error)}", id="RC-file-refused", hint=hint)
+
+
 def _failed(screen: Screen, error: Exception, argv: Sequence[str]) -> int:
     """Print an error and return its exit code; unexpected exceptions are defects."""
+    if isinstance(error, OSError):
+        error = _of_the_system(error) or error
     match error:
         case ConfigError():
             screen.problems(error)

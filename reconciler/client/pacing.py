@@ -255,6 +255,7 @@ class Gate:
         self._pace = pace
         self._waiting = waiting
         self._here: list[int] = []  # the numbers of attempts of the waiting requests
+        self._announced = float("-inf")  # the end of the wait that was reported last
 
     async def enter(self, method: str, until: float, attempt: int = 1) -> Ticket:
         """Permission to send; raises TooLate at once if the wait would end after `until` (monotonic).
@@ -273,7 +274,9 @@ class Gate:
                     raise TooLate
                 if wait <= 0:
                     return self._pace.take(method, now)
-                if wait >= 1.0:  # shorter waits are normal pacing, not reported
+                # Shorter waits are normal pacing, and every request in flight waits for the same limit: it is reported once.
+                if wait >= 1.0 and now >= self._announced:
+                    self._announced = now + wait
                     self._waiting(wait, "the service's rate limit")
                 await self._clock.sleep(wait)
         finally:

@@ -200,10 +200,21 @@ async def _truthfully(request: aiohttp.ClientRequest, send: aiohttp.ClientHandle
     raise failure  # outside the clauses: aiohttp's errors contain the request's headers, and so the token
 
 
+UNTRUSTED: Final = "its certificate is not trusted; SSL_CERT_FILE names the file of the certificate authorities to trust"
+CERTIFICATES: Final = {  # by the codes of OpenSSL's x509_vfy.h
+    9: "its certificate is not valid yet; compare the clock of this machine",
+    10: "its certificate has expired",
+    62: "its certificate is for another host",
+    64: "its certificate is for another host",
+}
+
+
 def _connect_trouble(error: Exception) -> str:
     match error:
+        case aiohttp.ClientConnectorCertificateError(certificate_error=ssl.SSLCertVerificationError(verify_code=code)):
+            return CERTIFICATES.get(code, UNTRUSTED)
         case aiohttp.ClientConnectorCertificateError():
-            return "its certificate is not trusted"
+            return UNTRUSTED
         case aiohttp.ClientConnectorSSLError():
             return "the TLS handshake failed"
         case aiohttp.ClientConnectorDNSError():

@@ -31,6 +31,7 @@ from reconciler.model.desired import (
 )
 from reconciler.model.listener import Listener as Listener
 from reconciler.model.plan import (
+    WHEN_READ as WHEN_READ,
     Action as Action,
     Blocked as Blocked,
     BrokenUrl as BrokenUrl,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
@@ -143,6 +143,11 @@ class Step:
     def fields(self) -> tuple[str, ...]:
         """The names of the fields it carries."""
         return tuple(self.writes)
+
+
+# Not "when the service answers": it did answer if it refused the request, and waiting does not help then.
+WHEN_READ: Final = "run again when it can be read"
+"""What to do about something that could not be read; the reason beside it says why."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Blocked, Observed, Position, waiting
+from reconciler.model import WHEN_READ, Actual, Blocked, Observed, Position, waiting
 from reconciler.model.codec import ids_in, title
 from reconciler.plan.changes import Names
 from reconciler.plan.containment import Contents, Key, groups, parent
@@ -169,8 +169,6 @@ def _inner_first(roots: Sequence[Address], inner: Mapping[Address, Collection[Ad
 
 # -- What prevents a transfer --------------------------------------------------------------------------------------------------------
 
-AGAIN = "run again when the service answers"
-
 
 def unmanaged_in_transfers(world: World, decisions: Decisions) -> Iterator[str]:
     """One sentence for each transfer that includes unmanaged objects."""
@@ -276,7 +274,7 @@ class _Obstacles:
             if may_contain and listings and (kind.name, scope) not in self.actual.complete:
                 failed = (unknown.reason for unknown in self.actual.unknown if unknown.kind == kind.name and unknown.scope in (None, scope))
                 what = f"what {key[0]} {bare(key[1])} contains is unknown, {next(failed, 'it was not read')}"
-                yield self._blocked(root, f"cannot be transferred: {what}", AGAIN, id="RC-unread")
+                yield self._blocked(root, f"cannot be transferred: {what}", WHEN_READ, id="RC-unread")
 
     def _inside(self, root: Address, key: Key, inner: Key) -> Iterator[Blocked | Address]:
         """What removes an object from the transferred one first, or why it must not be transferred with it."""
@@ -299,7 +297,7 @@ class _Obstacles:
         elif undecided is not None and undecided.blocked is not None and undecided.blocked.id == "RC-probable-transfer":
             yield waiting(root, undecided.blocked, source)
         elif undecided is not None:
-            settle = undecided.blocked.remedy if undecided.blocked else AGAIN
+            settle = undecided.blocked.remedy if undecided.blocked else WHEN_READ
             way = f"declare it {self._there(undecided.address, root)}, or settle it first: {settle}"
             yield self._with_others(root, f"{undecided.address}, which is tracked and not declared, is in it", way)
         elif inner in self.world.state.foreign:
@@ -354,7 +352,9 @@ class _Obstacles:
         showing = {kind for name in {name for name, _ in transferred} for kind in self._showing(name)}
         for unknown in self.actual.unknown:
             if unknown.kind in showing:
-                yield self._blocked(root, f"cannot be transferred: it is unknown what shows it, {unknown.reason}", AGAIN, id="RC-unread")
+                yield self._blocked(
+                    root, f"cannot be transferred: it is unknown what shows it, {unknown.reason}", WHEN_READ, id="RC-unread"
+                )
         for _, id in sorted(transferred):
             for observed in self.referring.get(id, ()):
                 key = (observed.kind, observed.id)

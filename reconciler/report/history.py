@@ -42,7 +42,8 @@ def run_document(
 
 def _run(run: RecordedRun) -> run_types.RunData:
     ended = None if run.ended is None else utc_text(run.ended)
-    return record(run_types.RunData, run, started=utc_text(run.started), ended=ended, exit=run.exit_code)
+    changed = dict(run.actions)
+    return record(run_types.RunData, run, started=utc_text(run.started), ended=ended, exit=run.exit_code, changed=changed)
 
 
 def _step(entry: JournalEntry, kinds: Kinds, names: Names) -> run_types.SentData:

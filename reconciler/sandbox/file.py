@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import sqlite3
@@ -34,6 +35,19 @@ create index if not exists deleted on objects (id) where kind = 'space' and json
 """
 
 
+_REASONS = {
+    sqlite3.SQLITE_READONLY: "it cannot be written",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be written, or the folder that contains it",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_BUSY: "another process is writing to it",
+}
+"""Why SQLite cannot use a file, by the lower byte of its error code."""
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
 class NotASandbox(Exception):
     """The file exists and is something else."""
 
@@ -44,13 +58,16 @@ class File:
     def __init__(self, db: Path, *, new_id: Callable[[str], str] | None = None) -> None:
         self.db = db
         self.new_id = new_id or (lambda prefix: f"{prefix}_{secrets.token_hex(6)}")
-        db.parent.mkdir(parents=True, exist_ok=True)
+        db.parent.mkdir(parents=True, exist_ok=True)  # raises OSError, as everything here does where the disk is the reason
         self.created = not db.exists() or db.stat().st_size == 0
         if self.created:
             os.close(os.open(db, os.O_CREAT | os.O_RDWR, 0o600))
         self.connection = sqlite3.connect(db, timeout=BUSY / 1000, isolation_level=None, check_same_thread=False)
         try:
             self._open()
+        except sqlite3.OperationalError as error:
+            self.connection.close()
+            raise OSError(errno.EIO, _REASONS.get(_code(error), str(error)), str(db)) from error
         except sqlite3.DatabaseError as error:
             self.connection.close()
             raise NotASandbox(f"{db} is not a sandbox ({error}); choose another file") from error
@@ -94,6 +111,13 @@ class File:
 
     def close(self) -> None:
         self.connection.close()
+
+    def discard(self) -> None:
+        """Close it, and delete a file that this process created: what was to be stored in it failed."""
+        self.close()
+        if self.created:
+            for file in (self.db, *self.db.parent.glob(f"{self.db.name}-*")):
+                file.unlink(missing_ok=True)
 
     # -- transactions ----------------------------------------------------------------------------------------------------------
 
@@ -147,6 +171,23 @@ class File:
     def add_token(self, token: str, member: str, organization: str, access: str) -> None:
         with self.write():
             self.connection.execute("insert or replace into tokens values (?, ?, ?, ?)", (token, member, organization, access))
+
+
+def identity_of(db: Path) -> str:
+    """The identity in a file, which is only read: it may be on a disk that cannot be written. Raises `NotASandbox`."""
+    for how in ("mode=ro", "mode=ro&immutable=1"):  # SQLite writes beside a file with a log, unless nobody else can
+        connection = sqlite3.connect(f"{db.absolute().as_uri()}?{how}", uri=True, timeout=BUSY / 1000)
+        try:
+            if connection.execute("pragma application_id").fetchone()[0] != APPLICATION:
+                break
+            return str(connection.execute("select value from meta where key = 'identity'").fetchone()[0])
+        except sqlite3.OperationalError:
+            continue
+        except sqlite3.DatabaseError as error:
+            raise NotASandbox(f"{db} is not a sandbox ({error}); choose another file") from error
+        finally:
+            connection.close()
+    raise NotASandbox(f"{db} is not a sandbox; choose another file")
 
 
 def iso(moment: datetime) -> str:

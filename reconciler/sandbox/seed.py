@@ -1,311 +1,243 @@
-"""Putting in what exists beforehand: objects as the service has them, ids included, lists in their order."""
+"""Putting in what exists beforehand: objects as the service has them, ids included, lists in their order.
+
+The fields of each list are declared in `seed_fields`; here is what they refer to, and how the service stores them.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
 from reconciler.sandbox.bodies import SiteCreate
 from reconciler.sandbox.content.tree import collection_container, new_space
-from reconciler.sandbox.file import iso
 from reconciler.sandbox.integrations.integrations import KIND, publish
 from reconciler.sandbox.integrations.publishing import Publish
 from reconciler.sandbox.routes.sites import structure_site
+from reconciler.sandbox.seed_fields import (
+    Collection,
+    Integration,
+    Member,
+    Organization,
+    Page,
+    Provider,
+    SeedError as SeedError,
+    SeedProblem,
+    Site,
+    Space,
+    Specification,
+    Team,
+    Token,
+    entries,
+)
 from reconciler.sandbox.service import Caller, Fault, Service
 from reconciler.sandbox.sites.structure import free_path
 from reconciler.sandbox.store import Object, Store
 
-ROLES = ("admin", "create", "review", "edit", "comment", "read", None)
 
+class Unfit(Exception):
+    """An entry does not fit what exists. `field`: of the entry; `missing`: the id of what does not exist."""
 
-class SeedError(Exception):
-    """The seed document is wrong; the message names the place in it."""
-
-
-class _Entry:
-    """One object of the document, read with its place in it."""
-
-    def __init__(self, where: str, data: Any) -> None:
-        if not isinstance(data, Mapping):
-            raise SeedError(f"{where}: expected an object in the form of the service")
-        self.where, self.data = where, data
-
-    def text(self, name: str, default: str | None = None) -> str:
-        value = self.data.get(name, default)
-        if value is None:
-            raise SeedError(f"{self.where}.{name} is missing")
-        if not isinstance(value, str) or (not value and default is None):
-            raise SeedError(f"{self.where}.{name}: expected a text")
-        return value
-
-    def texts(self, name: str) -> list[str]:
-        value = self.data.get(name) or []
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise SeedError(f"{self.where}.{name}: expected a list of texts")
-        return list(value)
-
-    def rest(self, *known: str) -> Object:
-        """All other fields, as JSON has them; YAML's times become texts."""
-        fields: Object = {str(key): value for key, value in self.data.items() if key not in known}
-        for key, value in fields.items():
-            if isinstance(value, datetime):
-                fields[key] = iso(value if value.tzinfo else value.replace(tzinfo=UTC))
-            elif key.startswith("_"):
-                raise SeedError(f"{self.where}.{key}: names that begin with _ are reserved")
-            else:
-                try:
-                    json.dumps(value, allow_nan=False).encode()
-                except (TypeError, ValueError, RecursionError) as error:
-                    raise SeedError(f"{self.where}.{key}: expected a JSON value") from error
-        return fields
+    def __init__(self, field: str, message: str, *, missing: str = "") -> None:
+        super().__init__(f"{field}: {message}")
+        self.field, self.missing = field, missing
 
 
 def seed(db: Path, document: Mapping[str, Any]) -> None:
     """Add the objects of a seed document to a file, which is made where it does not exist. Raises `SeedError`, then nothing was added."""
+    entries(document)  # nothing is created for a seed whose form is wrong
     store = Store(db)
     try:
         plant(store, document)
-    finally:
-        store.close()
+    except BaseException:
+        store.discard()
+        raise
+    store.close()
 
 
 def plant(store: Store, document: Mapping[str, Any]) -> None:
     """The same for a store that is open."""
-    # the YAML of a seed may be a list or a text: whoever wrote it gets a message, not a traceback
-    if not isinstance(document, Mapping):
-        raise SeedError("a seed must be a map of lists: organizations, members, spaces, …")
-    unknown = next((name for name in document if name not in PLANTERS), None)
-    if unknown is not None:
-        raise SeedError(f"{unknown}: unknown list; a seed has {', '.join(PLANTERS)}")
+    problems: list[SeedProblem] = []
+    refused: set[str] = set()
     with store.write():
-        for name, planter in PLANTERS.items():
-            entries = document.get(name) or []
-            if not isinstance(entries, list):
-                raise SeedError(f"{name}: expected a list")
-            for index, data in enumerate(entries):
-                planter(store, _Entry(f"{name}[{index}]", data))
+        for path, entry in entries(document):
+            try:
+                PLANTERS[type(entry)](store, entry)
+            except Unfit as error:
+                refused.add(str(getattr(entry, "id", "")))
+                # What lacks only an entry that was refused itself has no mistake of its own.
+                if not error.missing or error.missing not in refused:
+                    problems.append(SeedProblem((*path, error.field), str(error)))
+        if problems:
+            raise SeedError(*problems)
 
 
-def _fresh(store: Store, entry: _Entry, kind: str) -> str:
-    id = entry.text("id")
+def _fresh(store: Store, kind: str, id: str) -> None:
     if store.find(kind, id) is not None:
-        raise SeedError(f"{entry.where}.id: {id} already exists")
-    return id
+        raise Unfit("id", f"{id} already exists")
 
 
-def _owner(store: Store, entry: _Entry) -> str:
-    organization = entry.text("organization")
+def _owned(store: Store, organization: str) -> None:
     if store.find("organization", organization) is None:
-        raise SeedError(f"{entry.where}.organization: unknown organization {organization}")
-    return organization
+        raise Unfit("organization", f"there is no organization {organization}", missing=organization)
 
 
-def _organization(store: Store, entry: _Entry) -> None:
-    id = _fresh(store, entry, "organization")
+def _organization(store: Store, entry: Organization) -> None:
+    _fresh(store, "organization", entry.id)
     organization = {
-        "id": id,
-        "title": entry.text("title", "Untitled"),
+        "id": entry.id,
+        "title": entry.title,
         "createdAt": store.stamp(),
-        "emailDomains": [],
-        "hostname": id.lower().replace("_", "-")[:32],
-        "type": "business",
-        "useCase": "internalDocs",
-        "defaultRole": "read",
-        "sso": False,
-        "ai": False,
-        "inviteLinks": True,
-        "plan": "free_2024",
+        "hostname": entry.id.lower().replace("_", "-")[:32],
         "mergeRules": {"type": "none"},
-        **entry.rest("id", "title"),
+        **entry.model_dump(exclude={"createdAt", "hostname", "mergeRules", "billing"}),
+        **entry.given(),
     }
-    store.add("organization", id, "organizations", organization)
+    store.add("organization", entry.id, "organizations", organization)
 
 
-def _member(store: Store, entry: _Entry) -> None:
-    organization, user = _owner(store, entry), entry.text("id")
-    if entry.data.get("role", "read") not in ROLES:
-        raise SeedError(f"{entry.where}.role: expected one of {', '.join(str(role) for role in ROLES if role)} or null")
-    if store.find("member", f"{organization}:{user}") is not None:
-        raise SeedError(f"{entry.where}.id: {user} is a member already")
-    email = entry.text("email")
+def _member(store: Store, entry: Member) -> None:
+    _owned(store, entry.organization)
+    key = f"{entry.organization}:{entry.id}"
+    if store.find("member", key) is not None:
+        raise Unfit("id", f"{entry.id} is a member already")
     member = {
-        "_pk": f"{organization}:{user}",
-        "_organization": organization,
-        "id": user,
-        "email": email,
-        "displayName": entry.text("displayName", email.split("@")[0]),
-        "role": entry.data.get("role", "read"),
+        "_pk": key,
+        "_organization": entry.organization,
+        "id": entry.id,
+        "email": entry.email,
+        "displayName": entry.displayName or entry.email.split("@")[0],
+        "role": entry.role,
         "joinedAt": store.stamp(),
     }
-    store.add("member", organization, f"members:{organization}", member)
+    store.add("member", entry.organization, f"members:{entry.organization}", member)
 
 
-def _token(store: Store, entry: _Entry) -> None:
-    user = entry.text("member")
-    mine = [member["_organization"] for member in store.select("member") if member["id"] == user]
+def _token(store: Store, entry: Token) -> None:
+    mine = [member["_organization"] for member in store.select("member") if member["id"] == entry.member]
     if not mine:
-        raise SeedError(f"{entry.where}.member: there is no member {user}")
-    access = entry.text("access", "write")
-    if access not in ("read", "write"):
-        raise SeedError(f"{entry.where}.access: expected read or write")
-    token = entry.text("token")
-    if store.token(token) is not None:
-        raise SeedError(f"{entry.where}.token: it already exists")
-    store.add_token(token, user, mine[0], access)
+        raise Unfit("member", f"there is no member {entry.member}", missing=entry.member)
+    if store.token(entry.token) is not None:
+        raise Unfit("token", "it already exists")
+    store.add_token(entry.token, entry.member, mine[0], entry.access)
 
 
-def _parent(store: Store, entry: _Entry, organization: str) -> str | None:
-    parent = entry.data.get("parent")
-    if parent is None:
-        return None
-    collection = store.find("collection", str(parent))
-    if collection is None or collection["organization"] != organization:
-        raise SeedError(f"{entry.where}.parent: there is no collection {parent} before it")
-    return str(parent)
+def _within(store: Store, entry: Collection | Space) -> str:
+    """The container of a collection or a space."""
+    _owned(store, entry.organization)
+    if entry.parent is not None:
+        collection = store.find("collection", entry.parent)
+        if collection is None or collection["organization"] != entry.organization:
+            raise Unfit("parent", f"there is no collection {entry.parent} before it", missing=entry.parent)
+    return collection_container(entry.organization, entry.parent)
 
 
-def _collection(store: Store, entry: _Entry) -> None:
-    id, organization = _fresh(store, entry, "collection"), _owner(store, entry)
-    parent = _parent(store, entry, organization)
-    collection = {"id": id, "title": entry.text("title", "Untitled"), "organization": organization, "defaultLevel": None}
-    collection |= entry.rest("id", "title", "parent") | ({"parent": parent} if parent else {})
-    store.add("collection", organization, collection_container(organization, parent), collection)
+def _collection(store: Store, entry: Collection) -> None:
+    _fresh(store, "collection", entry.id)
+    container = _within(store, entry)
+    collection = {"title": entry.title, "defaultLevel": None, **entry.given("parent")} | ({"parent": entry.parent} if entry.parent else {})
+    store.add("collection", entry.organization, container, collection)
 
 
-def _space(store: Store, entry: _Entry) -> None:
-    id, organization = _fresh(store, entry, "space"), _owner(store, entry)
-    parent = _parent(store, entry, organization)
-    space = new_space(store, organization, entry.text("title", "Untitled"), id=id, parent=parent)
-    space |= entry.rest("id", "title", "parent", "organization", "pages", "files", "variables")
-    if "deletedAt" in space:
-        space["deletedAt"] = _moment(entry, space["deletedAt"])
-    if "pages" in entry.data:
-        space["_pages"] = _pages(store, f"{entry.where}.pages", entry.rest()["pages"])
-    if "files" in entry.data:
-        space["_files"] = _files(store, f"{entry.where}.files", entry.rest()["files"])
-    if "variables" in entry.data:
-        space["_variables"] = _variables(f"{entry.where}.variables", entry.rest()["variables"])
-    store.add("space", organization, collection_container(organization, parent), space)
+def _space(store: Store, entry: Space) -> None:
+    _fresh(store, "space", entry.id)
+    container = _within(store, entry)
+    space = new_space(store, entry.organization, entry.title, id=entry.id, parent=entry.parent)
+    space |= entry.given("parent", "pages", "files", "variables")
+    given = entry.model_fields_set
+    if "pages" in given:
+        space["_pages"] = _pages(store, entry.pages)
+    if "files" in given:
+        space["_files"] = [{"id": store.new_id("fil"), **file.given()} for file in entry.files]
+    if "variables" in given:
+        space["_variables"] = entry.variables
+    store.add("space", entry.organization, container, space)
 
 
-def _moment(entry: _Entry, value: Any) -> str:
-    try:
-        moment = datetime.fromisoformat(value)
-        return iso(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-    except (OverflowError, TypeError, ValueError) as error:
-        raise SeedError(f"{entry.where}.deletedAt: expected an ISO 8601 time") from error
-
-
-def _pages(store: Store, where: str, value: Any) -> list[Object]:
+def _pages(store: Store, pages: list[Page]) -> list[Object]:
     """The pages of a space, each with an id and with those below it."""
-    if not isinstance(value, list) or not all(isinstance(page, dict) for page in value):
-        raise SeedError(f"{where}: expected a list of objects")
-    return [
-        {"id": store.new_id("pag"), "type": "document", **page, "pages": _pages(store, f"{where}[{index}].pages", page.get("pages", []))}
-        for index, page in enumerate(value)
-    ]
+    return [{"id": store.new_id("pag"), "type": page.type, **page.given("pages"), "pages": _pages(store, page.pages)} for page in pages]
 
 
-def _files(store: Store, where: str, value: Any) -> list[Object]:
-    """The files of a space, each with an id."""
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise SeedError(f"{where}: expected a list of objects")
-    return [{"id": store.new_id("fil"), **item} for item in value]
-
-
-def _variables(where: str, value: Any) -> Object:
-    """The variables of a space by name, which expressions in its pages use."""
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in (*value, *value.values())):
-        raise SeedError(f"{where}: expected a map of texts")
-    return dict(value)
-
-
-def _team(store: Store, entry: _Entry) -> None:
-    id, organization = _fresh(store, entry, "team"), _owner(store, entry)
-    team: Object = {"id": id, "title": entry.text("title", "Untitled"), "createdAt": store.stamp(), "organization": organization}
-    members = list(dict.fromkeys(entry.texts("members")))
+def _team(store: Store, entry: Team) -> None:
+    _fresh(store, "team", entry.id)
+    _owned(store, entry.organization)
+    members = list(dict.fromkeys(entry.members))
     for user in members:
-        if store.find("member", f"{organization}:{user}") is None:
-            raise SeedError(f"{entry.where}.members: there is no member {user}")
-    team |= {"_members": members, "_owner": "nobody"}
-    store.add("team", organization, f"teams:{organization}", team)
+        if store.find("member", f"{entry.organization}:{user}") is None:
+            raise Unfit("members", f"there is no member {user}", missing=user)
+    team = {"title": entry.title, "createdAt": store.stamp(), **entry.given("members"), "_members": members, "_owner": "nobody"}
+    store.add("team", entry.organization, f"teams:{entry.organization}", team)
 
 
-def _site(store: Store, entry: _Entry) -> None:
-
-    id, organization = _fresh(store, entry, "site"), _owner(store, entry)
+def _site(store: Store, entry: Site) -> None:
+    _fresh(store, "site", entry.id)
+    _owned(store, entry.organization)
     caller = Caller(Service(store, None), None, "write")
-    site = structure_site(caller, organization, SiteCreate(title=entry.text("title", "Untitled")))
+    site = structure_site(caller, entry.organization, SiteCreate(title=entry.title))
     store.remove("site", site["id"])
-    store.add("site", organization, f"sites:{organization}", {**site, **entry.rest("id", "organization"), "id": id})
+    store.add("site", entry.organization, f"sites:{entry.organization}", {**site, **entry.given()})
 
 
-def _openapi(store: Store, entry: _Entry) -> None:
-    organization = _owner(store, entry)
-    id = _fresh(store, entry, "openapi") if "id" in entry.data else store.new_id("spec")
+def _openapi(store: Store, entry: Specification) -> None:
+    organization, id = entry.organization, entry.id or store.new_id("spec")
+    _owned(store, organization)
+    _fresh(store, "openapi", id)
     taken = {known["slug"] for known in store.select("openapi", organization=organization)}
-    slug = entry.text("slug", free_path(id, taken))
+    slug = entry.slug or free_path(id, taken)
     if slug in taken:
-        raise SeedError(f"{entry.where}.slug: {slug} is taken")
+        raise Unfit("slug", f"{slug} is taken")
     spec = {
-        "id": id,
-        "slug": slug,
         "createdAt": store.stamp(),
         "updatedAt": store.stamp(),
-        "sourceURL": entry.text("sourceURL", "https://example.com/openapi.json"),
-        "visibility": "private",
-        "organization": organization,
+        "visibility": entry.visibility,
+        **entry.given("file"),
+        "id": id,
+        "slug": slug,
         "_started": store.now().timestamp(),
-        "_file": entry.text("file", ""),  # a document that was given: processing ends well
+        "_file": entry.file,  # a document that was given: processing ends well
     }
-    spec |= entry.rest("id", "slug", "sourceURL", "organization", "file")
     store.add("openapi", organization, f"openapi:{organization}", spec)
 
 
-def _saml(store: Store, entry: _Entry) -> None:
-    id, organization = _fresh(store, entry, "saml"), _owner(store, entry)
-    provider = {"id": id, "label": "SAML", "entityID": id, "ssoURL": "", "certificate": "", "defaultRole": None}
-    provider |= {
-        **entry.rest("id", "organization", "defaultTeam"),
-        "createdAt": store.stamp(),
-        "status": "active",
-        "organization": organization,
-    }
-    if "defaultTeam" in entry.data:
-        team = store.find("team", entry.text("defaultTeam"))
-        if team is None or team["organization"] != organization:
-            raise SeedError(f"{entry.where}.defaultTeam: there is no team {entry.text('defaultTeam')}")
+def _saml(store: Store, entry: Provider) -> None:
+    _fresh(store, "saml", entry.id)
+    _owned(store, entry.organization)
+    provider = {"entityID": entry.id, **entry.model_dump(exclude={"entityID", "defaultTeam"}), **entry.given("defaultTeam")}
+    provider |= {"createdAt": store.stamp(), "status": "active"}
+    if entry.defaultTeam is not None:
+        team = store.find("team", entry.defaultTeam)
+        if team is None or team["organization"] != entry.organization:
+            raise Unfit("defaultTeam", f"there is no team {entry.defaultTeam}", missing=entry.defaultTeam)
         provider["_team"] = team["id"]
-    store.add("saml", organization, f"saml:{organization}", provider)
+    store.add("saml", entry.organization, f"saml:{entry.organization}", provider)
 
 
-def _integration(store: Store, entry: _Entry) -> None:
-
-    organization, name = _owner(store, entry), entry.text("name")
-    if store.find(KIND, name) is not None:
-        raise SeedError(f"{entry.where}.name: {name} already exists")
+def _integration(store: Store, entry: Integration) -> None:
+    _owned(store, entry.organization)
+    if store.find(KIND, entry.name) is not None:
+        raise Unfit("name", f"{entry.name} already exists")
+    body = entry.model_dump(exclude_unset=True, exclude={"name", "id"})
     try:
-        body = Publish.model_validate({"title": name, **entry.rest("name", "id"), "organization": organization})
-        publish(Caller(Service(store, None), None, "write"), name, body)
-    except (ValidationError, Fault) as error:
-        wrong = error.errors()[0] if isinstance(error, ValidationError) else {"loc": ("name",), "msg": error.message}
-        raise SeedError(f"{'.'.join(map(str, (entry.where, *wrong['loc'])))}: {wrong['msg']}") from error
+        publish(Caller(Service(store, None), None, "write"), entry.name, Publish.model_validate({"title": entry.name, **body}))
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise Unfit(str(wrong["loc"][0]), wrong["msg"]) from error
+    except Fault as error:
+        raise Unfit("name", error.message) from error
 
 
-PLANTERS: dict[str, Callable[[Store, _Entry], None]] = {
-    "organizations": _organization,
-    "members": _member,
-    "tokens": _token,
-    "collections": _collection,
-    "spaces": _space,
-    "teams": _team,
-    "sites": _site,
-    "openapi": _openapi,
-    "saml": _saml,
-    "integrations": _integration,
+PLANTERS: Final[Mapping[type[Any], Callable[[Store, Any], None]]] = {
+    Organization: _organization,
+    Member: _member,
+    Token: _token,
+    Collection: _collection,
+    Space: _space,
+    Team: _team,
+    Site: _site,
+    Specification: _openapi,
+    Provider: _saml,
+    Integration: _integration,
 }

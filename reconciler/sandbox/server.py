@@ -139,11 +139,8 @@ def embedded(db: Path, *, seed: Mapping[str, Any] | None = None) -> Iterator[Emb
                 plant(store, seed)
                 store.set_meta("seeded", store.stamp())
     except BaseException:
-        store.close()
+        store.discard()
         listener.close()
-        if store.created:
-            for file in (db, *db.parent.glob(f"{db.name}-*")):
-                file.unlink(missing_ok=True)
         raise
     server = _Embedded(_config(app))
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the process's signals belong to whoever embeds us

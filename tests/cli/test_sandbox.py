@@ -13,11 +13,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from reconciler.cli.sandboxes.embedded import checked, read_seed, seed_document
+from reconciler.cli.sandboxes.embedded import checked, own_seed, seed_document
+from reconciler.cli.sandboxes.seed_file import read_document, read_seed
 from reconciler.config import load
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.kinds import load as kinds
-from reconciler.sandbox.seed import PLANTERS
+from reconciler.sandbox.seed_fields import LISTS
 from reconciler.sandbox.server import Embedded, embedded
 from tests.certificates import IDP
 from tests.cli.conftest import Cli
@@ -57,11 +58,12 @@ organizations:
 
 def seed(cli: Cli, text: str = PROJECT) -> dict[str, Any]:
     cli.write("p/reconciler.yaml", text)
-    return seed_document(load(cli.root / "p", kinds()), kinds())
+    project = load(cli.root / "p", kinds())
+    return seed_document(project, kinds(), own_seed(project))
 
 
 def test_the_lists_that_the_kinds_declare_are_those_of_the_sandbox() -> None:
-    assert {kind.seeds for kind in kinds().values() if kind.seeds} | {"tokens"} == set(PLANTERS)
+    assert {kind.seeds for kind in kinds().values() if kind.seeds} | {"tokens"} == set(LISTS)
 
 
 def test_a_new_file_holds_what_the_project_takes_for_granted(cli: Cli) -> None:
@@ -111,6 +113,16 @@ def test_the_projects_own_seed_goes_first_and_wins(cli: Cli) -> None:
     assert [one["id"] for one in made["members"] if one["email"] == "linus@acme.example"] == ["usr_1"]
 
 
+def test_a_mistake_in_the_projects_own_seed_has_its_position_and_creates_no_sandbox(cli: Cli) -> None:
+    cli.write("p/reconciler.yaml", PROJECT)
+    cli.write("p/sandbox.seed.yaml", "organizations: [{id: org_acme, titel: Acme}]\n")
+    result = cli("plan", "p", "--sandbox", "s.db")
+    assert result.exit_code == 3
+    assert 'p/sandbox.seed.yaml:1:32  organizations[0]: unknown field "titel"; did you mean "title"? [RC-seed-invalid]' in result.stderr
+    assert "error: 1 problem in the seed; nothing was loaded" in result.stderr
+    assert not (cli.root / "s.db").exists()
+
+
 def test_the_seed_can_be_planted_and_the_project_planned(cli: Cli) -> None:
     cli.write("p/reconciler.yaml", PROJECT.replace("{collection: new, title: New,", "{collection: new, id: col_3, title: New,"))
     assert "to adopt" in cli("plan", "p", "--sandbox", "s.db", code=0).stdout
@@ -153,15 +165,21 @@ def test_a_seed_that_cannot_be_read_says_where(cli: Cli, text: str, where: str) 
 
 def test_a_seed_is_read_as_yaml_1_2(cli: Cli) -> None:
     text = "a: [no, 007, 1.5, true, null, ~, '5', 2026-01-01]\nb:\n"
-    assert read_seed(cli.write("seed.yaml", text)) == {"a": ["no", 7, 1.5, True, None, None, "5", "2026-01-01"], "b": None}
+    assert read_document(cli.write("seed.yaml", text)) == {"a": ["no", 7, 1.5, True, None, None, "5", "2026-01-01"], "b": None}
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("pages: []", "unknown list"),
-        ("spaces: [{id: x}]", "spaces[0].organization is missing"),
-        ("organizations: 5", "expected a list"),
+        ("pages: []", 'seed.yaml:1:1  unknown list "pages"'),
+        ("spaces: [{id: x}]", "seed.yaml:1:10  spaces[0]: organization is missing [RC-seed-invalid]"),
+        ("organizations: 5", "seed.yaml:1:16  organizations must be a list, not a number"),
+        ("organizations: [{id: o, titel: x}]", 'seed.yaml:1:25  organizations[0]: unknown field "titel"; did you mean "title"?'),
+        (
+            "organizations: [{id: o}]\nspaces:\n- {organization: x, id: s}",
+            "seed.yaml:3:18  spaces[0]: organization: there is no organization x",
+        ),
+        ("organizations: [{id: 7}]", "error: 1 problem in the seed; nothing was loaded"),
     ],
 )
 def test_a_wrong_seed_is_refused_and_nothing_is_kept(cli: Cli, text: str, says: str) -> None:

@@ -273,13 +273,68 @@ def test_the_limit_on_deletes_guards_a_saved_plan_too(changed: Cli) -> None:
 # -- once, and here ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_is_used_once_and_the_second_use_names_the_first(changed: Cli) -> None:
+def test_a_file_that_was_applied_completely_has_nothing_to_do_a_second_time(changed: Cli) -> None:
     assert changed("apply", "p", "--plan", "plan.json").exit_code == 0
     run = changed.json("history", "p")["runs"][0]
     assert run["command"] == "apply --plan"
     (changed.root / "copy.json").write_text(json.dumps(saved(changed)))
-    result = changed("apply", "p", "--plan", "copy.json", code=6)
-    assert f"copy.json was already used by run {run['id']}" in result.stderr
+    changed.edit("p/reconciler.yaml", "title: Manuals", "title: Handbooks")  # what came after it has its own plan
+    result = changed("apply", "p", "--plan", "copy.json", "--report", "json=outcome.json")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Nothing to apply. The plan was applied already, at 20")
+    assert result.stdout.endswith(f" by {run['who']}: nothing to do.\n")
+    assert json.loads((changed.root / "outcome.json").read_text())["summary"]["requests"] == 0
+    assert "Handbooks" in changed("plan", "p").stdout
+
+
+def test_a_file_of_which_a_part_was_applied_is_refused_and_the_second_use_names_the_first(changed: Cli) -> None:
+    changed.edit("p/reconciler.yaml", "title: Authors", "title: Poets")  # so this part of the file is no longer valid
+    assert changed("apply", "p", "--plan", "plan.json", "--partial").exit_code == 5
+    run = changed.json("history", "p")["runs"][0]
+    assert run["command"] == "apply --plan"
+    result = changed("apply", "p", "--plan", "plan.json", "--partial")
+    assert result.exit_code == 6
+    assert f"plan.json was already used by run {run['id']}" in result.stderr
+
+
+# -- shown ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_show_prints_a_saved_plan_as_plan_printed_it_without_the_project(changed: Cli) -> None:
+    printed = changed("plan", "p", "--full").stdout
+    (changed.root / "empty").mkdir()
+    (changed.root / "plan.json").rename(changed.root / "empty" / "mine.json")
+    shown = changed("-C", "empty", "show", "mine.json")
+    assert shown.exit_code == 0
+    assert printed.startswith(shown.stdout.rstrip("\n"))
+    assert "The plan was created by" in shown.stderr
+
+
+def test_show_prints_a_saved_plan_in_every_format_of_plan(changed: Cli) -> None:
+    for format in ("markdown", "html", "junit", "github"):
+        shown, printed = changed("show", "plan.json", "--format", format), changed("plan", "p", "--format", format)
+        assert shown.exit_code == 0
+        assert shown.stdout
+        assert shown.stdout.splitlines()[0] == printed.stdout.splitlines()[0]
+    assert changed.json("show", "plan.json") == saved(changed)
+    (changed.root / "printed.json").write_text(changed("plan", "p", "--format", "json").stdout)
+    assert changed("show", "printed.json").stdout == changed("show", "plan.json").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("show", "none.json"), "the plan none.json cannot be read: no such file or directory"),
+        (("show", "state.json"), "state.json is not a saved plan: it has no format"),
+        (("show", "last", "p", "--format", "html"), "--format html is for a saved plan"),
+        (("undo", "plan.json", "p"), "run plan.json does not exist"),
+    ],
+)
+def test_a_file_without_a_plan_is_refused(changed: Cli, words: tuple[str, ...], says: str) -> None:
+    changed.write("state.json", "{}")
+    result = changed(*words)
+    assert result.exit_code == 3
+    assert says in result.stderr
 
 
 def test_a_file_with_which_nothing_was_done_can_be_used_again(changed: Cli) -> None:

@@ -276,6 +276,19 @@ async def test_a_long_wait_is_reported() -> None:
     assert ("waiting", 60.0, "the service's rate limit") in notes.lines
 
 
+def test_a_wait_for_the_limit_is_reported_once_however_many_requests_wait() -> None:
+    notes = Notes()
+    answers = iter([httpx2.Response(429, headers={"Retry-After": "60"}), *(httpx2.Response(200, json={}) for _ in range(16))])
+
+    async def main() -> None:
+        async with Reader(SETTINGS, transport=mock(lambda _: next(answers)), clock=LoopClock(), listener=notes) as reader:
+            await asyncio.gather(*(reader.get(f"/x/{number}") for number in range(8)))
+
+    run_virtually(main())
+    waits = [line for line in notes.lines if line[0] == "waiting" and line[1] > 10]  # what comes after it is pacing
+    assert waits == [("waiting", 60.0, "the service's rate limit")]
+
+
 def test_before_the_first_answer_only_a_few_are_sent_and_then_all_that_may() -> None:
     pace = Pace(None, lambda: 0.0)
     tickets = []

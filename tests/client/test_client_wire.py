@@ -207,8 +207,21 @@ def with_tls(certificate: Path, client: Callable[[str], Awaitable[None]]) -> Non
 def test_a_certificate_nobody_trusts_is_refused_before_anything_is_sent(certificate: Path) -> None:
     async def client(base_url: str) -> None:
         async with Writer(ClientSettings(base_url, TOKEN), clock=Leap()) as writer:
-            with pytest.raises(Unavailable, match="its certificate is not trusted"):
+            with pytest.raises(Unavailable, match="its certificate is not trusted; SSL_CERT_FILE names the file"):
                 await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
+
+    with_tls(certificate, client)
+
+
+def test_a_certificate_for_another_host_is_called_that_because_no_authority_helps(certificate: Path) -> None:
+    context = ssl.create_default_context(cafile=certificate)
+
+    async def client(base_url: str) -> None:
+        there = base_url.replace("localhost", "127.0.0.1")
+        async with Reader(ClientSettings(there, TOKEN), clock=Leap(), transport=Wire(context, 4, None, {})) as reader:
+            with pytest.raises(Unavailable, match="its certificate is for another host") as refused:
+                await reader.get("/x")
+            assert "SSL_CERT_FILE" not in refused.value.message
 
     with_tls(certificate, client)
 

@@ -45,6 +45,7 @@ OTHERS: Final = {
     # a block of another program: how it is recognized, and where it is tried
     "GitHub and GitLab: tests/pipelines": lambda name, _: name.startswith((".github/", ".gitlab-ci")),
     "hooks: tests/packaging/test_pre_commit.py": lambda name, _: name == ".pre-commit-config.yaml",
+    "a seed: tests/sandbox/test_seed.py": lambda name, _: name == "seed.yaml",
     "rules of the sandbox: test_faults.py": lambda name, _: name == "rules.yaml",
     "examples of policy test: tests/policies/test_command.py": lambda name, _: name == "policies.test.yaml",
     "a fleet: tests/fleet/test_declared.py": lambda name, _: name == "fleet.yaml",

@@ -361,10 +361,10 @@ def test_an_integration_that_does_not_exist_is_named(org: Org) -> None:
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
-        ({"organization": "org_acme"}, "integrations[0].name is missing"),
-        ({"organization": "org_none", "name": "x"}, "integrations[0].organization: unknown organization org_none"),
-        ({"organization": "org_acme", "name": "a b"}, "integrations[0].name: integrationName: letters, digits"),
-        ({"organization": "org_acme", "name": "x", "scopes": "all"}, "integrations[0].scopes: "),
+        ({"organization": "org_acme"}, "integrations[0]: name is missing"),
+        ({"organization": "org_none", "name": "x"}, "integrations[0]: organization: there is no organization org_none"),
+        ({"organization": "org_acme", "name": "a b"}, "integrations[0]: name: integrationName: letters, digits"),
+        ({"organization": "org_acme", "name": "x", "scopes": "all"}, "integrations[0]: scopes must be a list, not text"),
     ],
 )
 def test_a_wrong_integration_of_a_seed_is_named(tmp_path: Path, entry: dict[str, Any], says: str) -> None:

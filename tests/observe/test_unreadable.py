@@ -157,7 +157,7 @@ def test_sections_that_cannot_be_read_are_no_reason_to_replace_what_moves_betwee
     org.write(tree(moved))
     one = {str(refusal.address): refusal for refusal in org.plan(failing=("sections",)).blocked}[f"{SITE}/site-space/b"]
     assert one.reason.startswith(f"section cannot be compared, {SITE}/section/y could not be read: ")
-    assert one.remedy == "run again when the service answers"
+    assert one.remedy == "run again when it can be read"
 
 
 def test_nothing_is_created_outside_sections_that_cannot_be_read(org: Org) -> None:

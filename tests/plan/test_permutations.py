@@ -20,7 +20,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
-from reconciler.cli.sandboxes.embedded import seed_document
+from reconciler.cli.sandboxes.embedded import own_seed, seed_document
 from reconciler.client.service import Reader
 from reconciler.config import load
 from reconciler.kinds import load as kinds
@@ -118,7 +118,10 @@ class _Orders:
 def test_the_plan_of_the_example_is_the_same_in_every_order(tmp_path: Path, seed: int) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "project", ignore=shutil.ignore_patterns(".reconciler"))
     before = load(tmp_path / "project", kinds())
-    org = Org(tmp_path, seed={**seed_document(before, kinds()), "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}]})
+    org = Org(
+        tmp_path,
+        seed={**seed_document(before, kinds(), own_seed(before)), "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}]},
+    )
     files = [*org.project.glob("*.yaml"), *org.project.glob("sites/*.yaml")]
     documents = {str(file.relative_to(org.project)): yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
     dice = random.Random(seed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reconciler.cli.sandboxes.embedded import seed_document
+from reconciler.cli.sandboxes.embedded import own_seed, seed_document
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from tests.harness import ORGANIZATION, SEED, Org
@@ -178,8 +178,10 @@ def _example_smaller(org: Org) -> None:
 
 
 def _example_seed() -> dict[str, Any]:
-    made = seed_document(load(EXAMPLE, kinds()), kinds())
-    return with_others({**made, "tokens": [*made.get("tokens", []), *SEED["tokens"]]})
+    project = load(EXAMPLE, kinds())
+    made = seed_document(project, kinds(), own_seed(project))
+    tokens = [*made.get("tokens", []), *SEED["tokens"]]
+    return with_others({**made, "tokens": tokens})
 
 
 NAMED: dict[str, Callable[[], Scenario]] = {

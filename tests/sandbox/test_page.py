@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.sandbox.pages.overview import Sketch
+from reconciler.sandbox.pages.overview import Sketch, emoji
 from reconciler.sandbox.pages.render import visible
 from reconciler.sandbox.server import embedded
 from tests import browser
+from tests.cli.conftest import Cli
 from tests.contains import assert_contains
 from tests.sandbox.box import SEED, Box
 
@@ -106,6 +107,52 @@ def test_a_browser_shows_it_and_looks_again_by_itself(tmp_path: Path, monkeypatc
         assert "Refused" not in found.stderr
         assert len(looks) > 2
         assert browser.picture(f"{service.base_url}/", tmp_path / "page.png").stat().st_size > 20_000
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 768, 1440])
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(tmp_path: Path, width: int, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    project = Path(__file__).parents[2] / "examples" / "acme"
+    cli = Cli(tmp_path)
+    assert cli("apply", str(project), "--sandbox", "s.db", "--state", "sqlite:///state.db", "--create-state", "--yes").exit_code == 0
+    with embedded(tmp_path / "s.db") as service, browser.chromium() as chromium:
+        page = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}).new_page()
+        for name in ("", "docs"):
+            page.goto(f"{service.base_url}/{name}", wait_until="load")
+            page.evaluate("document.querySelectorAll('details').forEach((part, number) => part.open = number % 5 == 0)")
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+            assert [rule["id"] for rule in axe.run(page).response["violations"]] == []
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("1f4d6", "\U0001f4d6"),
+        ("1f1e9-1f1ea", "\U0001f1e9\U0001f1ea"),
+        ("📖", "📖"),
+        ("book", "book"),
+        ("42", "42"),
+        ("ffffff", "ffffff"),
+        ("d800", "d800"),
+        ("", ""),
+    ],
+)
+def test_an_emoji_is_shown_as_one_also_where_its_code_is_stored(stored: str, shown: str) -> None:
+    assert emoji(stored) == shown
+
+
+def test_a_site_has_one_url_with_which_those_of_its_parts_begin(box: Box) -> None:
+    site = box.site("spc_one", title="Handbook")
+    box.patch(site, {"published": True, "basename": "handbook"})
+    box.section(site, "Guides", "spc_two")
+    url = box.get(site)["urls"]["published"]
+    assert url.endswith("/published/handbook")
+    link = box.post(f"{site}/share-links", {"name": "Partners"})
+    parts = [*box.get(f"{site}/sections")["items"], *box.get(f"{site}/site-spaces")["items"], link]
+    assert [part["urls"]["published"] for part in parts if not part["urls"]["published"].startswith(url)] == []
+    assert url in words(shown(box))
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])

@@ -91,7 +91,7 @@ PAGES = [
         "title": "Start",
         "path": "start",
         "markdown": "Hello.\n\n## Install\nRun the *Rocket* tool.\n\n## Install\nAgain.\n\n## More\nNothing.",
-        "pages": [{"id": "pag_deep", "title": "Rocket fuel", "path": "start/fuel", "pages": [{"title": 7, "path": None}]}],
+        "pages": [{"id": "pag_deep", "title": "Rocket fuel", "path": "start/fuel", "pages": [{"path": "start/fuel/deep"}]}],
     },
     {"title": "Other"},
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from reconciler.cli.sandboxes.embedded import seed_document
+from reconciler.cli.sandboxes.embedded import own_seed, seed_document
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from tests.organizations import TOKEN, pair, project
@@ -27,7 +27,8 @@ DRAWN = 60
 def example(name: str, folder: Path) -> dict[str, Any]:
     """Copy an example's project into a folder, without its guards and rules, which the edits break; what its service holds beforehand."""
     shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns(".reconciler", "expected-plan.txt", "sandbox.seed.yaml"))
-    holds = seed_document(load(EXAMPLES / name, kinds()), kinds())
+    project = load(EXAMPLES / name, kinds())
+    holds = seed_document(project, kinds(), own_seed(project))
     file = folder / "reconciler.yaml"
     project = yaml.safe_load(file.read_text(encoding="utf-8"))
     for rules in ("access", "policies", "use", "exceptions"):

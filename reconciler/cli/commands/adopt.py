@@ -15,7 +15,8 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import run
-from reconciler.cli.wiring.connect import connect, current_user, recording_end
+from reconciler.cli.wiring.connect import connect, recording_end
+from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import open_to_write
 from reconciler.client.service import Reader
@@ -34,6 +35,7 @@ from reconciler.state import IntentEnding
 @shared.project()
 @shared.service()
 @shared.state()
+@shared.lease()
 @shared.creating()
 @shared.output()
 @click.pass_obj
@@ -65,7 +67,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **parameters: A
     with (
         connect(screen, options, project, kinds) as service,
         open_to_write(screen, options, project, service) as store,
-        store.lease(who=current_user(), command="adopt") as journal,
+        leased(screen, options, store, command="adopt") as journal,
         recording_end(journal),
     ):
         state, sealed = journal.state(), kinds.with_digest_key(store.digest_key(), project.sensitive)

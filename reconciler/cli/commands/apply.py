@@ -14,7 +14,8 @@ from reconciler.cli.options import Options, require_commit as require_commit_opt
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import apply_saved
-from reconciler.cli.wiring.connect import connect, current_user, open_store, recording_end
+from reconciler.cli.wiring.connect import connect, open_store, recording_end
+from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
@@ -39,6 +40,7 @@ from reconciler.text.names import HERE
 @shared.absences()
 @shared.service()
 @shared.state()
+@shared.lease()
 @shared.creating()
 @click.option(
     "--plan",
@@ -117,7 +119,7 @@ def command(
         # In this order: the state is locked before the service is read, so that no other run changes either in between.
         with (
             open_store(screen, options, project, service, create=True) as store,
-            store.lease(who=current_user(), command="apply" if use is None else "apply --plan") as journal,
+            leased(screen, options, store, command="apply" if use is None else "apply --plan") as journal,
             recording_end(journal),
             ApplySession(
                 Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options
@@ -125,6 +127,11 @@ def command(
         ):
             for note in session.recover():
                 screen.say(note)
+            if use is not None and (earlier := use.applied_before(store)) is not None:
+                outcome = use.repeated(journal.run, earlier)
+                journal.finish(exit_code=exits.DONE, summary={})
+                _write_outcome(screen, options, report, project, outcome, text=True)
+                return exits.DONE
             if use is None:
                 planned = confirmed_plan(screen, options, session, ask=not yes, full=full, new=new)
             else:

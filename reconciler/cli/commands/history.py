@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
-from reconciler.cli import options as shared
+from reconciler.cli import options as shared, reports
 from reconciler.cli.options import Options
+from reconciler.cli.saved.origin import sentence
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import plan_file
 from reconciler.cli.wiring.find_run import find_run
 from reconciler.cli.wiring.loading import load, load_settings
 from reconciler.cli.wiring.unseen import known_state
+from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import RecordedRun
 from reconciler.plan.changes import Names
 from reconciler.report.history import history_document, history_text, run_document, run_text
 from reconciler.report.layout import environment_header
+from reconciler.report.reading import sheet_of
 from reconciler.resource import Kinds
 from reconciler.state import Store
 from reconciler.text.names import HERE
+
+PLAN_FILE: Final = ".json"
+RUN_FORMATS: Final = ("text", "json")
 
 
 @click.command("history", short_help="List runs: who ran what, when, and what it did.")
@@ -48,23 +57,31 @@ def history_command(screen: Screen, /, **parameters: Any) -> None:
         screen.say("Nothing has run yet.")
 
 
-@click.command("show", short_help="Show what a run did, request by request.")
+@click.command("show", short_help="Show what a run did, or a saved plan.")
 @shared.run_argument()
 @shared.project()
 @shared.service()
 @shared.state()
-@shared.output(formats=("text", "json"))
+@shared.output(formats=("text", *reports.FORMATS))
 @click.pass_obj
 def show_command(screen: Screen, /, run: str, **parameters: Any) -> None:
     """Show every request of a run: its address, its verb, its fields before and after, and how it ended.
 
-    RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent anything.
+    RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent anything. The name of a saved plan, FILE.json,
+    shows that plan as `plan` shows it, without the project, the state or the service.
 
     \b
     Example:
       reconciler show last examples/acme --sandbox .reconciler/acme.db
+      reconciler show acme.plan.json --format markdown
     """
     options = Options.of(screen, parameters)
+    if run.endswith(PLAN_FILE):
+        _show_plan(screen, options, Path(run))
+        return
+    if options.format not in RUN_FORMATS:
+        hint = f"A run is shown with --format {' or '.join(RUN_FORMATS)}."
+        raise UsageError(f"--format {options.format} is for a saved plan", id="RC-options-conflict", hint=hint)
     with _opened(screen, options) as (store, kinds):
         recorded = find_run(store.runs() if store is not None else (), run)
         assert store is not None  # else nothing was chosen
@@ -76,6 +93,19 @@ def show_command(screen: Screen, /, run: str, **parameters: Any) -> None:
     else:
         _say_environment(screen, options)
         screen.spans(run_text(recorded, entries, state_changes, kinds, names, width=screen.width, zone=HERE))
+
+
+def _show_plan(screen: Screen, options: Options, path: Path) -> None:
+    """Print a saved plan, or one that `plan --format json` printed."""
+    document = plan_file.read_to_show(path)
+    if (origin := document.get("origin")) is not None:
+        screen.say(sentence(origin))
+    try:
+        sheet = sheet_of(document)
+    except (ValueError, OverflowError) as error:  # its form is right, and a text in it is not
+        raise UsageError(f"{path} is not a plan: {error}", id="RC-not-a-saved-plan") from None
+    created_at = datetime.fromisoformat(document["createdAt"])
+    reports.show(screen, options.format, document, lambda: sheet, created_at=created_at)
 
 
 def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:

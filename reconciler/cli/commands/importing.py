@@ -17,7 +17,8 @@ from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import ConnectedService, connect, current_user, open_store, recording_end
+from reconciler.cli.wiring.connect import ConnectedService, connect, open_store, recording_end
+from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import confirm_new_state, origin, warn_unseen
 from reconciler.client.service import Reader
@@ -54,6 +55,7 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @shared.reading()
 @shared.service()
 @shared.state()
+@shared.lease()
 @shared.creating()
 @shared.output()
 @click.pass_obj
@@ -243,7 +245,7 @@ def _adopt(
     screen = narration.screen
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=current_user(), command="import") as journal,
+        leased(screen, options, store, command="import") as journal,
         recording_end(journal),
     ):
         with narration.lasting(f"Tracking {_objects(actual)}"):

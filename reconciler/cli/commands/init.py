@@ -91,7 +91,8 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **parameters: Any
             if not path.exists():
                 write_whole(path, text, mode=None)
     except OSError as error:
-        raise UsageError(f"the project cannot be written: {os_reason(error)}: {error.filename}", id="RC-file-not-written") from error
+        wrong = f"the project cannot be written: {os_reason(error)}: {error.filename}"
+        raise UsageError(wrong, id="RC-file-not-written", hint="Use a directory that can be written: reconciler init DIR.") from error
     where = "" if directory == Path() else f" {directory}"
     screen.say(f"Wrote {file}.")
     screen.say(f"Next: reconciler plan{where}" if sandbox else f"Edit it, then: reconciler validate{where}")

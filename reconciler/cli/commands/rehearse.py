@@ -31,7 +31,7 @@ FORMATS = ("json", "markdown", "html")
 @shared.absences()
 @shared.service()
 @shared.state()
-@click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", help="Rehearse this saved plan.")
+@click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", allow_from_autoenv=False, help="Rehearse this saved plan.")
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit with 2 if somebody can read more or a published URL stops answering, at any moment."
 )

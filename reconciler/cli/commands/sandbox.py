@@ -10,7 +10,8 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import READS, Lazy, LazyGroup
-from reconciler.cli.sandboxes.embedded import checked, read_seed, sandbox_errors
+from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
+from reconciler.cli.sandboxes.seed_file import read_seed, seed_errors
 from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 from reconciler.report.words import count
@@ -83,10 +84,10 @@ def seed_command(screen: Screen, /, db: Path, seed: Path, **parameters: Any) -> 
     """
     Options.of(screen, parameters)
     checked(db, option="--db")
-    document = read_seed(seed)
-    with sandbox_errors():
+    file = read_seed(seed)
+    with sandbox_errors(), seed_errors(file):
         from reconciler.sandbox.seed import seed as plant
 
-        plant(db, document)
-    number = sum(len(objects) for objects in document.values() if isinstance(objects, list))
+        plant(db, file.document)
+    number = sum(len(objects) for objects in file.document.values() if isinstance(objects, list))
     screen.say(f"Loaded {count(number, 'object')} into {db}.")

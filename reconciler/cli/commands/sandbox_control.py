@@ -14,7 +14,8 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.sandboxes.control import Control, where
-from reconciler.cli.sandboxes.embedded import read_document, read_seed
+from reconciler.cli.sandboxes.embedded import sandbox_errors
+from reconciler.cli.sandboxes.seed_file import read_document, read_seed, seed_errors
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load
@@ -74,7 +75,7 @@ def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **p
     control = _control(screen, parameters)
     if seed is not None and export is not None:
         raise UsageError("--seed and --export cannot be combined", id="RC-options-conflict", hint="Pass one of them.")
-    body = {"seed": read_seed(seed) if seed is not None else None, "export": _exported(export) if export is not None else None}
+    body = {"seed": _seed(seed) if seed is not None else None, "export": _exported(export) if export is not None else None}
     answer = control("POST", "/reset", body)
     screen.say(f"It contains {count(answer['objects'], 'object')} now.")
 
@@ -82,6 +83,16 @@ def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **p
 def _control(screen: Screen, parameters: dict[str, Any]) -> Control:
     Options.of(screen, parameters)
     return Control(screen, db=parameters["db"], base_url=parameters["base_url"], token=parameters["token"])
+
+
+def _seed(path: Path) -> Mapping[str, Any]:
+    """The data of a seed whose form is right: a running sandbox knows nothing of the file, so it cannot name positions."""
+    file = read_seed(path)
+    with sandbox_errors(), seed_errors(file):
+        from reconciler.sandbox.seed_fields import entries  # the sandbox is an extra
+
+        entries(file.document)
+    return file.document
 
 
 def _exported(path: Path) -> Any:

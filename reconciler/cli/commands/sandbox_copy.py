@@ -42,7 +42,12 @@ UNREAD_MAX = 20  # readings named one by one
     metavar="N",
     help="With --content: copy the text of this many pages.",
 )
-@click.option("--with-secrets", is_flag=True, help="Keep e-mail addresses, share keys, certificates and credentials in URLs.")
+@click.option(
+    "--with-secrets",
+    is_flag=True,
+    allow_from_autoenv=False,
+    help="Keep e-mail addresses, share keys, certificates and credentials in URLs.",
+)
 @shared.reading()
 @shared.service()
 @shared.output()

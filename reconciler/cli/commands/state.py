@@ -124,6 +124,7 @@ def show_command(screen: Screen, /, address: Address, **parameters: Any) -> None
 )
 @shared.service()
 @shared.state()
+@shared.lease()
 @click.pass_obj
 def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **parameters: Any) -> None:
     """Stop managing an address and every address below it. Sends no requests: the objects are not deleted, and become unmanaged.

@@ -13,7 +13,8 @@ from reconciler.cli import exits, options as shared
 from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end
+from reconciler.cli.wiring.connect import known_service, open_store, recording_end
+from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.trust import write_private
 from reconciler.cli.wiring.unseen import unseen, warn_unseen
@@ -83,6 +84,7 @@ def pull_command(screen: Screen, /, out: Path | None, **parameters: Any) -> None
 )
 @shared.service()
 @shared.state()
+@shared.lease()
 @click.pass_obj
 def push_command(screen: Screen, /, file: Path, force: bool, **parameters: Any) -> None:
     """Import a document of `state pull`. By default it must continue the existing state, or there must be none yet.
@@ -105,7 +107,7 @@ def push_command(screen: Screen, /, file: Path, force: bool, **parameters: Any) 
         screen.say(f"Creating {new.where} for {new.project}.")
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=current_user(), command=PUSH) as journal,
+        leased(screen, options, store, command=PUSH) as journal,
         recording_end(journal),
     ):
         journal.replace(document, force=force)

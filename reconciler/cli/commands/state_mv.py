@@ -12,6 +12,7 @@ from reconciler.cli import completion, exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end, state_scope
+from reconciler.cli.wiring.leases import waited
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import NO_SANDBOX, has_environment, journal_for, named, not_tracked
 from reconciler.errors import Refused, UsageError
@@ -43,6 +44,7 @@ SHORT_HELP: Final = "Move what is tracked to another address, or from another pr
 @shared.reading()
 @shared.service()
 @shared.state()
+@shared.lease()
 @click.pass_obj
 def command(screen: Screen, /, arguments: tuple[str, ...], old: str | None, former_env: str | None, **parameters: Any) -> None:
     """Move what the state tracks at FROM, and at every address below it, to TO. Sends no requests; rename the key in the YAML too.
@@ -107,7 +109,7 @@ def rename_scope(screen: Screen, options: Options, old: str | None, former_env: 
     command = " ".join(["state mv", *(f"{name} {value or repr('')}" for name, value in given.items() if value is not None)])
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.renaming(former, who=current_user(), command=command) as journal,
+        waited(screen, options, lambda: store.renaming(former, who=current_user(), command=command)) as journal,
         recording_end(journal),
     ):
         journal.rename()

@@ -12,8 +12,9 @@ from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect, current_user, open_store, recording_end
+from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.find_run import find_run
+from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
@@ -55,6 +56,7 @@ ONLY_RECORDED: Final = (
 @shared.absences()
 @shared.service()
 @shared.state()
+@shared.lease()
 @shared.yes()
 @click.option(
     "--on-error",
@@ -83,7 +85,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     with (
         connect(screen, options, project, kinds) as service,
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=current_user(), command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
+        leased(screen, options, store, command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
         recording_end(journal),
         ApplySession(
             Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address, bare
+from reconciler.cli.files import path_from_here
+from reconciler.cli.sandboxes.seed_file import SeedFile, read_seed, seed_errors
 from reconciler.config import Project
-from reconciler.config.source.nodes import List, Map, Node, Scalar
-from reconciler.config.source.reader import FILE_MAX, read
-from reconciler.errors import ConfigError, ReconcilerError, UsageError, os_reason
-from reconciler.links import check_read, written_place
+from reconciler.errors import ReconcilerError, UsageError, os_reason
+from reconciler.links import written_place
 from reconciler.model import Declared
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.risks import LEVELS
+from reconciler.sandbox.file import NotASandbox, identity_of
 from reconciler.text.install import installing
 
 if TYPE_CHECKING:
@@ -67,8 +68,11 @@ def embedded(path: Path, project: Project | None, kinds: Kinds | None) -> Iterat
         raise UsageError(
             f"there is no sandbox {path}", id="RC-no-sandbox", hint=f"Create it from a seed: reconciler sandbox seed --db {path} SEED.yaml"
         )
-    seed = seed_document(project, kinds) if fresh and project is not None and kinds is not None else None
-    with sandbox_errors():
+    seed, own = None, None
+    if fresh and project is not None and kinds is not None:
+        own = own_seed(project)
+        seed = seed_document(project, kinds, own)
+    with sandbox_errors(), seed_errors(own) if seed is not None else nullcontext():
         context = start(path, seed=seed)
         running = context.__enter__()
     try:
@@ -82,31 +86,22 @@ def identity(path: Path) -> str | None:
     if not path.exists() or path.stat().st_size == 0:
         return None
     with sandbox_errors():
-        from reconciler.sandbox.store import Store
-
-        store = Store(path)
-        try:
-            return store.identity
-        finally:
-            store.close()
+        return identity_of(path)
 
 
 @contextmanager
 def sandbox_errors() -> Iterator[None]:
     """Turn the sandbox's exceptions into errors of this program, which it does not know."""
     try:
-        from reconciler.sandbox.file import NotASandbox
-        from reconciler.sandbox.seed import SeedError
+        yield
     except ModuleNotFoundError as error:
         raise _without_extra([error.name or "a package"]) from error
-    try:
-        yield
     except NotASandbox as error:
         raise UsageError(str(error), id="RC-not-a-sandbox-file") from error
-    except SeedError as error:
-        raise UsageError(f"the seed is invalid: {error}", id="RC-seed-invalid") from error
     except OSError as error:
-        raise ReconcilerError(f"the sandbox cannot run: {error.strerror or error}", id="RC-sandbox-cannot-run") from error
+        where = f"{error.filename}: " if error.filename else ""
+        hint = "Use a file on a disk that can be written, for example --sandbox /tmp/sandbox.db." if error.filename else None
+        raise ReconcilerError(f"the sandbox cannot run: {where}{os_reason(error)}", id="RC-sandbox-cannot-run", hint=hint) from error
 
 
 def require_extra() -> None:
@@ -136,8 +131,14 @@ def _without_extra(missing: Sequence[str]) -> ReconcilerError:
 # -- the seed of a new file -------------------------------------------------------------------------------------------------------
 
 
-def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, Any]]]:
-    """The objects that a project assumes: its roots, an admin, its people, every object it adopts by `id`; and its own seed file."""
+def own_seed(project: Project) -> SeedFile | None:
+    """The seed beside a project; None if it has none."""
+    path = project.settings.root / SEED_FILE
+    return read_seed(path_from_here(path)) if path.is_file() else None
+
+
+def seed_document(project: Project, kinds: Kinds, own: SeedFile | None) -> dict[str, list[dict[str, Any]]]:
+    """The objects that a project assumes: its roots, an admin, its people, every object it adopts by `id`; and those of its own seed."""
     resources = project.desired.resources
     seed: dict[str, list[dict[str, Any]]] = {kind.seeds: [] for kind in kinds.values() if kind.seeds}
     roots = {address: resource.id for address, resource in resources.items() if address.container is None and resource.id is not None}
@@ -150,7 +151,7 @@ def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, An
         kind, home = kinds[declared.kind], roots.get(address.root)
         if kind.within is not None and not kind.undeclared and kind.seeds and declared.id is not None and home is not None:
             seed[kind.seeds].append(_existing(kinds, resources, declared, home))
-    return _merged({name: rows for name, rows in seed.items() if rows}, _own_seed(project.settings.root), kinds)
+    return _merged({name: rows for name, rows in seed.items() if rows}, own.document if own is not None else {}, kinds)
 
 
 def _people(project: Project, kind: Kind, roots: Mapping[Address, str]) -> Iterator[dict[str, Any]]:
@@ -228,46 +229,6 @@ class _Names:
     @staticmethod
     def name(email: str) -> str:
         return re.sub(r"[._+-]+", " ", email.partition("@")[0]).title()
-
-
-def _own_seed(root: Path) -> Mapping[str, Any]:
-    path = root / SEED_FILE
-    return read_seed(path) if path.is_file() else {}
-
-
-def read_seed(path: Path) -> Mapping[str, Any]:
-    """A seed document, read as strictly as a project. Raises `ConfigError` with the positions of errors."""
-    document = read_document(path)
-    if not isinstance(document, Mapping):
-        raise UsageError(
-            f"{path} is not a map of lists", id="RC-seed-invalid", hint="Example: organizations: [{id: org_acme, title: Acme}]"
-        )
-    return document
-
-
-def read_document(path: Path) -> Any:
-    """The contents of a YAML or JSON file, read as strictly as a project. Raises `ConfigError` with the positions of errors."""
-    try:
-        check_read(path)
-        with path.open("rb") as file:
-            document = read(file.read(FILE_MAX + 1), str(path))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error
-    if document.problems:
-        raise ConfigError(document.problems)
-
-    def plain(node: Node | None) -> Any:
-        match node:
-            case Map():
-                return {key: plain(entry.node) for key, entry in node.entries.items()}
-            case List():
-                return [plain(item) for item in node.items]
-            case Scalar():
-                return None if node.empty else node.core()
-            case None:
-                return None
-
-    return plain(document.data)
 
 
 def _merged(mine: dict[str, list[dict[str, Any]]], own: Mapping[str, Any], kinds: Kinds) -> dict[str, Any]:

@@ -33,7 +33,11 @@ T = TypeVar("T")
 
 
 class UnknownCommand(click.UsageError):
-    """A command that does not exist."""
+    """A command that does not exist. `hint`: what a command of another tool is called here."""
+
+    def __init__(self, message: str, ctx: click.Context, *, hint: str | None = None) -> None:
+        super().__init__(message, ctx)
+        self.hint = hint
 
 
 VARIABLES: Final = "RECONCILER_VAR_"
@@ -188,14 +192,14 @@ class Screen:
         if hint:
             self._tell("       " + "\n       ".join(self._lines(hint)) + "\n")
 
-    def usage(self, error: click.ClickException) -> None:
-        """Print an error of click about the command line."""
+    def usage(self, error: click.ClickException, *, hint: str | None = None) -> None:
+        """Print an error of click about the command line. `hint`: what to type instead, if that is known."""
         context = getattr(error, "ctx", None)
+        instead = hint or getattr(error, "hint", None)
         if context is not None and self.log.form == "text":
             self._tell(context.get_usage() + "\n")
-        self.error(
-            error.format_message(), id=_usage_id(error), hint=f"{context.command_path} --help explains it." if context is not None else None
-        )
+        help = f"{context.command_path} --help explains it." if context is not None else None
+        self.error(error.format_message(), id=_usage_id(error), hint=instead or help)
 
     def problems(self, error: ConfigError) -> None:
         """Print every problem of a project, one a line."""
@@ -205,7 +209,7 @@ class Screen:
                 self.line(_with_id(str(replace(problem, file=terminal(problem.file))), problem.id))
         number = len(error.problems)
         rest = ", and the rest was not checked" if error.more else ""
-        self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")
+        self.error(f"{number:,} problem{'s' if number != 1 else ''} in {error.where}{rest}; nothing was {error.undone}")
 
     def defect(self, error: Exception) -> None:
         """Print an unexpected exception; its traceback only with `-v`, with all variables from the environment masked."""

@@ -24,7 +24,7 @@ from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
-from reconciler.model import Outcome, StepStatus, Withheld
+from reconciler.model import Outcome, Plan, RecordedRun, StepStatus, Withheld
 from reconciler.plan.guard import guard
 from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
@@ -32,7 +32,7 @@ from reconciler.report.schemas.plan import OriginData
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import listed
 from reconciler.state import Store
-from reconciler.text.names import HERE
+from reconciler.text.names import HERE, clock_time
 
 FRESH: Final = 10.0  # seconds; what was read longer ago is read again before anything is sent
 NAMED: Final = 50  # addresses that are said at most
@@ -75,6 +75,19 @@ class Use:
             reason = f"{self.saved.path} was created from a different state"
             wrong = f"{reason}: {new.fact[0].lower()}{new.fact[1:].rstrip('.')}"
             raise StalePlan(wrong, id="RC-saved-plan-other-state", hint=f"Correct {new.named}. {AGAIN}")
+
+    def applied_before(self, store: Store) -> RecordedRun | None:
+        """The run that applied the whole file; None if none did, or a part of it is left, failed or is in doubt."""
+        # A run that applies a file ends with 0 only if nothing of the file was refused, and everything was done and read again (0058).
+        return next(
+            (run for run in store.users(self.saved.digest) if run.anything and run.exit_code == exits.DONE and not run.undone), None
+        )
+
+    def repeated(self, run: str, earlier: RecordedRun) -> Outcome:
+        """The outcome of a run that found the whole file applied: a job that is started again ends as it did the first time."""
+        document = self.saved.document
+        onward = f"The plan was applied already, at {clock_time(earlier.ended or earlier.started, HERE)} by {earlier.who}: nothing to do."
+        return Outcome(run, Plan(document["project"], document["environment"]), onward=onward)
 
     def approved_part(self, session: ApplySession, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
         """The part of a fresh plan that the file allows, recorded in the journal; None if it was declined.

@@ -23,7 +23,7 @@ from reconciler.model import State
 from reconciler.report.documents import PLAN_FORMAT
 from reconciler.report.saved import Digests, PlanInputs, canonical, digest_of, saved_plan
 from reconciler.report.schemas.documents import problem
-from reconciler.report.schemas.plan import OptionsData, OriginData, RulesFromData, SavedPlanDocument
+from reconciler.report.schemas.plan import OptionsData, OriginData, PlanDocument, RulesFromData, SavedPlanDocument
 from reconciler.resource import Kinds
 from reconciler.text.escape import as_json
 
@@ -80,6 +80,23 @@ def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:
 
 def read(path: Path) -> Saved:
     """Read a plan file. Raises `UsageError` for any other file; only its form is checked here."""
+    document = _document(path)
+    if "requests" not in document and "preconditions" not in document:
+        says = f"{path} is a printed plan, not a saved one"
+        raise UsageError(says, id="RC-printed-plan", hint="Use plan --out FILE to save a plan; --format json only prints it.")
+    _check_form(path, document, SavedPlanDocument)
+    return Saved(path, cast("SavedPlanDocument", document), digest_of(document))
+
+
+def read_to_show(path: Path) -> Mapping[str, Any]:
+    """A saved or printed plan, for people to read: nothing is applied from it. Raises `UsageError` for any other file."""
+    document = _document(path)
+    _check_form(path, document, PlanDocument)
+    return document
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """The data of a plan file, whose format this version reads."""
     try:
         document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
     except OSError as error:
@@ -94,13 +111,13 @@ def read(path: Path) -> Saved:
         raise UsageError(
             f"{path} has the format {format[:60]!r}, and this reconciler reads {PLAN_FORMAT}", id="RC-saved-plan-version", hint=HINT
         )
-    if "requests" not in document and "preconditions" not in document:
-        says = f"{path} is a printed plan, not a saved one"
-        raise UsageError(says, id="RC-printed-plan", hint="Use plan --out FILE to save a plan; --format json only prints it.")
-    wrong = problem(SavedPlanDocument, document)
+    return document
+
+
+def _check_form(path: Path, document: Mapping[str, Any], shape: type) -> None:
+    wrong = problem(shape, document)
     if wrong is not None:
         raise _no_plan(path, wrong)
-    return Saved(path, cast("SavedPlanDocument", document), digest_of(document))
 
 
 def _no_plan(path: Path, why: str) -> UsageError:

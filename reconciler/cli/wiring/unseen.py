@@ -25,13 +25,13 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import (
     STATE,
     ConnectedService,
-    current_user,
     is_outside,
     known_service,
     open_store,
     recording_end,
     state_scope,
 )
+from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS
@@ -220,7 +220,7 @@ def journal_for(screen: Screen, options: Options, address: Address, *, command: 
             raise not_tracked(address)
     with (
         open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=current_user(), command=command) as journal,
+        leased(screen, options, store, command=command) as journal,
         recording_end(journal),
     ):
         yield journal

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Blocked, Cause, Declared, Desired, Observed, Origin, waiting
+from reconciler.model import WHEN_READ, Actual, Blocked, Cause, Declared, Desired, Observed, Origin, waiting
 from reconciler.model.codec import choices, unresolved_addresses, wanted
 from reconciler.plan.decisions import Draft, Purpose, Replace, Transfer
 from reconciler.plan.drafts.undeclared import left_behind, pruned_later
@@ -27,8 +27,6 @@ from reconciler.plan.matching.renames import Former
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Verb
 from reconciler.text.names import a
-
-AGAIN = "run again when the service answers"
 
 
 def declared(world: World, decisions: Decisions) -> Decisions:
@@ -97,7 +95,7 @@ def _draft(facts: DraftFacts, declared: Declared, drafts: Mapping[Address, Draft
     else:
         draft = draft_create(draft, gone=match.gone, may_replace=facts.world.may_replace(address))
     if draft.is_new and (kind.name, address.container) in state.held:
-        draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", AGAIN, id="RC-in-doubt-beside")
+        draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", WHEN_READ, id="RC-in-doubt-beside")
     return refuse_ambiguous(refuse_outsiders(facts.world, matches, draft), matches.former)
 
 
@@ -107,7 +105,7 @@ def _unknown(matches: Matches, draft: Draft, reason: str, drafts: Mapping[Addres
     outer = drafts.get(container) if container is not None and matches[container].unknown is not None else None
     if outer is not None and outer.blocked is not None:
         return replace(draft, blocked=waiting(draft.address, outer.blocked, draft.declared.source))
-    return draft.block(f"it could not be read: {reason}", AGAIN, id="RC-unread")
+    return draft.block(f"it could not be read: {reason}", WHEN_READ, id="RC-unread")
 
 
 def _with_first_children(drafts: Mapping[Address, Draft]) -> dict[Address, Draft]:
@@ -306,7 +304,7 @@ def _corrected(facts: DraftFacts, draft: Draft) -> Draft:
             differing.append(difference)
         else:
             reason = f"{difference.field.name} cannot be compared, {unread}"
-            draft = _without_field(draft, difference, reason, "run again when the service answers", id="RC-unread")
+            draft = _without_field(draft, difference, reason, WHEN_READ, id="RC-unread")
     if not differing:
         return draft
     deviations = tuple(with_note(kind, difference) for difference in differing if correction_of(difference) is not Correction.NOTHING)

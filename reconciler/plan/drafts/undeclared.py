@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Binding, Desired, Observed, Removed, waiting
+from reconciler.model import WHEN_READ, Actual, Binding, Desired, Observed, Removed, waiting
 from reconciler.model.codec import title, why_unreadable
 from reconciler.plan.containment import Key, makers, parent, service_copies
 from reconciler.plan.decisions import Purpose, Removal
@@ -102,7 +102,7 @@ def _removal(
     if observed is None and matches[address].gone:
         return forget("already deleted")
     if observed is None:
-        return forget("").block("is no longer declared, but it could not be read", "run again when the service answers", id="RC-unread")
+        return forget("").block("is no longer declared, but it could not be read", WHEN_READ, id="RC-unread")
     if observed.unreadable:
         return forget("").block(f"is no longer declared, but {why_unreadable(observed)}", "then run again", id="RC-unread")
     says = "no longer declared" if removed is None else removed.says

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Blocked, Declared, Observed
+from reconciler.model import WHEN_READ, Actual, Blocked, Declared, Observed
 from reconciler.model.codec import outside, path_ids, request
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed, unread
@@ -39,7 +39,7 @@ def outsider(kinds: Kinds, declared: Declared, field: Field, value: Any, actual:
         return Blocked(
             declared.address,
             f"{what}, and it is unknown whether that is in {container}: {reason}",
-            "run again when the service answers",
+            WHEN_READ,
             source,
             id="RC-unread",
         )

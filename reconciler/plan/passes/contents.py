@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Blocked, Observed, waiting
+from reconciler.model import WHEN_READ, Blocked, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.containment import Key, containers, deleted_with
 from reconciler.plan.decisions import DeletedWith, Draft, Purpose, Removal
@@ -19,8 +19,6 @@ from reconciler.plan.drafts.undeclared import kept_with_containers
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.world import Decisions, Worklist, World
 from reconciler.resource import FieldRole
-
-UNREAD = "run again when the service answers"
 
 
 def contents(world: World, decisions: Decisions) -> Decisions:
@@ -174,7 +172,7 @@ class _Deletions:
             return self._still_contains(removal, managed, way)
         unread = self._unread(removal)
         if unread is not None:
-            return Blocked(removal.address, f"would be deleted, but {unread} in it could not be read", UNREAD, id="RC-unread")
+            return Blocked(removal.address, f"would be deleted, but {unread} in it could not be read", WHEN_READ, id="RC-unread")
         unmanaged = [observed for observed in lost if self._is_unexpected(removal, observed)]
         if unmanaged:
             return self._still_contains(removal, unmanaged, self._delete_all(removal), "unmanaged ")

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.model import Blocked, Declared, ExpectedValue, Observed, Severity, Violation, waiting
+from reconciler.model import WHEN_READ, Blocked, Declared, ExpectedValue, Observed, Severity, Violation, waiting
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Prerequisite, Removal
 from reconciler.plan.derived import Derivation, derivations
@@ -168,7 +168,7 @@ class _Run:
         if (name, scope) not in self.world.actual.complete:
             self.lists.add((name, scope))
             reason = f"{field} requires a {name} in {container}, and the list of them could not be read"
-            return Blocked(draft.address, reason, "run again when the service answers", source, id="RC-unread")
+            return Blocked(draft.address, reason, WHEN_READ, source, id="RC-unread")
         reason = f"{field} requires a {name} in {container}, and there is none after this run"
         way = f"declare a {name} in {container}, or remove the line {field} until there is one"
         return Blocked(draft.address, reason, way, source, id="RC-required-kind-missing")

@@ -33,7 +33,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Declared, Observed, waiting
+from reconciler.model import WHEN_READ, Declared, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.decisions import DeletedWith, Draft, Removal
 from reconciler.plan.world import Decisions, Rearrangement, World
@@ -267,7 +267,7 @@ def _blocked_by(draft: Draft, kind: Kind, container: Address, present: Sequence[
     """A create at the top of a container, blocked by the objects there, or because they could not be read (`unread`: why)."""
     if unread is not None:
         reason = f"would be created outside any {kind.name}, but the {kind.name}s of {container} could not be read: {unread}"
-        return draft.block(reason, "run again when the service answers", id="RC-unread")
+        return draft.block(reason, WHEN_READ, id="RC-unread")
     names = ", ".join(repr(title(observed)) for observed in present[:5]) + (f" and {len(present) - 5} more" if present[5:] else "")
     reason = f"would be created outside any {kind.name}, but {container} still has the {kind.name}s {names}"
     return draft.block(reason, f"delete these {kind.name}s first, or declare it in one of them", id="RC-beside-others")

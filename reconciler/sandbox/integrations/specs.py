@@ -37,8 +37,9 @@ def give(store: Store, organization: str, url: str, text: str) -> None:
 
 def keep_file(store: Store, spec: Object) -> None:
     """A file that came with a specification belongs to its address from now on."""
-    if spec.get("_file"):
-        give(store, spec["organization"], spec["sourceURL"], spec.pop("_file"))
+    text = spec.pop("_file", "")
+    if text and "sourceURL" in spec:
+        give(store, spec["organization"], spec["sourceURL"], text)
 
 
 def begin(store: Store, spec: Object, url: str, text: str = "") -> Object:

@@ -1,4 +1,4 @@
-"""Pages for people: `/` shows what the service holds, `/docs` what it can be asked."""
+"""Pages for people: `/` shows what the service contains, `/docs` is its API reference."""
 
 from reconciler.sandbox.pages import overview, reference
 

@@ -1,9 +1,11 @@
-"""`/`: what the service holds and what was asked of it lately; the page looks again every two seconds by itself.
+"""`/`: what the service contains and its recent requests; the page refreshes itself every two seconds.
 
 As plain data: each organization with its people, its content tree and its sites as visitors would see them."""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from math import ceil
@@ -17,20 +19,33 @@ from reconciler.sandbox.pages.render import rendered
 from reconciler.sandbox.service import Service, newest
 from reconciler.sandbox.sites.audience import AGENT, GENERAL
 from reconciler.sandbox.sites.readers import Gate
-from reconciler.sandbox.sites.structure import level, row
+from reconciler.sandbox.sites.structure import level, published_url, row
 from reconciler.sandbox.store import Object, Store
 
 router = Router(include_in_schema=False)
 REQUESTS_MAX: Final = 40
 SHOWN_MAX: Final = 400  # entries of one list; the rest is counted
 DEPTH_MAX: Final = 20
+_CODES: Final = re.compile(r"[0-9a-fA-F]{4,6}(-[0-9a-fA-F]{4,6})*")  # fewer digits are a text: `42`
+
+
+def emoji(text: str) -> str:
+    """An emoji, also if it is stored as its code: `1f4d6`, or several with hyphens. Any other text is unchanged."""
+    if not _CODES.fullmatch(text):
+        return text
+    codes = [int(code, 16) for code in text.split("-")]
+    return "".join(map(chr, codes)) if all(map(_is_character, codes)) else text
+
+
+def _is_character(code: int) -> bool:
+    return code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF  # the halves of characters cannot be sent
 
 
 class Sketch:
     """Reads one store for one page."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, base: str = "") -> None:
+        self.store, self.base = store, base
         self.left = 0
         self.more = 0
 
@@ -76,7 +91,13 @@ class Sketch:
         self.left -= len(row)
         self.more += self.store.count_in(container) - len(row)
         for kind, item in row:
-            node = {"kind": kind, "id": item["id"], "title": item["title"], "emoji": item.get("emoji") or "", "gone": self._left_of(item)}
+            node = {
+                "kind": kind,
+                "id": item["id"],
+                "title": item["title"],
+                "emoji": emoji(item.get("emoji") or ""),
+                "gone": self._left_of(item),
+            }
             if kind == "collection" and depth < DEPTH_MAX:
                 node["inside"] = self._level(container_of(item["id"]), depth + 1)
             nodes.append(node)
@@ -101,7 +122,7 @@ class Sketch:
             "type": data["type"],
             "visibility": data["visibility"],
             "published": data["published"],
-            "address": data.get("_proxy") or data.get("basename") or id,
+            "address": data.get("_proxy") or published_url(self.base, data),
             "tabs": self._tabs(level(id), 0),
             "pages": self._variants(row(id)),
             "links": [item for _, item in self.store.in_site(id, "share-link")],
@@ -137,4 +158,4 @@ class Sketch:
 @router.get("/")
 async def page(request: Request) -> HTMLResponse:
     service: Service = request.app.state.service
-    return rendered("page.html", Sketch(service.store).whole(newest(service, REQUESTS_MAX)))
+    return rendered("page.html", Sketch(service.store, service.base).whole(newest(service, REQUESTS_MAX)))

@@ -1,0 +1,89 @@
+"""The reference of seeds, from the models that check them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from reconciler.sandbox.seed_fields import LISTS, PARTS
+
+INTRO: Final = """\
+# Seed of a sandbox
+
+A seed describes what exists in a [sandbox](../sandbox.md) before Reconciler runs: objects as the service has them, with their
+ids, in lists. Load it with `reconciler sandbox seed --db FILE SEED.yaml`. A file `sandbox.seed.yaml` beside `reconciler.yaml` is
+loaded when `--sandbox` creates a new sandbox.
+
+```yaml
+# seed.yaml
+organizations:
+  - {id: org_acme, title: Acme}
+members:
+  - {organization: org_acme, id: usr_ada, email: ada@acme.example, displayName: Ada, role: admin}
+tokens:
+  - {token: t0p, member: usr_ada}
+collections:
+  - {organization: org_acme, id: col_product, title: Product}
+spaces:
+  - {organization: org_acme, id: spc_blank, title: Blank}
+  - {organization: org_acme, id: spc_guides, title: Guides, parent: col_product, pages: [{title: Start, markdown: Hello.}]}
+```
+
+A seed is checked like a project: every unknown field, wrong value and missing object is reported with its file, line and column,
+and a seed with a mistake loads nothing. Values are stored as they are written. What an entry refers to must be in the same seed,
+or in the sandbox already. The order of a list is the order of the objects on the service.
+
+This page is generated from the models that check seeds.
+"""
+
+
+def page() -> str:
+    """Every list with its fields, and then the parts that are values of fields."""
+    parts = [INTRO]
+    parts += [f"## {name}\n\n{_about(model)}\n\n{_table(model)}" for name, model in LISTS.items()]
+    parts.append("## Values of fields\n")
+    parts += [f"### {name}\n\n{_table(model)}" for name, model in PARTS.items()]
+    return "\n".join(parts)
+
+
+def _about(model: type[BaseModel]) -> str:
+    return " ".join((model.__doc__ or "").split())
+
+
+def _table(model: type[BaseModel]) -> str:
+    lines = ["| field | value | meaning |", "|---|---|---|"]
+    whole = model.model_json_schema()
+    properties = whole["properties"] if "properties" in whole else whole["$defs"][model.__name__]["properties"]  # a page contains pages
+    for name, schema in properties.items():
+        field = model.model_fields[name]
+        required = "Required. " if field.is_required() else ""
+        default = field.default if isinstance(field.default, str | bool) and field.default != "" and not field.is_required() else None
+        # A description that names the default says more than the value does.
+        shown = f" Default: `{str(default).lower() if isinstance(default, bool) else default}`." if default is not None else ""
+        about = f"{required}{field.description or ''}"
+        meaning = (about if "Default" in about else about + shown).strip()
+        lines.append(f"| `{name}` | {_type(name, schema)} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def _type(name: str, schema: dict[str, Any]) -> str:
+    if name in PARTS:
+        return f"[{'a list' if schema.get('type') == 'array' else 'a map'}](#{name.lower()})"
+    match schema:
+        case {"anyOf": options}:
+            return " or ".join(_type("", option) for option in options)
+        case {"enum": values}:
+            return ", ".join(f"`{value}`" for value in values)
+        case {"type": "array", **rest}:
+            return f"a list: {_type('', rest.get('items', {}))}"
+        case {"type": "object", "additionalProperties": dict() as inner} if inner:
+            return f"a map: {_type('', inner)}"
+        case {"format": "date-time"}:
+            return "a time"
+        case {"type": str() as kind}:
+            return {
+                "string": "text", "boolean": "`true`, `false`", "integer": "an integer", "null": "`null`", "object": "a map",
+            }[kind]  # fmt: skip
+        case _:
+            return "a map"

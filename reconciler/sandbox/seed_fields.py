@@ -1,0 +1,396 @@
+"""What a seed may contain: one model for each of its lists, from which seeds are checked and the reference of the seed is generated.
+
+In: the data of a seed. Out: its entries, or every problem of their form. Not here: whether what an entry refers to exists (`seed`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic.functional_validators import AfterValidator
+
+from reconciler.sandbox.bodies import Level, MemberRole, Visibility
+from reconciler.sandbox.file import iso
+from reconciler.sandbox.integrations.publishing import Publish
+from reconciler.sandbox.store import Object
+
+
+def _time(value: Any) -> Any:
+    """A time as the service writes it. YAML parsers may have made a time of the text already."""
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if not isinstance(moment, datetime):
+        return value
+    return iso(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def _json(value: Any) -> Any:
+    try:
+        json.dumps(value, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError("it must be JSON") from error
+    return value
+
+
+Id = Annotated[StrictStr, Field(min_length=1)]
+Time = Annotated[StrictStr, BeforeValidator(_time), Field(json_schema_extra={"format": "date-time"})]
+Free = Annotated[dict[str, Any], AfterValidator(_json)]
+
+
+class Entry(BaseModel):
+    """An entry of a list, or a part of one: unknown fields are refused, and values are never converted."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    def given(self, *without: str) -> Object:
+        """The fields that were written, except these."""
+        return self.model_dump(exclude_unset=True, exclude=set(without))
+
+
+class ReviewRule(Entry):
+    rule: StrictStr = Field(description="The rule, such as `review-required`.")
+    users: list[StrictStr] = Field([], description="The ids of members that the rule names.")
+
+
+class MergeRules(Entry):
+    type: StrictStr = Field(description="`inherit`, `none` or `rules`.")
+    rules: list[ReviewRule] = Field([], description="With `rules`: the rules.")
+
+
+class AdaptiveContent(Entry):
+    enabled: StrictBool = Field(description="Whether conditions hide content.")
+
+
+class Page(Entry):
+    """A page of a space."""
+
+    id: Id = Field("", description="Default: a new id.", validate_default=False)
+    title: StrictStr = Field("", description="The title.")
+    slug: StrictStr = Field("", description="The last part of its path. Default: made from the title.")
+    path: StrictStr = Field("", description="Its path in the space. Default: the slug.")
+    type: StrictStr = Field("document", description="The type of the page.")
+    description: StrictStr = Field("", description="The description below the title.")
+    emoji: StrictStr = Field("", description="An emoji, or its code, such as `1f4d6`.")
+    icon: StrictStr = Field("", description="The name of an icon.")
+    markdown: StrictStr = Field("", description="The text.")
+    variables: dict[str, StrictStr] = Field({}, description="Values for the expressions of this page, by name.")
+    hidden: StrictBool = Field(False, description="Whether the table of contents omits it.")
+    noIndex: StrictBool = Field(False, description="Whether search engines must not index it.")
+    noRobotsIndex: StrictBool = Field(False, description="Whether robots must not index it.")
+    layout: Free = Field({}, description="The parts of the page that are shown.")
+    cover: Free = Field({}, description="The cover.")
+    computed: Free = Field({}, description="The source of generated content.")
+    git: Free = Field({}, description="The file in git that the page comes from.")
+    createdAt: Time = Field("", description="When it was created.")
+    updatedAt: Time = Field("", description="When it was changed.")
+    pages: list[Page] = Field([], description="The pages below it.")
+
+
+class File(Entry):
+    """A file of a space."""
+
+    id: Id = Field("", description="Default: a new id.", validate_default=False)
+    name: StrictStr = Field(description="The name.")
+    contentType: StrictStr = Field("", description="The media type, such as `image/png`.")
+    downloadURL: StrictStr = Field("", description="Where its content is.")
+    size: StrictInt = Field(0, description="The size in bytes.")
+    dimensions: dict[str, StrictInt] = Field({}, description="`width` and `height` of an image.")
+    git: Free = Field({}, description="The file in git that it comes from.")
+
+
+class Organization(Entry):
+    """Organizations, the owners of everything else."""
+
+    id: Id = Field(description="The id.")
+    title: StrictStr = Field("Untitled", description="The title.")
+    createdAt: Time = Field("", description="When it was created. Default: now.")
+    emailDomains: list[StrictStr] = Field([], description="Domains whose people can join.")
+    hostname: StrictStr = Field("", description="The name in the URL of its sites. Default: made from the id.")
+    type: StrictStr = Field("business", description="The type.")
+    useCase: StrictStr = Field("internalDocs", description="The use that it has for documentation.")
+    defaultRole: MemberRole | None = Field("read", description="The role of people who join.")
+    sso: StrictBool = Field(False, description="Whether people must sign in with a SAML provider.")
+    ai: StrictBool = Field(False, description="Whether AI features are on.")
+    inviteLinks: StrictBool = Field(True, description="Whether invite links work.")
+    plan: StrictStr = Field("free_2024", description="The plan that it pays for.")
+    mergeRules: MergeRules = Field(MergeRules(type="none", rules=[]), description="The rules for merging change requests.")
+    billing: Free = Field({}, description="The state of its payments.")
+
+
+class Member(Entry):
+    """People in an organization. The same `id` in two organizations is the same person."""
+
+    organization: Id = Field(description="The id of the organization.")
+    id: Id = Field(description="The id of the person.")
+    email: Id = Field(description="The e-mail address.")
+    displayName: StrictStr = Field("", description="The name. Default: the part of the address before the @.")
+    role: MemberRole | None = Field("read", description="The role; `null` for a guest.")
+
+
+class Token(Entry):
+    """Access tokens."""
+
+    token: Id = Field(description="The token.")
+    member: Id = Field(description="The id of the member who owns it.")
+    access: Literal["read", "write"] = Field("write", description="Whether it may write.")
+
+
+class Collection(Entry):
+    """Collections, each after the collection that contains it."""
+
+    organization: Id = Field(description="The id of the organization.")
+    id: Id = Field(description="The id.")
+    title: StrictStr = Field("Untitled", description="The title.")
+    description: StrictStr = Field("", description="The description.")
+    parent: Id | None = Field(None, description="The id of the collection that contains it; `null` for the top.")
+    defaultLevel: Level | None = Field(None, description="The access that members have.")
+
+
+class Space(Entry):
+    """Spaces."""
+
+    organization: Id = Field(description="The id of the organization.")
+    id: Id = Field(description="The id.")
+    title: StrictStr = Field("Untitled", description="The title.")
+    emoji: StrictStr = Field("", description="An emoji, or its code, such as `1f4d6`.")
+    parent: Id | None = Field(None, description="The id of the collection that contains it; `null` for the top.")
+    visibility: Literal["public", "unlisted", "share-link", "visitor-auth", "in-collection", "private"] = Field(
+        "private", description="Who can read it. Default in a collection: `in-collection`."
+    )
+    editMode: Literal["live", "locked"] = Field("live", description="Whether edits require a change request.")
+    language: StrictStr = Field("en", description="The language.")
+    defaultLevel: Level | None = Field(None, description="The access that members have.")
+    mergeRules: MergeRules = Field(MergeRules(type="inherit", rules=[]), description="The rules for merging change requests.")
+    createdAt: Time = Field("", description="When it was created. Default: now.")
+    updatedAt: Time = Field("", description="When it was changed. Default: now.")
+    deletedAt: Time = Field("", description="When it was deleted: it can be restored for seven days. Default: it is not deleted.")
+    revision: Id = Field("", description="The id of its revision. Default: a new id.", validate_default=False)
+    gitSync: Free = Field({}, description="The repository that it is synchronized with.")
+    pages: list[Page] = Field([], description="The pages. Default: one page, `Page`.")
+    files: list[File] = Field([], description="The files.")
+    variables: dict[str, StrictStr] = Field({}, description="Values for the expressions of its pages, by name.")
+
+
+class Team(Entry):
+    """Teams."""
+
+    organization: Id = Field(description="The id of the organization.")
+    id: Id = Field(description="The id.")
+    title: StrictStr = Field("Untitled", description="The title.")
+    createdAt: Time = Field("", description="When it was created. Default: now.")
+    members: list[StrictStr] = Field([], description="The ids of its members.")
+
+
+class Site(Entry):
+    """Sites. Sections and the spaces of a site cannot be seeded: apply a project."""
+
+    organization: Id = Field(description="The id of the organization.")
+    id: Id = Field(description="The id.")
+    title: StrictStr = Field("Untitled", description="The title.")
+    type: StrictStr = Field("basic", description="The type, such as `basic` or `premium`.")
+    visibility: Visibility = Field("public", description="Who can read it.")
+    basename: StrictStr = Field("", description="The name in its URL. Default: made from the title.")
+    published: StrictBool = Field(False, description="Whether it is published.")
+    createdAt: Time = Field("", description="When it was created. Default: now.")
+    adaptiveContent: AdaptiveContent = Field(AdaptiveContent(enabled=False), description="Whether conditions hide content.")
+    agentsContext: Literal["excluded", "included"] = Field("excluded", description="Whether agents may use it.")
+
+
+class Specification(Entry):
+    """OpenAPI specifications."""
+
+    organization: Id = Field(description="The id of the organization.")
+    id: Id = Field("", description="Default: a new id.", validate_default=False)
+    slug: Id = Field("", description="The name in its URL. Default: made from the id.", validate_default=False)
+    sourceURL: StrictStr = Field("", description="The URL of the document, which is shown as it is written, and never fetched.")
+    file: StrictStr = Field("", description="The document itself, with which processing succeeds.")
+    visibility: Literal["private", "public"] = Field("private", description="Who can read it.")
+    createdAt: Time = Field("", description="When it was created. Default: now.")
+    updatedAt: Time = Field("", description="When it was changed. Default: now.")
+
+
+class Provider(Entry):
+    """SAML providers for single sign-on."""
+
+    organization: Id = Field(description="The id of the organization.")
+    id: Id = Field(description="The id.")
+    label: StrictStr = Field("SAML", description="The text of the button on the sign-in page.")
+    entityID: StrictStr = Field("", description="The id of the provider in SAML. Default: the id.")
+    ssoURL: StrictStr = Field("", description="The URL where people sign in.")
+    certificate: StrictStr = Field("", description="The certificate.")
+    defaultTeam: Id | None = Field(None, description="The id of the team of new members.")
+    defaultRole: MemberRole | None = Field(None, description="The role of new members.")
+
+
+class Integration(Publish):
+    """Integrations. Their other fields are those of the request that publishes an integration, `PUT /v1/integrations/{integrationName}`."""
+
+    # The parts of these values are as open as those of the request that publishes an integration.
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    organization: Id = Field(description="The id of the organization that owns it.")
+    name: Id = Field(description="The name, which is its id.")
+    id: StrictStr = Field("", description="The name again; may be omitted.")
+    title: StrictStr = Field("", description="The title. Default: the name.")
+
+
+LISTS: Final[Mapping[str, type[BaseModel]]] = {
+    "organizations": Organization,
+    "members": Member,
+    "tokens": Token,
+    "collections": Collection,
+    "spaces": Space,
+    "teams": Team,
+    "sites": Site,
+    "openapi": Specification,
+    "saml": Provider,
+    "integrations": Integration,
+}
+"""The lists of a seed, in the order in which they are loaded: what an entry refers to is loaded before it."""
+
+PARTS: Final[Mapping[str, type[BaseModel]]] = {
+    "pages": Page,
+    "files": File,
+    "mergeRules": MergeRules,
+    "rules": ReviewRule,
+    "adaptiveContent": AdaptiveContent,
+}
+"""The values of fields that have fields of their own, by the names of those."""
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class SeedProblem:
+    """One problem of a seed. `path`: the keys and indexes that lead to the value, or to the entry that lacks it.
+    `of_key`: the key itself is wrong."""
+
+    path: Path
+    message: str
+    of_key: bool = False
+
+    def __str__(self) -> str:
+        """`members[0]: role is "owner"; one of …`."""
+        whole = self.path if not self.path or isinstance(self.path[-1], int) else self.path[:-1]
+        about = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in whole).removeprefix(".")
+        return f"{about}: {self.message}" if about else self.message
+
+
+class SeedError(Exception):
+    """A seed is wrong; nothing of it was loaded."""
+
+    def __init__(self, *problems: SeedProblem) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems
+
+
+def entries(document: Any) -> list[tuple[Path, Any]]:
+    """The entries of a seed with their paths, in the order in which they are loaded. Raises `SeedError` with every problem of its form."""
+    if not isinstance(document, Mapping):
+        raise SeedError(SeedProblem((), f"a seed must be a map of lists: {', '.join(LISTS)}"))
+    problems = [SeedProblem((str(name),), _unknown("list", name, LISTS), True) for name in document if name not in LISTS]
+    read: list[tuple[Path, Any]] = []
+    for name, model in LISTS.items():
+        values = document.get(name)
+        if values is not None and not isinstance(values, list):
+            problems.append(SeedProblem((name,), f"{name} must be a list, not {_kind(values)}"))
+            continue
+        for index, data in enumerate(values or ()):
+            try:
+                read.append(((name, index), model.model_validate(data)))
+            except ValidationError as error:
+                problems += _problems((name, index), data, error)
+    if problems:
+        raise SeedError(*problems)
+    return read
+
+
+def _problems(entry: Path, data: Any, error: ValidationError) -> Iterator[SeedProblem]:
+    """What is wrong with an entry, each problem once."""
+    for wrong in error.errors(include_url=False):
+        path: list[str | int] = list(entry)
+        value: Any = data
+        for part in wrong["loc"]:
+            # The rest of a location names the alternatives of a type, not a part of the data.
+            inside = part in value if isinstance(value, Mapping) else isinstance(value, list) and isinstance(part, int)
+            if not inside:
+                break
+            path.append(part)
+            value = value[part]
+        names = [part for part in path if isinstance(part, str)]
+        name = names[-1] if len(names) > 1 else names[0]
+        last = str(wrong["loc"][-1]) if wrong["loc"] else ""
+        match wrong["type"]:
+            case "extra_forbidden":
+                yield SeedProblem(tuple(path), _unknown("field", last, _fields(entry, wrong["loc"][:-1])), True)
+            case "missing":
+                yield SeedProblem(tuple(path), f"{last} is missing")
+            case "literal_error":
+                options = re.findall(r"'([^']*)'", str(wrong["ctx"]["expected"]))
+                yield SeedProblem(tuple(path), f"{name} is {_shown(value)}; one of {', '.join(options)}{_suggestion(str(value), options)}")
+            case "model_type" | "model_attributes_type":
+                yield SeedProblem(tuple(path), f"an entry must be a map of fields, not {_kind(value)}")
+            case _ if value is None or value == "":
+                yield SeedProblem(tuple(path), f"{name} has no value; write one, or remove the line")
+            case kind if kind in WANTED:
+                quote = "; quote it" if kind == "string_type" and isinstance(value, int | float) else ""
+                yield SeedProblem(tuple(path), f"{name} must be {WANTED[kind]}, not {_kind(value)}{quote}")
+            case _ if name.endswith("At"):
+                yield SeedProblem(tuple(path), f"{name} must be a time, such as 2026-11-18T14:02:11Z")
+            case kind:
+                reason = wrong["ctx"]["error"] if kind == "value_error" else wrong["msg"]
+                yield SeedProblem(tuple(path), f"{name} is not valid: {reason}")
+
+
+WANTED: Final = {
+    "string_type": "text", "bool_type": "true or false", "int_type": "a whole number", "list_type": "a list", "dict_type": "a map",
+}  # fmt: skip
+
+
+def _fields(entry: Path, location: tuple[Any, ...]) -> list[str]:
+    """The fields of the part of an entry at a location."""
+    names = [part for part in location if isinstance(part, str)]
+    return list((PARTS[names[-1]] if names else LISTS[str(entry[0])]).model_fields)
+
+
+def _unknown(what: str, name: Any, known: Any) -> str:
+    """`unknown field "titel"; did you mean "title"?`"""
+    rest = _suggestion(str(name), known) or f"; {'a seed has' if what == 'list' else 'its fields are'} {', '.join(known)}"
+    return f"unknown {what} {_shown(str(name))}{rest}"
+
+
+def _suggestion(word: str, known: Any) -> str:
+    options = {str(option).lower(): option for option in known}
+    near = get_close_matches(word[:100].lower(), options, n=1)
+    return f'; did you mean "{options[near[0]]}"?' if near else ""
+
+
+def _shown(value: Any) -> str:
+    if not isinstance(value, str):
+        return _kind(value)
+    return f'"{value}"' if len(value) <= 60 else f'"{value[:59]}…"'
+
+
+def _kind(value: Any) -> str:
+    """What a value is. Values themselves are not shown: a seed contains tokens."""
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case Mapping():
+            return "a map"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return f"a {type(value).__name__}"
