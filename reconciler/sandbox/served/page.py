@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote, urlencode
 from reconciler.sandbox.content.links import FOREIGN, Book
 from reconciler.sandbox.content.revisions import current
 from reconciler.sandbox.content.views import ContentView, Flags
+from reconciler.sandbox.pages.overview import emoji
 from reconciler.sandbox.pages.render import html
 from reconciler.sandbox.routes.published import customization
 from reconciler.sandbox.served.choice import Choice, choices, claim_fields, claims_text
@@ -32,7 +33,6 @@ ROOT: Final = "/published"
 MISSING: Final = "Page not found"
 RESULTS_MAX: Final = 100
 OPENED: Final = ("http://", "https://", "mailto:")  # what links to other places may begin with
-CODE_POINTS: Final = re.compile(r"[0-9a-fA-F]{2,6}(?:-[0-9a-fA-F]{2,6})*", re.ASCII)
 VISIBILITIES: Final = {
     "public": "anyone on the web",
     "unlisted": "whoever knows its URL",
@@ -274,8 +274,8 @@ class ServedSite:
         }
 
     def _entry(self, variant: Object, page: SitePage) -> Entry:
-        emoji = page.data.get("emoji")
-        return Entry(title_of(page), self.page_url(variant, page), _emoji(emoji) if isinstance(emoji, str) else "")
+        own = page.data.get("emoji")
+        return Entry(title_of(page), self.page_url(variant, page), _emoji(own) if isinstance(own, str) else "")
 
     def _text(self, answer: PublishedPage) -> Text:
         caller = Caller(Service(self.store, None, self.base), None, "read")
@@ -353,11 +353,9 @@ def title_of(page: SitePage) -> str:
 
 
 def _emoji(text: str) -> str:
-    """An emoji that the service gives as its code points, `1f680`, or as itself; empty for any other text."""
-    if not CODE_POINTS.fullmatch(text):
-        return "" if any(character.isascii() for character in text) else text[:8]
-    points = [int(part, 16) for part in text.split("-")]
-    return "".join(chr(point) for point in points if point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF)
+    """The emoji of a page; empty for words. Some emoji begin with a digit."""
+    shown = emoji(text)
+    return "" if any(character.isascii() and character not in "0123456789#*" for character in shown) else shown[:8]
 
 
 def _above(pages: Sequence[SitePage], page: SitePage) -> list[SitePage]:
