@@ -9,10 +9,14 @@ from collections.abc import Iterator
 import click
 
 from reconciler.cli import main
-from reconciler.cli.environment import variable
+from reconciler.cli.environment import long_name, variable
+from reconciler.cli.help import heading, with_ranges_in_words
+from reconciler.cli.option_table import HEADINGS
 
 COMMON = ("--color", "--quiet", "--verbose", "--log-format", "--log-file", "--help")
 """Options of every command: they are listed once."""
+
+Row = tuple[str, str]  # the cells of an option: its names, and what it means
 
 HELP = click.Option(["-h", "--help"], is_flag=True, help="Show this message and exit.")
 
@@ -27,14 +31,42 @@ the [exit codes](exit-codes.md). A variable in a table says the same as its opti
 
 DIRECTORY = "`-C DIR`, before the command, runs it in another directory: the paths of all other options are relative to it.\n"
 
+SHARED = """\
+Several commands have these options. The section of a command links to their tables, and names
+the options where it does not have all of them.
+"""
+
 
 def page() -> str:
-    """Every command with its options, in the order of `reconciler --help`."""
+    """Every command with its options, in the order of `reconciler --help`; what several commands have is listed once, before them."""
     commands = list(_commands(main, click.Context(main, info_name="reconciler")))
-    common = [param for _, context in commands[:1] for param in _options(context) if _is_common(param)]
-    parts = [INTRO, "## Options of every command\n", _table(common, commands[0][1]), DIRECTORY]
-    parts += [_section(command, context) for command, context in commands]
+    shared = _shared(commands)
+    parts = [
+        INTRO,
+        "## Options of every command\n",
+        _table([*shared[HEADINGS["output"]].values()]),
+        DIRECTORY,
+        "## Common options\n",
+        SHARED,
+    ]
+    parts += [f"### {name}\n\n{_table([*options.values()])}" for name, options in shared.items() if name != HEADINGS["output"] and options]
+    parts += [_section(command, context, shared) for command, context in commands]
     return "\n".join(parts)
+
+
+Shared = dict[str, dict[str, Row]]
+"""The rows of common options by their heading and name."""
+
+
+def _shared(commands: list[tuple[click.Command, click.Context]]) -> Shared:
+    """The options of the groups; of an option with several texts the first."""
+    by_heading: Shared = {name: {} for name in HEADINGS.values()}
+    for _, context in commands:
+        for option in _options(context):
+            name = heading(option)
+            if name in by_heading and (name != HEADINGS["output"] or _is_common(option)):
+                by_heading[name].setdefault(_long(option), _row(option, context))
+    return by_heading
 
 
 def _commands(group: click.Group, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
@@ -48,15 +80,28 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[tuple[clic
             yield from _commands(command, inner)
 
 
-def _section(command: click.Command, context: click.Context) -> str:
+def _section(command: click.Command, context: click.Context, shared: Shared) -> str:
     path = context.command_path.removeprefix("reconciler ")
     level = "##" if " " not in path else "###"
     usage = f"```text\n{' '.join([context.command_path, *command.collect_usage_pieces(context)])}\n```\n"
     parts = [f"{level} {path}\n", usage, _prose(command.help or "")]
-    own = [param for param in _options(context) if not _is_common(param)]
+    options = [(option, _row(option, context)) for option in _options(context)]
+    own = [row for option, row in options if shared.get(heading(option), {}).get(_long(option)) != row]
     if own:
-        parts.append(_table(own, context))
+        parts.append(_table(own))
+    links = []
+    for name, rows in shared.items():
+        here = [_long(option) for option, row in options if rows.get(_long(option)) == row and heading(option) == name]
+        if here and name != HEADINGS["output"]:
+            listed = f" ({', '.join(f'`{option}`' for option in here)})" if len(here) < len(rows) else ""
+            links.append(f"[{name.lower()}](#{name.lower().replace(' ', '-')}){listed}")
+    if links:
+        parts.append(f"Common options: {', '.join(links)}.\n")
     return "\n".join(parts)
+
+
+def _long(option: click.Option) -> str:
+    return long_name(option) or option.opts[0]
 
 
 def _prose(text: str) -> str:
@@ -87,30 +132,27 @@ def _is_common(param: click.Option) -> bool:
     return any(name in COMMON for name in param.opts)
 
 
-def _table(options: list[click.Option], context: click.Context) -> str:
-    lines = ["| option | meaning |", "|---|---|"]
-    for option in options:
-        record = option.get_help_record(context)
-        assert record is not None
-        name, text = (re.sub(r"\s+", " ", part) for part in record)
-        if "--help" in option.opts:
-            name = "-h, --help"  # whichever context asked for this option first decides what click calls it
-        if isinstance(option.type, click.Choice):  # a bar would end the cell
-            name = name.partition(" [")[0]
-            text += f" One of {', '.join(f'`{choice}`' for choice in option.type.choices)}."
-        name, text = f"`{name}`", _cell(text)
-        known = variable(option)
-        if known is not None and known not in text and "--help" not in option.opts:
-            text += f" Variable: `{known}`."
-        lines.append(f"| {name} | {text} |")
-    return "\n".join(lines) + "\n"
+def _table(rows: list[Row]) -> str:
+    return "\n".join(["| option | meaning |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows)]) + "\n"
+
+
+def _row(option: click.Option, context: click.Context) -> Row:
+    record = option.get_help_record(context)
+    assert record is not None
+    name, text = (re.sub(r"\s+", " ", part) for part in record)
+    if "--help" in option.opts:
+        name = "-h, --help"  # whichever context asked for this option first decides what click calls it
+    if isinstance(option.type, click.Choice) and option.metavar is None:  # a bar would end the cell
+        name = name.partition(" [")[0]
+        text += f" One of {', '.join(f'`{choice}`' for choice in option.type.choices)}."
+    text = _cell(with_ranges_in_words(text))
+    known = variable(option)
+    if known is not None and known not in text and "--help" not in option.opts:
+        text += f" Variable: `{known}`."
+    return f"`{name}`", text
 
 
 def _cell(text: str) -> str:
     """A help text in a cell: ranges in words, and nothing that Markdown would take for its own."""
-    text = re.sub(r"\[default: ([^\]]+); ([^\]]*x[^\]]*)\]", r"[default: \1] [\2]", text)
-    text = re.sub(r"\[x>=?0\]", "", text)
-    text = re.sub(r"\[x>=(\d+)\]", r"At least \1.", text)
-    text = re.sub(r"\[(\d+)<=x<=(\d+)\]", r"From \1 to \2.", text)
     text = re.sub(r"\[default: (.+?)\]", r"Default: `\1`.", text).replace("[required]", "Required.")
     return re.sub(r" +", " ", text.replace("<", "&lt;").replace("|", "\\|")).strip()

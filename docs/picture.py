@@ -58,10 +58,9 @@ def scene(folder: Path) -> str:
     )
     edit(acme / "content.yaml", "      - {space: webhooks, title: Webhooks}\n", "")
     edit(acme / "content.yaml", "      - {space: guides, ", "      - {space: webhooks, title: Webhooks}\n      - {space: guides, ")
-    edit(acme / "sites" / "docs.yaml", "    visibility: public", "    visibility: unlisted")
     python, go = (f"                  - {{space: sdk-{word}, path: {word}}}\n" for word in ("python", "go"))
     edit(acme / "sites" / "docs.yaml", python + go, go + python)
-    edit(acme / "sites" / "partners.yaml", "      auditors: {name: Auditors 2025, active: false}\n", "")
+    edit(acme / "sites" / "partners.yaml", "auditors: {name: Auditors 2025, active: false}", "auditors: {name: Auditors, active: true}")
 
     run(folder, "api", "PATCH", f"/spaces/{ids['acme/space/guides']}", "-f", "title=Guides (do not edit)")
     run(folder, "api", "DELETE", f"/spaces/{ids['acme/space/concepts']}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -26,19 +26,33 @@ FENCE: Final = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
 
 def on_config(config: Any) -> Any:
     """Replace FOLDER/*.md in the navigation by the pages of that folder."""
-    config["nav"] = list(_expanded(config["nav"]))
+    config["nav"] = list(_expanded(config["nav"], frozenset(_named(config["nav"]))))
     return config
 
 
-def _expanded(entries: list[Any]) -> Iterator[Any]:
+def _named(entries: Any) -> Iterator[str]:
+    """The pages that the navigation names, at any depth; a pattern leaves them out."""
+    match entries:
+        case str():
+            yield entries
+        case list():
+            for entry in entries:
+                yield from _named(entry)
+        case dict():
+            yield from _named(list(entries.values()))
+
+
+def _expanded(entries: list[Any], named: Set[str]) -> Iterator[Any]:
     for entry in entries:
         match entry:
             case str() if "*" in entry:
                 names = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob(entry)]
                 names += [name for name in MOVED.values() if PurePath(name).match(entry)]
-                yield from sorted(names, key=lambda name: (ROOT / _source(name)).read_text(encoding="utf-8").partition("\n")[0])
+                yield from sorted(
+                    set(names) - named, key=lambda name: (ROOT / _source(name)).read_text(encoding="utf-8").partition("\n")[0]
+                )
             case dict():
-                yield {title: list(_expanded(inner)) if isinstance(inner, list) else inner for title, inner in entry.items()}
+                yield {title: list(_expanded(inner, named)) if isinstance(inner, list) else inner for title, inner in entry.items()}
             case _:
                 yield entry
 

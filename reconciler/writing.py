@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
+from shutil import rmtree
 from types import TracebackType
 from typing import Final
 
@@ -136,6 +137,74 @@ def _status(folder: int, name: str) -> os.stat_result | None:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
+
+
+class FolderChange:
+    """Files of one folder that change together: all of them, or none.
+
+    A folder that does not exist is written under another name beside it, and `complete` gives it its own: nobody ever sees half of it. In a
+    folder that exists, files are written where they belong. `take_back` leaves everything as it was before.
+    """
+
+    def __init__(self, target: Path) -> None:
+        """Raises `LinkRefused` and OSError."""
+        self.target = self.root = target
+        self._created: list[Path] = []
+        self._above: list[Path] = []
+        self._before: list[tuple[Path, bytes]] = []
+        if not target.exists():
+            self._above = _missing(target.parent)
+            create_folder(target.parent)
+            self.root = target.parent / f".{target.name[:40]}.{os.urandom(6).hex()}"
+            self._created = [self.root]
+            create_folder(self.root)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether a new folder has another name still."""
+        return self.root != self.target
+
+    def create_folder(self, path: str, *, mode: int = 0o777) -> None:
+        """Create a folder below the root unless it exists. Raises `LinkRefused` and OSError."""
+        self._created += _missing(self.root / path)[:1]
+        create_folder(self.root / path, mode=mode)
+
+    def write(self, path: str, text: str, *, through_link: bool = False) -> None:
+        """Write a file below the root. `through_link`: what a link leads to, instead of the link. Raises `LinkRefused` and OSError."""
+        file = (self.root / path).resolve() if through_link else self.root / path
+        self.create_folder(str(Path(path).parent))
+        if file.is_file():
+            self._before.append((file, file.read_bytes()))
+        else:
+            self._created.append(file)
+        write_whole(file, text, mode=None)
+
+    def complete(self) -> None:
+        """Give a new folder its name. Raises OSError, also if somebody else has created it."""
+        if self.is_hidden:
+            os.rename(self.root, self.target)
+            self.root, self._created = self.target, [self.target]
+
+    def keep(self) -> None:
+        """Let the files remain, whatever happens next."""
+        self._created, self._above, self._before = [], [], []
+
+    def take_back(self) -> None:
+        """Delete what was created, with all it contains, and restore what was changed; what cannot be, remains."""
+        for file, content in reversed(self._before):
+            with suppress(OSError):
+                write_whole(file, content, mode=None)
+        for path in reversed(self._created):
+            with suppress(OSError):
+                rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        for folder in reversed(self._above):
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _missing(folder: Path) -> list[Path]:
+    """A folder and those above it, as far as they do not exist, the outer ones first."""
+    return [path for path in (*reversed(folder.parents), folder) if not path.exists()]
 
 
 class NewTree:

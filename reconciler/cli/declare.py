@@ -36,6 +36,14 @@ class OutputFile(click.Path):
         return super().convert(value, param, ctx)
 
 
+class SharedOption(click.Option):
+    """An option of several commands. `group`: the options that it belongs to, a key of `option_table.HEADINGS`."""
+
+    def __init__(self, *names: Any, group: str, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.group = group
+
+
 def together(*decorators: Decorator) -> Decorator:
     """One decorator for several; the first is the first in the help."""
 

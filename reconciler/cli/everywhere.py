@@ -13,6 +13,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
+from reconciler.cli.declare import SharedOption
 from reconciler.cli.terminal.screen import LOG_FORMATS, VARIABLES, Screen
 from reconciler.errors import os_reason
 
@@ -25,7 +26,7 @@ def options() -> list[click.Parameter]:
     """The options of the program and every command. Their values are set on the screen as soon as they are parsed."""
 
     def option(*names: str, set_on: Callable[[Screen, Any], None], **settings: Any) -> click.Option:
-        return click.Option(names, expose_value=False, is_eager=True, callback=_callback(set_on), **settings)
+        return SharedOption(names, group="output", expose_value=False, is_eager=True, callback=_callback(set_on), **settings)
 
     return [
         option("-q", "--quiet", is_flag=True, set_on=_quiet, help="Suppress progress messages."),

@@ -2,7 +2,7 @@
 
     field of Options  --name            a row says            used by
     ----------------  ----------------  --------------------  ---------------------------------------------------
-    env               --env             group                 the decorators of `options`, which declare it to click
+    env               --env             group                 the decorators of `options`, which declare it to click; `HEADINGS`
     allow_delete      --allow-delete    typed                 `environment`: consent is never read from a variable
     target            --target          saved                 `plan --out` and `apply --plan`
     base_url          --base-url        late                  the command, which reads the variable itself
@@ -241,5 +241,16 @@ class Options:
                 argv += row.argv(getattr(self, row.field))
         return shlex.join(argv)
 
+
+HEADINGS: Final[Mapping[str, str]] = {
+    "targets": "Selection",
+    **dict.fromkeys(("replacement", "guards", "absences", "creating", "rules"), "Consent and limits"),
+    "reading": "Environment and variables",
+    **dict.fromkeys(("service", "state"), "Connection and state"),
+    "fleet": "Fleet database",
+    "control": "Sandbox location",
+    "output": "Output and messages",
+}
+"""The heading of each group of shared options in help texts and in the reference, in this order."""
 
 ROWS: Final[tuple[OptionRow, ...]] = tuple(known.metadata["row"] for known in fields(Options) if "row" in known.metadata)

@@ -12,13 +12,14 @@ import click
 from click.core import ParameterSource
 
 from reconciler.cli import completion
-from reconciler.cli.declare import Decorator as Decorator, address as address, together
+from reconciler.cli.declare import Decorator as Decorator, SharedOption, address as address, together
 from reconciler.cli.option_table import ROWS, OptionRow, Options as Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import PROJECT_FILE
 from reconciler.errors import UsageError
 
 PREFIX_MIN: Final = 7  # digits of a commit's id
+CHOICES_MAX: Final = 3  # formats that are listed in the name of an option; more would leave its text too little of a line
 HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
 
@@ -28,7 +29,7 @@ COMPLETERS: Final = {"addresses": completion.addresses, "environments": completi
 def _option(row: OptionRow, *, help: str | None = None) -> Decorator:
     """The declaration of a row of the table. `help`: another sentence than the row's."""
     settings = {**row.settings, **({"help": help} if help is not None else {}), "shell_complete": COMPLETERS.get(row.complete)}
-    return click.option(f"--{row.name}", allow_from_autoenv=not row.typed, **settings)
+    return click.option(f"--{row.name}", cls=SharedOption, group=row.group, allow_from_autoenv=not row.typed, **settings)
 
 
 def declared(group: str, *, besides: Collection[str] = ()) -> Decorator:
@@ -81,20 +82,29 @@ def exposures(help: str) -> Decorator:
 
 def yes() -> Decorator:
     """Confirm the plan."""
-    return click.option("-y", "--yes", is_flag=True, allow_from_autoenv=False, help="Do not ask for confirmation. Guards still apply.")
+    return click.option(
+        "-y", "--yes", cls=SharedOption, group="guards", is_flag=True, allow_from_autoenv=False,
+        help="Do not ask for confirmation. Guards still apply.",
+    )  # fmt: skip
 
 
 def output(*, formats: tuple[str, ...] = ()) -> Decorator:
     """The format of results."""
     chosen: tuple[Decorator, ...] = ()
     if formats:
+        listed = f"The format of the result: {', '.join(formats)}." if len(formats) > CHOICES_MAX else "The format of the result."
         chosen = (
-            click.option("--format", type=click.Choice(formats), default=formats[0], show_default=True, help="The format of the result."),
-        )
+            click.option(
+                "--format", cls=SharedOption, group="output", type=click.Choice(formats), default=formats[0], show_default=True,
+                metavar="FORMAT" if len(formats) > CHOICES_MAX else None, help=listed,
+            ),
+        )  # fmt: skip
     return together(
         *chosen,
         click.option(
             "--color",
+            cls=SharedOption,
+            group="output",
             type=click.Choice(["auto", "always", "never"]),
             default="auto",
             help="Color the output; also NO_COLOR and FORCE_COLOR.",

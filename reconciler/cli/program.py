@@ -23,7 +23,7 @@ from click.shell_completion import CompletionItem
 from reconciler import __version__
 from reconciler.cli import everywhere, exits, other_words
 from reconciler.cli.environment import origin, read_from_environment, warnings
-from reconciler.cli.help import end
+from reconciler.cli.help import end, options
 from reconciler.cli.shells import answer
 from reconciler.cli.terminal import signals
 from reconciler.cli.terminal.screen import Screen, UnknownCommand
@@ -32,6 +32,7 @@ from reconciler.text.redact import of_urls
 
 COLLECTING: Final = (1_000_000, 50, 100)  # a run keeps nearly all objects that it creates; looking for garbage costs a sixth of its time
 SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that contain only secrets
+NAMES_MAX: Final = 30  # columns; the text of an option with a longer name begins on the next line
 COMPLETING: Final = "_RECONCILER_COMPLETE"  # set by the scripts of `reconciler completion`
 ADDRESSES = (  # may contain a password
     "reconciler_state", "reconciler_database", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy",
@@ -120,6 +121,7 @@ class LazyGroup(click.Group):
             command.params = [*command.params, *everywhere.options()]
             read_from_environment(command.params)
             command.parse_args = partial(_parse_args, command.parse_args)  # type: ignore[method-assign]
+            command.format_options = partial(_options, command)  # type: ignore[method-assign]
             command.format_epilog = partial(_end_of_help, (*self.path, name), lazy.codes)  # type: ignore[method-assign]
 
     def codes(self) -> Collection[int]:
@@ -159,6 +161,15 @@ def _parse_args(parse: Callable[[click.Context, list[str]], list[str]], ctx: cli
         if argument in valued and (value := next(arguments, "")).partition("=")[0] in names:
             raise click.BadOptionUsage(argument, f"Option {argument!r} requires an argument, and {value!r} is an option.", ctx)
     return parse(ctx, args)
+
+
+def _options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the options of a command under their headings, with one width for all names."""
+    groups = options(command, ctx)
+    width = max(len(names) for _, rows in groups for names, _ in rows if len(names) <= NAMES_MAX)
+    for heading, rows in groups:
+        with formatter.section(heading):
+            formatter.write_dl([(names.ljust(width), text) for names, text in rows], col_max=NAMES_MAX)
 
 
 def _end_of_help(path: Sequence[str], codes: Collection[int], _: click.Context, formatter: click.HelpFormatter) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli.declare import OutputFile
+from reconciler.cli.declare import OutputFile, SharedOption
 from reconciler.cli.files import path_from_here
 from reconciler.cli.help import release_files
 from reconciler.cli.terminal.screen import Screen
@@ -34,6 +34,8 @@ def option(formats: Sequence[str] = FORMATS) -> Decorator:
     """The option; its value is a tuple of (format, file)."""
     return click.option(
         "--report",
+        cls=SharedOption,
+        group="output",
         multiple=True,
         metavar="FORMAT=FILE",
         callback=partial(_pairs, formats),

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from reconciler.cli.declare import Decorator, together
+from reconciler.cli.declare import Decorator, SharedOption, together
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import os_reason
 from reconciler.writing import open_regular
@@ -16,13 +16,16 @@ from reconciler.writing import open_regular
 SECRET_MAX: Final = 4_096  # bytes of a file
 
 
-def secret(name: str, *, metavar: str, help: str, variable: bool = True) -> Decorator:
-    """The option `--NAME`, and `--NAME-file` for a file that contains its value. `variable`: whether the environment may give them."""
+def secret(name: str, *, metavar: str, help: str, variable: bool = True, group: str = "") -> Decorator:
+    """The option `--NAME`, and `--NAME-file` for a file that contains its value. `variable`: whether the environment may give them.
+    `group`: of `SharedOption`, "" where one command alone has them."""
     file = f"{name}-file"
     return together(
-        click.option(name, metavar=metavar, callback=_given, allow_from_autoenv=variable, help=help),
+        click.option(name, cls=SharedOption, group=group, metavar=metavar, callback=_given, allow_from_autoenv=variable, help=help),
         click.option(
             file,
+            cls=SharedOption,
+            group=group,
             metavar="FILE",
             callback=_read,
             is_eager=True,

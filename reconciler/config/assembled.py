@@ -194,7 +194,7 @@ def assembled(
         patches=tuple(patches.read), excluded=excluded, policies=sections.read({name: rules[name] for name in POLICIES}),
         generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
         access=read_access(rules["access"], kinds, resources, removed, problems),
-        ignored=opening(kinds, resources),
+        ignored=opening(kinds, resources), defaults=linker.given(),
     )  # fmt: skip
     settings = replace(settings, files=tuple(split.files.seen))
     project = Project(settings, desired, unused={**linker.unused(), **ineffective}, ignores=ignores)

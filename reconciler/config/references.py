@@ -14,13 +14,13 @@ from typing import Any, Final
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
 from reconciler.config.resources.shapes import Item, KindShape
-from reconciler.config.source.nodes import MapEntry, Node, Scalar, scalars
+from reconciler.config.source.nodes import MapEntry, Node, Scalar, plain, scalars
 from reconciler.config.source.problems import EACH_ITS_OWN, Problems, entries_of, shown
 from reconciler.config.values import INVALID
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Excluded
-from reconciler.resource import Field, FieldRole, Foreign, Kind, Kinds, Named
+from reconciler.resource import UNSET, Field, FieldRole, Foreign, Kind, Kinds, Named
 from reconciler.text.names import a, closest, did_you_mean
 
 _ATOMS: Final = frozenset({str, int, float, bool, type(None), Address, Foreign})  # types of values that contain no reference
@@ -160,6 +160,17 @@ class Linker:
             item.nodes[name] = default.node
             item.given |= {name}
             self.taken.add((item.kind.name, name))
+
+    def given(self) -> dict[str, dict[str, Any]]:
+        """The defaults as written, by kind and field; UNSET for what may be a secret."""
+        return {
+            kind: {name: UNSET if self._may_be_secret(kind, name) else plain(default.node) for name, default in given.items()}
+            for kind, given in self.defaults.items()
+        }
+
+    def _may_be_secret(self, kind: str, name: str) -> bool:
+        field = self.kinds[kind].fields[name]
+        return field.sensitive or field.secret_allowed
 
     def unused(self) -> dict[str, Source]:
         """The defaults that no resource uses, by their names in the project file."""
@@ -352,7 +363,7 @@ class Linker:
             parent=item.parent.address if item.parent is not None else None, section=item.section, index=item.index,
             positions=Positions(item.nodes),
             id=self._id(item), previously=tuple([former for former, _ in item.previously]), protect=item.protect, adopt=item.adopt,
-            expected=item.expected, lines=dict(item.previously), ignores=item.ignores,
+            expected=item.expected, lines=dict(item.previously), ignores=item.ignores, from_defaults=item.given,
         )  # fmt: skip
 
     def _id(self, item: Item) -> str | None:

@@ -1,4 +1,4 @@
-"""The actions of people: run now, pause, resume, approve, reject. Used by the commands, the dashboard and the API.
+"""The actions of people: run now, pause, resume, approve, reject, revert or ignore drift. Used by the commands, the dashboard and the API.
 
 Each checks the role of the person in the tenant of each project, and writes the decision and a line of the audit log in one transaction.
 For people who may not see a tenant, its projects do not exist.
@@ -14,8 +14,10 @@ from typing import Any, Final
 from sqlalchemy import Connection, func, or_, select, update
 
 from reconciler.errors import Refused, StalePlan, UsageError
+from reconciler.fleet import drift
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision
-from reconciler.fleet.facts import Judged, judged_plan
+from reconciler.fleet.drift import DriftedResource
+from reconciler.fleet.facts import Judged, decided_drift, facts_of, is_only_drift, judged_plan
 from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.store import approvals, audit, projects, quarantines
@@ -24,6 +26,7 @@ from reconciler.fleet.store.schema import projects as table
 from reconciler.text.names import did_you_mean
 
 PAUSE_MAX: Final = timedelta(days=30)
+IGNORED_MAX: Final = timedelta(days=90)
 REASON_MAX: Final = 1_000
 APPROVED: Final = "the plan is approved, and the next run applies it"
 
@@ -105,6 +108,72 @@ def reject(connection: Connection, person: Person, name: str, *, digest: str, re
     return _decided(connection, person, row, "reject", frozenset(), reason)
 
 
+def outside(connection: Connection, person: Person, name: str) -> tuple[ProjectRow, tuple[DriftedResource, ...], dict[str, Decision]]:
+    """What was changed outside Reconciler in a project that a person may see, and the decisions in effect, by address."""
+    (row,) = _rows(connection, person, [name], Role.VIEWER)
+    reading = facts_of(row).reading
+    drifted = reading.drifted if reading is not None else ()
+    return row, drifted, decided_drift(connection, row, drifted)
+
+
+def revert(connection: Connection, person: Person, name: str, *, digest: str, addresses: Collection[str] = ()) -> list[str]:
+    """Let the next run take back what was changed outside Reconciler. What it sends needs the approvals of any plan.
+
+    `digest`: of all drift that the person read; `addresses`: those to revert, by default all. Returns them. Raises `StalePlan` if something
+    else is changed by now.
+    """
+    return _decide_drift(connection, person, name, digest, addresses, until=None, reason="")
+
+
+def ignore(
+    connection: Connection, person: Person, name: str, *, digest: str, until: datetime, reason: str, addresses: Collection[str] = ()
+) -> list[str]:  # fmt: skip
+    """Ignore what was changed outside Reconciler until a time: it does not count for the status, and is not reverted. Then it alarms again;
+    at once if it is changed again. Returns the addresses."""
+    now = connection.execute(select(func.now())).scalar_one()
+    if not now < until <= now + IGNORED_MAX:
+        wrong = f"drift is ignored until a time of the next {IGNORED_MAX.days} days"
+        hint = "To leave a field alone for good, write ignoreChanges in the files of the project."
+        raise UsageError(wrong, id="RC-option-value", hint=hint)
+    return _decide_drift(connection, person, name, digest, addresses, until=until, reason=_reason(reason))
+
+
+def _decide_drift(
+    connection: Connection, person: Person, name: str, digest: str, addresses: Collection[str], *, until: datetime | None, reason: str
+) -> list[str]:  # fmt: skip
+    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    _, drifted, _ = outside(connection, person, name)
+    by_address = {resource.address: resource for resource in drifted}
+    if not drifted:
+        hint = f"Read it again: reconciler fleet sync {name} --wait"
+        raise UsageError(f"nothing of {name} was changed outside Reconciler", id="RC-fleet-no-drift", hint=hint)
+    if digest != drift.digest(drifted):
+        raise StalePlan(
+            f"something else of {name} was changed outside Reconciler since you read it",
+            id="RC-fleet-plan-moved",
+            hint=f"Read it again: reconciler fleet drift {name}",
+        )
+    for address in addresses:
+        if address not in by_address:
+            wrong = f"{address} was not changed outside Reconciler{did_you_mean(address, list(by_address))}"
+            raise UsageError(wrong, id="RC-fleet-no-drift", hint=f"See what was: reconciler fleet drift {name}")
+    if until is None and row.project.mode is not Mode.APPLY:
+        wrong = f"the fleet reverts nothing of {name}: its mode is {row.project.mode.value}"
+        raise UsageError(
+            wrong, id="RC-fleet-approval", hint="Revert it in its directory: reconciler apply. Or write mode: apply in the fleet file."
+        )
+    chosen = sorted(set(addresses) or by_address)
+    for address in chosen:
+        decision = Decision(
+            person.name, by_address[address].digest, approves=until is None, reason=reason, identity=person.login, until=until
+        )
+        approvals.decide(connection, row.id, decision)
+    projects.make_due_now(connection, [name])
+    details = {"addresses": chosen} | ({"until": until.isoformat(), "reason": reason} if until is not None else {})
+    _log(connection, person, "revert-drift" if until is None else "ignore-drift", [row], details)
+    return chosen
+
+
 def _rows(connection: Connection, person: Person, names: Sequence[str], role: Role) -> list[ProjectRow]:
     """The projects with these names; raises unless this person may act on all of them."""
     by_name = {row.project.name: row for row in projects.read(connection, names) if person.may(Role.VIEWER, row.project.tenant)}
@@ -149,6 +218,12 @@ def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
     if row.project.mode is not Mode.APPLY:
         wrong = f"the plan of {row.project.name} is not applied: its mode is {row.project.mode.value}"
         raise UsageError(wrong, id="RC-fleet-approval", hint="Write mode: apply in the fleet file.")
+    if is_only_drift(row) and not row.project.revert_drift and not _is_reverted(connection, row):
+        raise Refused(
+            f"the plan of {row.project.name} is not applied: {drift.NOT_REVERTED}",
+            id="RC-fleet-approval",
+            hint=f"Decide on the drift: reconciler fleet drift {row.project.name}",
+        )
     if digest != current.plan.digest:
         raise StalePlan(
             f"the plan of {row.project.name} moved: it is {current.plan.digest}, not {digest}",
@@ -156,6 +231,12 @@ def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
             hint=f"Read the new plan: reconciler fleet approve {row.project.name}",
         )
     return current
+
+
+def _is_reverted(connection: Connection, row: ProjectRow) -> bool:
+    """Whether somebody decided to revert drift of the last reading."""
+    reading = facts_of(row).reading
+    return reading is not None and bool(drift.reverts(decided_drift(connection, row, reading.drifted)))
 
 
 def _counted(current: Judged, person: Person, row: ProjectRow, asked: Collection[ChangeClass] | None) -> Iterable[ChangeClass]:

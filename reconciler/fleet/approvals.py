@@ -27,7 +27,8 @@ COMMIT: Final = "-"  # between the parts of a digest, which are hexadecimal
 @dataclass(frozen=True)
 class Decision:
     """What one person decided on the plan with a digest: they approve some of its classes, or reject all of it. Without a person: the plan
-    was applied, which uses up earlier decisions. `identity`: None for a user of the commands. `at`: None if it is not stored yet."""
+    was applied, which uses up earlier decisions. `identity`: None for a user of the commands. `at`: None if it is not stored yet.
+    `until`: of a decision on drift, until when it is ignored; None to revert it."""
 
     person: str
     digest: str
@@ -36,6 +37,7 @@ class Decision:
     reason: str = ""
     identity: Identity | None = None
     at: datetime | None = field(default=None, compare=False)
+    until: datetime | None = None
 
     @property
     def who(self) -> Identity:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from reconciler.fleet import health as healths
+from reconciler.fleet import drift, health as healths
 from reconciler.fleet.approvals import ApprovalTerms, ApprovalVerdict, Decision, judged
+from reconciler.fleet.drift import DriftedResource
 from reconciler.fleet.health import ProjectHealth
 from reconciler.fleet.model import Approval, ChangeClass, Mode
 from reconciler.fleet.people import Directory, Identity
@@ -78,8 +79,24 @@ def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int
     return {id: plan for id, plan in judged.items() if any(decision.person for decision in plan.decisions) or not plan.verdict.allows}
 
 
-def _judged(row: ProjectRow, plan: approvals.StoredPlan, decided: Sequence[Decision], directory: Directory) -> Judged:
+def decided_drift(connection: Connection, row: ProjectRow, drifted: Sequence[DriftedResource]) -> dict[str, Decision]:
+    """The decisions in effect on what was changed outside Reconciler, by address."""
+    decisions = approvals.decisions_on_drift(connection, row.id, [resource.digest for resource in drifted])
+    return drift.decided(drifted, decisions, _terms(row, people.directory(connection))) if decisions else {}
+
+
+def is_only_drift(row: ProjectRow) -> bool:
+    """Whether the plan of the last reading changes only what was changed outside Reconciler."""
+    reading = facts_of(row).reading
+    return reading is not None and bool(reading.drift or reading.both) and not reading.ahead
+
+
+def _terms(row: ProjectRow, directory: Directory) -> ApprovalTerms:
     project = row.project
-    terms = ApprovalTerms(project.approvals, project.valid_for, project.tenant, row.now, directory)
+    return ApprovalTerms(project.approvals, project.valid_for, project.tenant, row.now, directory)
+
+
+def _judged(row: ProjectRow, plan: approvals.StoredPlan, decided: Sequence[Decision], directory: Directory) -> Judged:
+    terms = _terms(row, directory)
     verdict = judged(plan.changes, terms, decided, digest=plan.digest or "", authors=plan.authors)
     return Judged(plan, verdict, terms, tuple(decided))

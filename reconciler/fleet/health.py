@@ -19,6 +19,7 @@ SOON_DEFAULT: Final = 30 * 86_400  # seconds before an expiry from which it is a
 CONCERNS_MAX: Final = 200  # number kept of one reading: what is broken, then what expires first
 UNREAD_MAX: Final = 20
 SHOWN_MAX: Final = 3  # sentences; the rest is counted
+SEVERITY: Final = {sort: rank for rank, sort in enumerate(Sort)}  # 0 for the worst
 
 
 class HealthWord(StrEnum):
@@ -45,7 +46,7 @@ class HealthReading:
 
 @dataclass(frozen=True)
 class ProjectHealth:
-    """`broken`: present concerns; `ending`: upcoming ones, the first one first. `sentences`: why it is not Healthy."""
+    """`broken`: present concerns, the worst one first; `ending`: upcoming ones, the first one first. `sentences`: why it is not Healthy."""
 
     word: HealthWord
     broken: tuple[Concern, ...] = ()
@@ -58,7 +59,8 @@ def health(checked: HealthReading | None, at: datetime | None, now: datetime, *,
     if checked is None or at is None:
         return ProjectHealth(HealthWord.UNKNOWN, sentences=("its health was never read",))
     today = now.date()
-    broken = tuple(concern for concern in checked.concerns if concern.until is None or concern.until < today)
+    worst_first = sorted(checked.concerns, key=lambda concern: SEVERITY[concern.sort])
+    broken = tuple(concern for concern in worst_first if concern.until is None or concern.until < today)
     horizon = today + timedelta(seconds=soon)
     ending = tuple(concern for concern in checked.concerns if concern.until is not None and today <= concern.until <= horizon)
     sentences = [sentence_of(concern, today) for concern in (*broken, *ending)]
@@ -89,7 +91,9 @@ def shortened(sentences: Iterable[str]) -> tuple[str, ...]:
 
 def of_document(document: Mapping[str, Any]) -> HealthReading:
     """The health in the document of a run."""
-    concerns = sorted((_concern(data) for data in document["concerns"]), key=lambda concern: concern.until or date.min)
+    concerns = sorted(
+        (_concern(data) for data in document["concerns"]), key=lambda concern: (concern.until or date.min, SEVERITY[concern.sort])
+    )
     kept = tuple(concerns[:CONCERNS_MAX])
     return HealthReading(kept, tuple(document["unread"][:UNREAD_MAX]), len(concerns) - len(kept))
 

@@ -132,6 +132,17 @@ class FleetProject:
     rules_from: str = ""
     at: Source = field(default=Source("fleet.yaml", 0, 0), compare=False)
 
+    @property
+    def selecting(self) -> list[str]:
+        """The options with which every command reads this project as the fleet does."""
+        environment = ["--env", self.environment] if self.environment is not None else []
+        return [
+            "--base-url",
+            self.base_url,
+            *environment,
+            *(word for key, value in self.vars.items() for word in ("--var", f"{key}={value}")),
+        ]
+
 
 Sort = Literal["list", "directories", "organizations"]
 

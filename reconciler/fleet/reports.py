@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from reconciler.fleet import drift
 from reconciler.fleet.acts import Decided
+from reconciler.fleet.approvals import Decision
 from reconciler.fleet.changes import Changes
 from reconciler.fleet.declared.values import in_words
+from reconciler.fleet.drift import DriftedResource
 from reconciler.fleet.facts import Judged, facts_of, health_of, is_unverified
 from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
-from reconciler.fleet.model import Approval
+from reconciler.fleet.model import Approval, Mode
 from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status
 from reconciler.fleet.store.audit import AuditRecord
 from reconciler.fleet.store.projects import ProjectRow
@@ -33,6 +36,7 @@ from reconciler.text.names import utc_text
 
 NAMED = 20
 APPLIED = "it was applied, and the next run verifies it"
+FIRST_APPLY = "Apply once, in the directory of the project, with its token in RECONCILER_TOKEN (or copy the state: state pull, state push):"
 NO_WORKER = " Nothing is run until there is one: reconciler fleet worker."
 
 
@@ -168,6 +172,13 @@ def _project(row: ProjectRow, judged: Judged | None) -> FleetProjectData:
             "unreadable": list(reading.unreadable),
             "inDoubt": reading.in_doubt,
             "coverage": reading.coverage,
+            "ignored": reading.ignored,
+            "driftDigest": drift.digest(reading.drifted) if reading.drifted else None,
+            "drifted": [
+                {"address": resource.address, "word": resource.word, "says": list(resource.says), "exposes": resource.exposes}
+                for resource in reading.drifted
+            ],
+            "firstApply": reading.first_apply or None,
         }
         if reading is not None and row.read_at is not None
         else None,
@@ -222,7 +233,51 @@ def status_text(rows: Sequence[ProjectRow], workers: int, *, width: int) -> str:
     parts += [f"{orphaned} orphaned"] if orphaned else []
     healths = Counter(health_of(row).word for row in rows if not row.orphaned)
     parts += [f"{healths[word]} {word.value}" for word in (HealthWord.BROKEN, HealthWord.WARNING) if healths[word]]
-    return f"{table(lines, width=width)}\n{', '.join(parts)}. {count(workers, 'worker')} alive.{'' if workers else NO_WORKER}\n"
+    summary = f"{', '.join(parts)}. {count(workers, 'worker')} alive.{'' if workers else NO_WORKER}\n"
+    return f"{table(lines, width=width)}\n{summary}{''.join(_first_applies(rows))}"
+
+
+def _first_applies(rows: Sequence[ProjectRow]) -> Iterator[str]:
+    """What to do about states that have never seen their projects: on lines of their own, so that a command can be pasted."""
+    known = [(row.project.name, reading) for row in rows if not row.orphaned and (reading := facts_of(row).reading) is not None]
+    new = [(name, reading.first_apply) for name, reading in known if reading.first_apply]
+    if new:
+        yield f"\n{FIRST_APPLY}\n"
+    yield from (f"{terminal(name)}:\n    {terminal(command)}\n" for name, command in new[:NAMED])
+
+
+def drift_text(row: ProjectRow, drifted: Sequence[DriftedResource], decided: Mapping[str, Decision]) -> str:
+    """What was changed outside Reconciler, what was decided, and the commands of each decision, for a screen."""
+    name, project = row.project.name, row.project
+    if not drifted:
+        return f"Nothing of {name} was changed outside Reconciler, as of the last reading.\n"
+    lines = []
+    for resource in drifted:
+        notes = [resource.word, *(["exposes something"] if resource.exposes else []), *decision_text(decided.get(resource.address))]
+        lines += [f"{resource.address}  {'; '.join(notes)}", *(f"    {line}" for line in resource.says)]
+    by_hand = f"in a clone of {project.source.git}, with RECONCILER_TOKEN, and {drift.state_of(project)} in RECONCILER_STATE:"
+    accept = drift.accept_command(project, drifted)
+    lines += ["", f"{count(len(drifted), 'resource')} changed outside Reconciler. Decide:", ""]
+    if project.mode is Mode.APPLY and not project.revert_drift:
+        lines += ["revert, as the files say:", f"    reconciler fleet drift {name} --revert"]
+    elif project.mode is Mode.APPLY:
+        lines += ["revert, as the files say: the next run does, because of revertDrift: true"]
+    else:
+        lines += [f"revert, as the files say, {by_hand}", f"    {drift.revert_command(project, drifted)}"]
+    lines += (
+        [f"accept, {by_hand}", f"    {accept}", "    git commit --all && git push"]
+        if accept
+        else ["accept: remove the lines of what was deleted"]
+    )
+    lines += ["ignore until a time:", f'    reconciler fleet drift {name} --ignore-until 7d --reason "…"']
+    return "".join(f"{terminal(line)}\n" for line in lines)
+
+
+def decision_text(decision: Decision | None, moment: Callable[[datetime], str] = utc_text) -> Iterator[str]:
+    """What somebody decided on drift; nothing without a decision. `moment`: how a time is written."""
+    if decision is not None:
+        until, why = decision.until, f": {decision.reason}" if decision.reason else ""
+        yield f"ignored until {moment(until)} by {decision.person}{why}" if until is not None else f"{decision.person} decided to revert it"
 
 
 def _why(row: ProjectRow, state: ProjectStatus, well: ProjectHealth) -> Iterator[str]:
@@ -232,12 +287,15 @@ def _why(row: ProjectRow, state: ProjectStatus, well: ProjectHealth) -> Iterator
         until = f" until {utc_text(row.paused_until)}" if row.paused_until is not None else ""
         yield f"paused{until} by {row.paused_by}: {row.paused_reason}"
     if not row.orphaned:
+        if well.word is HealthWord.BROKEN:  # before what is only different
+            yield from shortened(well.sentences)
         yield from state.causes
         if row.waits:
             yield row.waits
         if is_unverified(row):
             yield APPLIED
-        if state.word is not StatusWord.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is reported twice
+        twice = state.word is StatusWord.UNKNOWN and well.word is HealthWord.UNKNOWN  # the same is reported by both
+        if well.word is not HealthWord.BROKEN and not twice:
             yield from shortened(well.sentences)
 
 

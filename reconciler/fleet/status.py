@@ -5,13 +5,14 @@ Missing information is Unknown, never "no change".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from reconciler.fleet.health import PASSING, ProjectHealth
+from reconciler.fleet.drift import KEPT_MAX, DriftedResource, as_data as drifted_data, of_data as drifted_of_data, of_document
+from reconciler.fleet.health import PASSING, HealthWord, ProjectHealth
 from reconciler.fleet.schedule import AHEAD_MAX, stale_after
 
 
@@ -28,8 +29,10 @@ class Reading:
     """What a run read of a project at a commit.
 
     `ahead`: addresses that the commit changes, `drift`: those changed outside Reconciler, `both`: those changed by both. `unmanaged`:
-    objects. `unreadable`: what could not be read, with the reason; `in_doubt`: requests of earlier runs without an outcome. `unjudged`:
-    declared resources that the state does not track. `coverage`: the managed share of all objects that were read, None if none were.
+    objects. `unreadable`: what could not be read, with the reason; `in_doubt`: requests of earlier runs without an outcome. `coverage`: the
+    managed share of all objects that were read, None if none were. `new_state`: why nothing is known where the state has never seen the
+    project, and `first_apply`, the command that changes that. `ignored`: resources whose drift somebody ignores for now; they are in
+    none of the other numbers. `drifted`: what was changed outside Reconciler, ignored or not, at most `drift.KEPT_MAX`.
     """
 
     commit: str
@@ -43,14 +46,26 @@ class Reading:
     new_state: str = ""
     coverage: float | None = None
     refused: str = ""
+    first_apply: str = ""
+    ignored: int = 0
+    drifted: tuple[DriftedResource, ...] = ()
 
     @property
     def is_whole(self) -> bool:
         return not self.unreadable and not self.in_doubt and not self.new_state
 
 
-def of_documents(commit: str, plan: Mapping[str, Any], drift: Mapping[str, Any], *, new_state: str = "", refused: str = "") -> Reading:
-    """The reading in its documents."""
+def of_documents(
+    commit: str,
+    plan: Mapping[str, Any],
+    drift: Mapping[str, Any],
+    *,
+    new_state: str = "",
+    first_apply: str = "",
+    refused: str = "",
+    ignored: Collection[str] = (),
+) -> Reading:
+    """The reading in its documents. `ignored`: addresses whose drift somebody ignores for now, unless the commit changes them too."""
     drifted = {entry["address"] for entry in drift["resources"]}
     both = {
         entry["address"] for entry in drift["resources"] if any(field["cause"] == "both" for field in entry["fields"])
@@ -64,12 +79,13 @@ def of_documents(commit: str, plan: Mapping[str, Any], drift: Mapping[str, Any],
         entry["address"] for entry in plan["exposures"] if not entry["window"] and listed.isdisjoint((entry["address"], entry["cause"]))
     }
     unknown = {f"{entry['kind']}: {entry['reason']}" for document in (plan, drift) for entry in document["unknown"]}
+    left_alone = (drifted & set(ignored)) - both
     managed, unmanaged = drift["summary"]["managed"], drift["summary"]["unmanaged"]
     seen = managed + unmanaged
     return Reading(
         commit=commit,
         ahead=len(changed - drifted),
-        drift=len(drifted - both),
+        drift=len(drifted - both - left_alone),
         both=len(both),
         unmanaged=unmanaged,
         managed=managed,
@@ -78,15 +94,18 @@ def of_documents(commit: str, plan: Mapping[str, Any], drift: Mapping[str, Any],
         new_state=new_state,
         coverage=round(managed / seen, 4) if seen else None,
         refused=refused,
+        first_apply=first_apply,
+        ignored=len(left_alone),
+        drifted=of_document(drift)[:KEPT_MAX],
     )
 
 
 def as_data(reading: Reading) -> dict[str, Any]:
-    return {**vars(reading), "unreadable": list(reading.unreadable)}
+    return {**vars(reading), "unreadable": list(reading.unreadable), "drifted": drifted_data(reading.drifted)}
 
 
 def of_data(data: Mapping[str, Any]) -> Reading:
-    return Reading(**{**data, "unreadable": tuple(data["unreadable"])})
+    return Reading(**{**data, "unreadable": tuple(data["unreadable"]), "drifted": drifted_of_data(data.get("drifted", ()))})
 
 
 @dataclass(frozen=True)
@@ -130,7 +149,9 @@ def status(facts: ProjectFacts, now: datetime) -> ProjectStatus:
     different = tuple(_different(reading))
     word = StatusWord.OUT_OF_SYNC if different else StatusWord.SYNCED
     refused = (f"the plan is refused: {reading.refused}",) if reading.refused else ()
-    return ProjectStatus(word, (*different, *refused, *failed), age, reading.coverage)
+    are = "is" if reading.ignored == 1 else "are"
+    ignored = (f"{_count(reading.ignored, 'resource')} changed outside Reconciler {are} ignored for now",) if reading.ignored else ()
+    return ProjectStatus(word, (*different, *ignored, *refused, *failed), age, reading.coverage)
 
 
 def _unknown(reading: Reading) -> Sequence[str]:
@@ -193,6 +214,7 @@ class Cell(NamedTuple):
     every: int
     orphaned: bool = False
     paused: bool = False
+    health: HealthWord = HealthWord.UNKNOWN
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,7 @@ def removed_by(address: Address, at: Source) -> str:
 
 
 LENGTH_MAX: Final = 40  # characters of a key that is derived from a title; a number may follow
+LONG_MAX: Final = 90  # characters of a key with the names of hosts
 
 _LATIN: Final = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ı": "i", "ŋ": "ng"}
 _CYRILLIC: Final = {
@@ -127,17 +128,13 @@ class TakenKeys:
         """Record that a key is taken."""
         self._keys.add(key)
 
-    def free(self, title: str, kind: str, around: str) -> str:
-        """A key that is not taken: from the title, from the titles of the container and the object, or numbered.
-
-        `around`: the title of the container, "" where it should not be used. `kind`: the word for an object without a title.
-        """
-        name, outer = slug(title), slug(around)
-        for key in (name, f"{outer}-{name}") if name and outer else (name,) if name else ():
+    def free(self, names: Sequence[str], kind: str) -> str:
+        """The first of the names that is not taken, else the first with a number. `kind`: the word for an object without a name."""
+        for key in names:
             if key not in self._keys:
                 return key
-        word = name or kind
-        number = self._next.get(word, 2 if name else 1)
+        word = names[0] if names else kind
+        number = self._next.get(word, 2 if names else 1)
         while f"{word}-{number}" in self._keys:
             number += 1
         self._next[word] = number
@@ -344,10 +341,14 @@ class Gathered:
         # A variant is called after its space and an installation after its integration, so those get their keys first.
         named_by_others = [kind for kind in self.kinds.values() if tag(kind) is not None]
         for kind in (*(kind for kind in self.kinds.values() if kind not in named_by_others), *named_by_others):
-            for item in [gathered for gathered in self.items.values() if gathered.kind is kind]:
-                self._assign_key(item)
+            items = [gathered for gathered in self.items.values() if gathered.kind is kind]
+            names = self._namesakes(items) if kind not in named_by_others and kind.place.key_is is None else {}
+            # Whoever has a name of its own gets it, also if namesakes could be called so after their containers.
+            for item in sorted(items, key=lambda item: item.ref in names):
+                self._assign_key(item, names.get(item.ref, ""))
 
-    def _assign_key(self, item: GatheredObject) -> None:
+    def _assign_key(self, item: GatheredObject, name: str) -> None:
+        """Give an object its address. `name`: its name among namesakes, "" where it has none."""
         if item.ref not in self.items:
             return
         kind = item.kind
@@ -370,7 +371,10 @@ class Gathered:
         if removed is not None:
             self._skip(item, removed)
             return
-        key = self._key_from_value(item) if kind.place.key_is is not None else self._key_from_name(item, container, taken)
+        if kind.place.key_is is not None:
+            key = self._key_from_value(item)
+        else:
+            key = taken.free([name] if name else self._names(item), kind.name)
         if key is None or not is_key(key) or (key in taken and kind.place.key_is is not None):
             self.unwritable = True
             twice = key is not None and key in taken
@@ -392,15 +396,40 @@ class Gathered:
         read = reader.read(lifted(value, Source("", 0)), lambda at, message, *, id: None) if isinstance(value, str) else INVALID
         return read if isinstance(read, str) else None
 
-    def _key_from_name(self, item: GatheredObject, container: GatheredObject | None, taken: TakenKeys) -> str:
-        host = item.host if item.host is not None and item.host is not container else None
-        around = title(item.host.observed) if item.host is not None and host is not None else ""
+    def _names(self, item: GatheredObject) -> list[str]:
+        """The keys that suit an object, the best first: its own name, and that with the name of its host."""
         first = tag(item.kind)
         if first is not None:
             id = item.observed.values.get(first.name)
             shown = self.address(refers_to(first) or "", id) if isinstance(id, str) else None
-            return taken.free(shown.key if shown is not None else "", item.kind.name, around)
-        return taken.free(_called(item.observed) or self._natural_name(item), item.kind.name, around)
+            name = slug(shown.key) if shown is not None else ""
+        else:
+            name = slug(_called(item.observed) or self._natural_name(item))
+        return list(dict.fromkeys((name, *(f"{host}-{name}" for host in self._hosts(item)[:1])))) if name else []
+
+    def _hosts(self, item: GatheredObject) -> list[str]:
+        """The names of the objects that contain it below the fixed container, the nearest first."""
+        names, host = [], item.host
+        while host is not None and host.ref != (item.kind.within, item.observed.within.get(item.kind.within or "")):
+            names.append(slug(title(host.observed)))
+            host = host.host
+        return [name for name in names if name]
+
+    def _namesakes(self, items: Sequence[GatheredObject]) -> dict[Ref, str]:
+        """The keys of objects that have one name in one container: all of them with the names of as many hosts as tell them apart."""
+        groups: dict[tuple[str, str], list[GatheredObject]] = defaultdict(list)
+        for item in items:
+            if item.ref not in self.known:
+                name = slug(_called(item.observed) or self._natural_name(item))
+                groups[(item.observed.within.get(item.kind.within or "", ""), name)].append(item)
+        keys: dict[Ref, str] = {}
+        for (_, name), some in groups.items():
+            hosts = [self._hosts(item) for item in some]
+            depths = [["-".join([*reversed(names[:depth]), name]) for names in hosts] for depth in range(max(map(len, hosts)) + 1)]
+            depths = [names for names in depths if all(len(key) <= LONG_MAX for key in names)]
+            if name and len(some) > 1:
+                keys |= zip([item.ref for item in some], max(depths, key=lambda names: len(set(names))), strict=True)
+        return keys
 
     def _natural_name(self, item: GatheredObject) -> str:
         """A name for what has no title: the keys of what its natural key refers to, and its texts, such as `guides en fr`."""
@@ -431,6 +460,8 @@ class Gathered:
             for section, some in item.below.items():
                 if any(gathered.kind.place.in_list for gathered in some):
                     item.below[section] = sorted(some, key=self._position)
+                elif all(gathered.kind.place.key_is is not None for gathered in some):  # people, by their e-mails
+                    item.below[section] = sorted(some, key=lambda gathered: gathered.key)
 
     def _position(self, item: GatheredObject) -> tuple[float, tuple[str, int, str]]:
         """Its rank in the listing; without one, the lowest rank among its contents that are ranked with its siblings. Then its age."""

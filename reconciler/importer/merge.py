@@ -7,7 +7,7 @@ In: texts, and locations from the configuration. Out: edits, each an offset and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -17,8 +17,9 @@ import yaml
 from reconciler.address import Address
 from reconciler.config.source.includes import INCLUDE
 from reconciler.errors import Refused
+from reconciler.importer.entry import EntryWriter
 from reconciler.importer.gather import Gathered, GatheredObject, excluded_objects, removed_by
-from reconciler.importer.project import EntryWriter, ImportedProject, missing, modeline, parts, split_files, unread
+from reconciler.importer.project import LIMITS, ImportedProject, Limits, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Declared, Desired, Source, State
 from reconciler.model.desired import Generation
 from reconciler.plan.matching.match import identify
@@ -180,8 +181,19 @@ def pages(texts: Mapping[str, str]) -> dict[str, EditedFile]:
     return {name: EditedFile(text) for name, text in texts.items()}
 
 
-def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Mapping[str, str], *, schema: str) -> ImportedProject:
-    """The files that change or are new. `texts`: every file of the project, the project file first.
+def into(
+    kinds: Kinds,
+    actual: Actual,
+    desired: Desired,
+    state: State,
+    texts: Mapping[str, str],
+    *,
+    schema: str,
+    limits: Limits = LIMITS,
+    taken: Collection[str] = (),
+) -> ImportedProject:
+    """The files that change or are new. `texts`: every file of the project, the project file first. `limits`: when a new list is split.
+    `taken`: paths that no new file may have.
 
     Raises `Refused` where it is not clear which object a declared address is.
     """
@@ -195,7 +207,8 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
     known |= excluded_objects(kinds, desired, state, actual, matches)
     declared |= {address: excluded.declared for address, excluded in desired.excluded.items()}
     gathered = Gathered(kinds, actual, known, keys=frozenset(declared), patches=desired.patches)
-    adding = _Adding(EntryWriter(gathered), declared, pages(texts), next(iter(texts)), schema)
+    writer = EntryWriter(gathered, desired.defaults, taken)
+    adding = _Adding(writer, declared, pages(texts), next(iter(texts)), schema, limits)
     left: list[str] = []
     for item in list(gathered.items.values()):
         generation = desired.generated.get(item.address) if item.address is not None else None
@@ -206,7 +219,7 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
         elif item.declared:
             adding.to(item)
     left += _ids_of(gathered, desired.environment)
-    return ImportedProject(adding.files(texts), (*unread(actual), *missing(gathered), *left), gathered.unwritable)
+    return ImportedProject(adding.files(texts) | writer.certificates, (*unread(actual), *missing(gathered), *left), gathered.unwritable)
 
 
 def _ids_of(gathered: Gathered, environment: str | None) -> list[str]:
@@ -242,9 +255,15 @@ class _Adding:
     """The additions, by file."""
 
     def __init__(
-        self, writer: EntryWriter, declared: Mapping[Address, Declared], pages: Mapping[str, EditedFile], top: str, schema: str
+        self,
+        writer: EntryWriter,
+        declared: Mapping[Address, Declared],
+        pages: Mapping[str, EditedFile],
+        top: str,
+        schema: str,
+        limits: Limits,
     ) -> None:
-        self.writer, self.declared, self.pages, self.top, self.schema = writer, declared, pages, top, schema
+        self.writer, self.declared, self.pages, self.top, self.schema, self.limits = writer, declared, pages, top, schema, limits
         self.new: dict[str, str] = {}
         self.parts: dict[str, str] = {}
         self.several = sum(1 for address in declared if address.container is None) > 1
@@ -260,7 +279,8 @@ class _Adding:
         sections = {name: (kind, items) for name, kind, items, _ in self.writer.sections(item) if items}
         if item.host is None:
             if not any(kind.place.in_list and self._holds(item, name) for name, (kind, _) in sections.items()):
-                for path, emitted in parts(self.writer, item, self.several, taken=(*self.pages, *self.new, *self.parts)).items():
+                taken = (*self.pages, *self.new, *self.parts)
+                for path, emitted in parts(self.writer, item, self.several, self.limits, taken=taken).items():
                     self.parts[path] = document(emitted, head=[modeline(path, self.schema)])
             files, names = split_files(self.writer, item, self.several)
             for name in names & set(sections):

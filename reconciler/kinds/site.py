@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from typing_extensions import TypedDict
 
-from reconciler.kinds._values import READERS, Path, Proxy, slug
+from reconciler.kinds._values import READERS, Path, Proxy, path_of_title, slug
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -110,14 +110,21 @@ class Site(
     organization = within("organization")
     title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
     # The PATCH does not take it (the API reference, "Docs sites"), and a site is too valuable to be replaced.
-    type: SiteType = field("basic, premium, ultimate, …; set when the site is created.", on="create", on_change="refuse")
+    type: SiteType = field("basic, premium, ultimate, …; set when the site is created.", on="create", on_change="refuse", usual="basic")
     visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field(
         "Who can read it.",
         initial="public",
         exposes=Exposes("more people can read it"),
         opens=("public", "unlisted"),
     )
-    basename: Path = field("Its path in the published URL.", on="update", unique=True, derived=Derived("title", slug), address="segment")
+    basename: Path = field(
+        "Its path in the published URL.",
+        on="update",
+        unique=True,
+        usual=path_of_title,
+        derived=Derived("title", slug),
+        address="segment",
+    )
     # "POST publish": the reference has no request for the way back.
     published: bool = field(
         "Publish the site. A published site cannot be unpublished.",

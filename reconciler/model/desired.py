@@ -176,6 +176,8 @@ class Declared:
     lines: Mapping[Address, Source] = field(default_factory=dict)
     # Fields that are left alone once the object exists, and `order`.
     ignores: frozenset[str] = frozenset()
+    # Fields that are not written here and have the value of the project's `defaults`.
+    from_defaults: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -308,6 +310,8 @@ class Desired:
     policies: Policies = field(default_factory=Policies)
     # The changes that are ignored although they can open something, as `ADDRESS.FIELD`.
     ignored: frozenset[str] = frozenset()
+    # What `defaults` gives the fields of a kind, as written; UNSET for what may be a secret.
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # The same project with the rules of its own files, where it is judged by those of another commit.
     own_rules: Desired | None = None
 

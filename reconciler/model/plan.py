@@ -64,6 +64,8 @@ class Delta:
     last: Any = UNSET
     # The field names what contains the object.
     container: bool = False
+    # The declared value is that of the project's `defaults`.
+    from_defaults: bool = False
 
 
 @dataclass(frozen=True)

@@ -77,13 +77,13 @@ class Violation:
 
 
 class Sort(StrEnum):
-    """The subject of a concern."""
+    """The subject of a concern; the worst first."""
 
+    EXPOSURE = "exposure"  # somebody can do or read more than was consented to
     LINKS = "links"  # a published URL that does not work, or shows nothing
     PROCESSING = "processing"  # the service has not finished with something
-    BEHIND = "behind"  # a copy that the service keeps is older than what it copies
     EXPIRY = "expiry"  # something that expires on a date
-    EXPOSURE = "exposure"  # somebody can do or read more than was consented to
+    BEHIND = "behind"  # a copy that the service keeps is older than what it copies
 
 
 @dataclass(frozen=True)

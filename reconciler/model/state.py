@@ -268,8 +268,7 @@ class RecordedRun:
     """One run that held the lease. `ended` and `exit_code` are None where it is running or was killed. `did`: requests done, by verb.
 
     `undone`: requests that failed or are in doubt, by how they ended. `turned`: changes of the state without a request, by what they were.
-
-    `actions`: what was done of its plan, by action and counted as the plan counts; empty where no plan was applied, or its end is missing.
+    `changed`: how many objects it changed, by the word of the plan; of a killed run, as far as its requests show.
     """
 
     id: str
@@ -281,8 +280,8 @@ class RecordedRun:
     did: Mapping[str, int] = field(default_factory=dict)
     undone: Mapping[str, int] = field(default_factory=dict)
     turned: Mapping[str, int] = field(default_factory=dict)
-    actions: Mapping[str, int] = field(default_factory=dict)
     running: bool = False  # it holds the state now
+    changed: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def status(self) -> RunStatus:

@@ -197,6 +197,7 @@ def _delta(draft: Draft, difference: FieldDifference, names: Names) -> Delta:
         source=draft.declared.positions.get(difference.field.name),
         last=UNSET if hidden else shown(seen),
         container=difference.field.container,
+        from_defaults=difference.field.name in draft.declared.from_defaults,
     )
 
 

@@ -1,9 +1,10 @@
 """What is broken or expires in an organization, whether or not it is as declared. Pure; nothing more is read for it.
 
-In: one reading, and the plan and the drift that were computed from it. Out: concerns, and sentences about what cannot be known.
+In: one reading, and the drift that was computed from it. Out: concerns, and sentences about what cannot be known. What a plan would break
+is not a concern: it is broken only if somebody applies the plan, whose report says so.
 
 - `concerns`: published URLs, how the service processes objects, certificates and names with a date; `exposures`: readers
-- `inputs`: the reading, the plan and the drift
+- `inputs`: the reading and the drift
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Actual, Concern, Delta, Desired, Observed, Plan, Sort, State
+from reconciler.model import Actual, Concern, Delta, Desired, Observed, Sort, State
 from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.plan.audience.agreed import agreed_value
 from reconciler.plan.audience.disclosure import Opening, caller, local_values, openings, with_local
-from reconciler.plan.audience.readers import Audiences
+from reconciler.plan.audience.readers import Audiences, order
 from reconciler.plan.containment import Key, copied, service_copies
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
@@ -61,7 +62,6 @@ class HealthInputs:
     desired: Desired
     state: State
     actual: Actual
-    plan: Plan
     drift: Drift
     now: datetime
 
@@ -98,10 +98,7 @@ LONG: Final = timedelta(hours=1)  # unfinished work that is older than this is n
 
 
 def url_concerns(inputs: HealthInputs) -> Iterator[Concern]:
-    """Concerns for URLs that the plan breaks, that a change outside Reconciler has broken, or that show nothing."""
-    for url in inputs.plan.broken:
-        broken = url.before or "its published URL"
-        yield Concern(Sort.LINKS, str(url.address), f"{broken} stops working when the plan is applied: {url.reason}")
+    """Concerns for URLs that a change outside Reconciler has broken, or that show nothing."""
     yield from _broken_outside(inputs)
     for kind, observed in inputs.objects():
         if kind.published is not None and _is_empty(inputs, kind, observed):
@@ -260,7 +257,8 @@ def exposure_concerns(inputs: HealthInputs) -> Iterator[Concern]:
         )
         for objects in (consented, actual.objects)
     )
-    for opening in openings(inputs.kinds, before, after):
+    widest_first = sorted(openings(inputs.kinds, before, after), key=lambda opening: [order(access) for access in opening.readers])
+    for opening in widest_first:
         if any(_concerns(inputs, key) for key in (opening.at, *(key for key, _ in opening.opened))):
             yield _opening_concern(inputs, opening, actual)
 

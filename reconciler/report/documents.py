@@ -286,7 +286,10 @@ def _change(change: Change) -> plan_types.ChangeData:
 
 def _field(delta: Delta) -> plan_types.FieldData:
     hidden = {"before": HIDDEN, "after": HIDDEN} if delta.sensitive else {}
-    return record(plan_types.FieldData, delta, **hidden)
+    document = record(plan_types.FieldData, delta, **hidden)
+    if not delta.from_defaults:
+        del document["fromDefaults"]
+    return document
 
 
 def _spot(spot: Position | None) -> t.SpotData:

@@ -12,7 +12,7 @@ from reconciler.model import Cause, Delta, Unmanaged
 from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.plan.matching.missing import left_over
 from reconciler.report.consequences import gained
-from reconciler.report.gathering import FOLD, Part, gathered
+from reconciler.report.gathering import FOLD, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import SECTIONS as PLAN_SECTIONS, Rank, exposure_parts, violation_parts
 from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
@@ -65,18 +65,18 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) 
     )
 
 
-def _unknown(drift: Drift, full: bool) -> Iterator[Part]:
+def _unknown(drift: Drift, full: bool) -> Iterator[EntryPart]:
     for title, reason in [
         *((str(unread.address), unread.reason) for unread in (*drift.unread, *drift.undecided)),
         *((unread.what, unread.reason) for unread in drift.unknown),
     ]:
         line = SheetLine(Style.BLOCKED, "?", "unknown", f"{reason}; not reported as drift", id="RC-unread")
-        yield Part(title=title, lines=[line], weight=Weight.HINDERED, rank=Rank.HELD)
+        yield EntryPart(title=title, lines=[line], weight=Weight.HINDERED, rank=Rank.HELD)
     if drift.unjudged:
         names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else NAMED)
         line = SheetLine(Style.BLOCKED, "?", "unknown", f"{names}; not judged", id="RC-not-judged")
         title = f"{count(len(drift.unjudged), 'resource')} not tracked"
-        yield Part(title=title, lines=[line], weight=Weight.HINDERED, rank=Rank.HELD)
+        yield EntryPart(title=title, lines=[line], weight=Weight.HINDERED, rank=Rank.HELD)
 
 
 def _outermost(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
@@ -95,7 +95,7 @@ def _outermost(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Add
             yield resource, sorted(within[resource.address])
 
 
-def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> Part:
+def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> EntryPart:
     lines = []
     style, symbol = STYLES[resource.status], SYMBOLS[resource.status]
     deletion = resource.status is DriftWord.DELETED
@@ -113,7 +113,7 @@ def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzi
     if resource.place is not None:
         then, now = (f"after {spot.previous}" if spot.previous is not None else "first" for spot in resource.place)
         lines.append(SheetLine(Style.MOVE, ">", "position", f"{then} -> {now}"))
-    return Part(
+    return EntryPart(
         title=str(resource.address),
         lines=lines,
         weight=Weight.URGENT if deletion else Weight.CHANGE,

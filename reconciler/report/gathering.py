@@ -1,6 +1,6 @@
 """The lines of a report by address: what a report says about one object is one entry, and many equal entries are one. Pure.
 
-Part       what one sort of line says about an address: its change, its exposure, its URL, why it is blocked
+EntryPart       what one sort of line says about an address: its change, its exposure, its URL, why it is blocked
 gathered   the parts as entries: one for each address, in the order of reading
 """
 
@@ -20,7 +20,7 @@ NAMED: Final = 3  # addresses of a folded group
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class EntryPart:
     """Lines about one address.
 
     `rank`: where its entry is shown, unless another part of the same address has a higher one. `likeness`: the key of equal parts, None for
@@ -40,16 +40,16 @@ class Part:
 
 
 def gathered(
-    parts: Iterable[Part], sections: Mapping[Any, str] = {}, *, full: bool = True, remarks: Mapping[str, Sequence[str]] = {}
+    parts: Iterable[EntryPart], sections: Mapping[Any, str] = {}, *, full: bool = True, remarks: Mapping[str, Sequence[str]] = {}
 ) -> list[SheetEntry]:
     """One entry for each title, the highest rank last.
 
     `sections`: the headings by rank. `full`: nothing is folded. `remarks`: sentences about a title, below its lines.
     """
-    by_title: dict[str, list[Part]] = {}
+    by_title: dict[str, list[EntryPart]] = {}
     for part in parts:
         by_title.setdefault(part.title, []).append(part)
-    equal: dict[object, list[list[Part]]] = {}
+    equal: dict[object, list[list[EntryPart]]] = {}
     for title, about in by_title.items():
         alone = full or title in remarks or any(part.likeness is None for part in about)
         equal.setdefault(title if alone else tuple(part.likeness for part in about), []).append(about)
@@ -64,7 +64,7 @@ def gathered(
     return [replace(entries[title], section=sections.get(ranks[title], "")) for title in sorted(shown, key=ranks.__getitem__)]
 
 
-def _entry(parts: Sequence[Part], remarks: Sequence[str]) -> SheetEntry:
+def _entry(parts: Sequence[EntryPart], remarks: Sequence[str]) -> SheetEntry:
     """The lines about one address; a line that another line of the files causes keeps that position."""
     source = next((part.source for part in parts if part.source is not None), None)
     where = next((part.where for part in parts if part.where), "")
@@ -82,7 +82,7 @@ def _entry(parts: Sequence[Part], remarks: Sequence[str]) -> SheetEntry:
     )
 
 
-def _group(groups: Sequence[Sequence[Part]]) -> SheetEntry:
+def _group(groups: Sequence[Sequence[EntryPart]]) -> SheetEntry:
     """Many equal entries as one, which names some of their addresses."""
     first, titles = groups[0], [about[0].title for about in groups]
     names = f"{listed(titles, NAMED)}; --full shows each"

@@ -17,7 +17,7 @@ from reconciler.plan.changes import Names, named, the_objects
 from reconciler.report.documents import record, state_change_document
 from reconciler.report.layout import ReportPage, Span, Style, table
 from reconciler.report.schemas import runs as run_types
-from reconciler.report.words import HIDDEN, SUMMARY_ORDER, count, data, difference_lines, shown
+from reconciler.report.words import HIDDEN, count, data, difference_lines, shown
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 from reconciler.text.names import clock_time, utc_text
 
@@ -42,8 +42,7 @@ def run_document(
 
 def _run(run: RecordedRun) -> run_types.RunData:
     ended = None if run.ended is None else utc_text(run.ended)
-    changed = dict(run.actions)
-    return record(run_types.RunData, run, started=utc_text(run.started), ended=ended, exit=run.exit_code, changed=changed)
+    return record(run_types.RunData, run, started=utc_text(run.started), ended=ended, exit=run.exit_code)
 
 
 def _step(entry: JournalEntry, kinds: Kinds, names: Names) -> run_types.SentData:
@@ -167,13 +166,14 @@ def shortest(runs: Sequence[RecordedRun]) -> int:
 
 
 def did(run: RecordedRun) -> str:
-    """`9 create, 3 adopt; 11 requests`, as its plan counted; `7 create, 2 move; in the state 3 adopt` if it has no end or no plan."""
-    planned = {action: run.actions[action] for action in SUMMARY_ORDER if action in run.actions}
-    parts = [f"{number:,} {word}" for word, number in (planned or run.did).items()]
+    """`9 create, 3 adopt, by 11 requests`: what it did to how many objects, as its plan counted them."""
+    requests = sum(run.did.values())
+    numbers = run.changed or run.did
+    parts = [f"{number:,} {word}" for word, number in numbers.items()]
+    parts += [f"by {count(requests, 'request')}"] if requests != sum(numbers.values()) else []
     parts += [f"{number:,} {word}" for word, number in run.undone.items()]
-    kept = ", ".join(f"{number:,} {word}" for word, number in run.turned.items() if word not in run.actions)
-    requests = count(sum(run.did.values()), "request") if run.actions else ""
-    return "; ".join(filter(None, [", ".join(parts) or NOTHING, requests, f"in the state {kept}" if kept else ""]))
+    kept = ", ".join(f"{number:,} {word}" for word, number in run.turned.items() if word not in run.changed)
+    return "; ".join([", ".join(parts) or NOTHING, *([f"in the state {kept}"] if kept else [])])
 
 
 def _ending(run: RecordedRun) -> str:

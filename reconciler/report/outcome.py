@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.model import Edited, Outcome, StepResult, StepStatus
-from reconciler.report.gathering import Part, gathered
+from reconciler.report.gathering import EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import blocked, pending_outside
 from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
@@ -47,34 +47,38 @@ def outcome_sheet(outcome: Outcome, *, done: str = EMPTY, again: str = AGAIN, wi
     )
 
 
-def _parts(outcome: Outcome) -> Iterator[Part]:
+def _parts(outcome: Outcome) -> Iterator[EntryPart]:
     hindered = Weight.HINDERED
     for result in outcome.results:
         if result.status is not StepStatus.DONE:
             urgent = result.status in (StepStatus.FAILED, StepStatus.IN_DOUBT)
-            yield Part(title=str(result.step.address), lines=[_ended(result)], weight=Weight.URGENT if urgent else hindered)
+            yield EntryPart(title=str(result.step.address), lines=[_ended(result)], weight=Weight.URGENT if urgent else hindered)
     for left in outcome.leftover:
         text = "still different when it was read after the run"
-        yield Part(title=str(left), lines=[SheetLine(Style.DRIFT, "~", "differs", text, id="RC-left-over")], weight=hindered)
+        yield EntryPart(title=str(left), lines=[SheetLine(Style.DRIFT, "~", "differs", text, id="RC-left-over")], weight=hindered)
     for edit in outcome.edited:
-        yield Part(title=str(edit.address), lines=_edited(edit), weight=hindered, where="changed by somebody else during the run")
+        yield EntryPart(title=str(edit.address), lines=_edited(edit), weight=hindered, where="changed by somebody else during the run")
     for unread in outcome.unverified:
         text = "it was written and could not be read again"
-        yield Part(title=str(unread), lines=[SheetLine(Style.BLOCKED, "?", "not checked", text, id="RC-not-verified")], weight=hindered)
+        yield EntryPart(
+            title=str(unread), lines=[SheetLine(Style.BLOCKED, "?", "not checked", text, id="RC-not-verified")], weight=hindered
+        )
     for hidden in outcome.not_visible:
         text = "it was written, and the service still shows its previous state"
-        yield Part(title=str(hidden), lines=[SheetLine(Style.BLOCKED, "?", "not visible", text, id="RC-not-visible-yet")], weight=hindered)
+        yield EntryPart(
+            title=str(hidden), lines=[SheetLine(Style.BLOCKED, "?", "not visible", text, id="RC-not-visible-yet")], weight=hindered
+        )
 
 
-def _withheld(outcome: Outcome) -> Iterator[Part]:
+def _withheld(outcome: Outcome) -> Iterator[EntryPart]:
     if outcome.withheld is not None:
         for address, reason in sorted(outcome.withheld.refused.items()):
             text = f"the saved plan shows it, but {reason}"
             line = SheetLine(Style.BLOCKED, "!", "refused", text, id="RC-saved-plan-stale")
-            yield Part(title=address, lines=[line], weight=Weight.URGENT)
+            yield EntryPart(title=address, lines=[line], weight=Weight.URGENT)
         for address in outcome.withheld.new:
             line = SheetLine(Style.DIM, " ", "new", "not in the saved plan; not applied")
-            yield Part(title=address, lines=[line], weight=Weight.HINDERED)
+            yield EntryPart(title=address, lines=[line], weight=Weight.HINDERED)
 
 
 def _ended(result: StepResult) -> SheetLine:

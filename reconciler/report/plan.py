@@ -25,7 +25,7 @@ from reconciler.address import Address
 from reconciler.model import Action, Blocked, Cause, Change, Delta, Exposure, Forecast, Plan, Position, Severity, Source, Violation
 from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.consequences import consequences
-from reconciler.report.gathering import NAMED, Part, gathered
+from reconciler.report.gathering import NAMED, EntryPart, gathered
 from reconciler.report.layout import Style, cells
 from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
 from reconciler.report.words import (
@@ -179,10 +179,10 @@ def blocked(plan: Plan) -> str:
     return f"{len(plan.blocked):,} blocked{by}"
 
 
-def stay(plan: Plan) -> str:
-    """`2 blocked resources stay as they are.`; "" if nothing is blocked."""
+def not_changed(plan: Plan) -> str:
+    """`2 blocked resources are not changed.`; "" if nothing is blocked."""
     number = len({resource.address for resource in plan.blocked})
-    return f"{count(number, 'blocked resource')} {'stays as it is' if number == 1 else 'stay as they are'}." if number else ""
+    return f"{count(number, 'blocked resource')} {'is not changed' if number == 1 else 'are not changed'}." if number else ""
 
 
 def pending_outside(plan: Plan) -> str:
@@ -201,22 +201,30 @@ def forecast_text(ahead: Forecast) -> str:
 # -- changes ------------------------------------------------------------------------------------------------------------------------
 
 
+def _from_defaults(delta: Delta) -> str:
+    return f"{delta.name} (from defaults)" if delta.from_defaults else delta.name
+
+
 def _likeness(change: Change) -> object:
     """The key of equal changes: creates of one kind are equal; other changes only if the same fields change for the same cause."""
     if change.destructive:
         return None
-    fields = () if Action.CREATE in change.actions else tuple((delta.name, delta.cause, delta.note) for delta in change.fields)
+    fields = (
+        ()
+        if Action.CREATE in change.actions
+        else tuple((delta.name, delta.cause, delta.note, delta.from_defaults) for delta in change.fields)
+    )
     return (change.kind, change.actions, fields)
 
 
 def _folded(change: Change, names: str) -> list[SheetLine]:
     """A line for each action of a group of such changes."""
-    fields = [delta.name for delta in change.fields] if Action.CREATE not in change.actions else []
+    fields = [_from_defaults(delta) for delta in change.fields] if Action.CREATE not in change.actions else []
     texts = {Action.UPDATE: f"{', '.join(fields)} of {names}" if fields else names}
     return [SheetLine(STYLES[action], SYMBOLS[action], action, texts.get(action, names)) for action in change.actions]
 
 
-def _change(change: Change, zone: tzinfo | None) -> Part:
+def _change(change: Change, zone: tzinfo | None) -> EntryPart:
     """One change: its address and source, then its actions, then its fields, then its location."""
     # The container of a moved object is shown as its location.
     fields = [delta for delta in change.fields if not _is_container(change, delta)]
@@ -235,7 +243,7 @@ def _change(change: Change, zone: tzinfo | None) -> Part:
         lines += _move(change)
     # Who deleted it is news; where it is declared is not.
     is_news = Action.RESTORE in change.actions and Action.RENAME not in change.actions and not change.deleted_by_us
-    return Part(
+    return EntryPart(
         title=str(change.address),
         lines=lines,
         weight=Weight.URGENT if change.destructive else Weight.CHANGE,
@@ -264,7 +272,7 @@ def _object_and_reason(change: Change, action: Action, zone: tzinfo | None) -> s
     named = id_and_title(change.id, change.title)
     if action is Action.ADOPT:
         return f"{named} {reason or 'exists and is unmanaged'}".strip()
-    if action in (Action.TRANSFER, Action.RENAME):
+    if action is Action.TRANSFER:
         return f"{named} {reason}".strip()
     if action in (Action.DELETE, Action.FORGET, Action.REPLACE):
         return "; ".join(part for part in (named, reason) if part)
@@ -297,7 +305,7 @@ def _field(change: Change, delta: Delta) -> Iterator[SheetLine]:
         pairs = difference_lines(delta.name, delta.before, delta.after)
     cause = CAUSES[delta.cause]
     style, symbol = (Style.CREATE, "+") if new else (Style.UPDATE, "." if dropped else "~")
-    remark = "; ".join(filter(None, [cause, delta.note]))
+    remark = "; ".join(filter(None, [cause, "from defaults" if delta.from_defaults else "", delta.note]))
     for number, (name, value) in enumerate(pairs):
         yield SheetLine(
             Style.DRIFT if cause else style,
@@ -339,7 +347,7 @@ def _parent(parent: Address | None) -> str:
 # -- what cannot be done now --------------------------------------------------------------------------------------------------------
 
 
-def _hindered(plan: Plan, full: bool) -> Iterator[Part]:
+def _hindered(plan: Plan, full: bool) -> Iterator[EntryPart]:
     for address, reason in plan.deferred.items():
         line = SheetLine(Style.BLOCKED, "!", "waits", f"in a second run: {reason}", id="RC-second-run")
         yield _held(str(address), [line], likeness=reason)
@@ -359,7 +367,7 @@ def _hindered(plan: Plan, full: bool) -> Iterator[Part]:
             yield _blocked(resource, waiting.pop(resource.address, []), full)
 
 
-def _blocked(blocked: Blocked, waiting: list[str], full: bool) -> Part:
+def _blocked(blocked: Blocked, waiting: list[str], full: bool) -> EntryPart:
     reason = f"{blocked.reason} [{blocked.id}]" if blocked.id else blocked.reason
     lines = [SheetLine(Style.BLOCKED, "!", "blocked", reason, id=blocked.id), SheetLine(Style.DIM, " ", "", blocked.remedy)]
     if waiting:
@@ -370,19 +378,19 @@ def _blocked(blocked: Blocked, waiting: list[str], full: bool) -> Part:
     return _held(str(blocked.address), lines, source=blocked.source, likeness=likeness)
 
 
-def _held(title: str, lines: Sequence[SheetLine], *, source: Source | None = None, likeness: object = None) -> Part:
+def _held(title: str, lines: Sequence[SheetLine], *, source: Source | None = None, likeness: object = None) -> EntryPart:
     """Something that this run leaves alone."""
-    return Part(title=title, lines=lines, weight=Weight.HINDERED, rank=Rank.HELD, source=source, likeness=likeness)
+    return EntryPart(title=title, lines=lines, weight=Weight.HINDERED, rank=Rank.HELD, source=source, likeness=likeness)
 
 
 # -- what people must know before they approve --------------------------------------------------------------------------------------
 
 
-def exposure_parts(exposures: Iterable[Exposure]) -> Iterator[Part]:
+def exposure_parts(exposures: Iterable[Exposure]) -> Iterator[EntryPart]:
     """What becomes public or loses a protection."""
     for exposure in exposures:
         line = SheetLine(Style.DELETE, "!", "exposure", _exposure_text(exposure), id=exposure.id)
-        yield Part(
+        yield EntryPart(
             title=str(exposure.address),
             lines=[line, *(SheetLine(Style.DIM, " ", "", detail) for detail in _exposure_details(exposure))],
             weight=Weight.URGENT,
@@ -419,21 +427,21 @@ def _exposure_details(exposure: Exposure) -> Iterator[str]:
         yield f"by {' -> '.join(exposure.path)}"
 
 
-def _forbidden(plan: Plan) -> Iterator[Part]:
+def _forbidden(plan: Plan) -> Iterator[EntryPart]:
     for request in plan.forbidden:
         text = f"{request.verb}: the service says that the token lacks {request.flag} of {request.of}"
         lines = [SheetLine(Style.BLOCKED, "!", "forbidden", text, id=request.id), SheetLine(Style.DIM, " ", "", ROLE)]
         yield _held(str(request.address), lines, likeness=(request.verb, request.flag, request.of))
 
 
-def _broken(plan: Plan) -> Iterator[Part]:
+def _broken(plan: Plan) -> Iterator[EntryPart]:
     for url in plan.broken:
         after = f" -> {url.after}" if url.after is not None else ""
         line = SheetLine(Style.DELETE, "!", "breaks", f"{url.before or HIDDEN_URL}{after}", url.reason, url.id)
-        yield Part(title=str(url.address), lines=[line], weight=Weight.URGENT, rank=Rank.URL, source=url.source)
+        yield EntryPart(title=str(url.address), lines=[line], weight=Weight.URGENT, rank=Rank.URL, source=url.source)
 
 
-def violation_parts(violations: Iterable[Violation], *, remedies: bool) -> Iterator[Part]:
+def violation_parts(violations: Iterable[Violation], *, remedies: bool) -> Iterator[EntryPart]:
     """The violated rules, those that refuse the run last. `remedies`: with the remedy of each."""
     for violation in violations:
         style, word = RULES[violation.level]
@@ -442,7 +450,7 @@ def violation_parts(violations: Iterable[Violation], *, remedies: bool) -> Itera
         remedy = [SheetLine(Style.DIM, " ", "", violation.remedy)] if remedies and violation.remedy else []
         path = [SheetLine(Style.DIM, " ", "", f"by {' -> '.join(violation.path)}")] if len(violation.path) > 1 else []
         refuses = violation.level is Severity.ERROR
-        yield Part(
+        yield EntryPart(
             title=WHOLE if violation.address is None else str(violation.address),
             lines=[*lines, *path, *remedy],
             weight=Weight.URGENT if refuses else Weight.HINDERED,

@@ -110,7 +110,14 @@ def _change(item: Data) -> Change:
         item["kind"],
         tuple(map(Action, item["actions"])),
         tuple(
-            Delta(field["name"], field["before"], field["after"], Cause(field["cause"]), HIDDEN in (field["before"], field["after"]))
+            Delta(
+                field["name"],
+                field["before"],
+                field["after"],
+                Cause(field["cause"]),
+                HIDDEN in (field["before"], field["after"]),
+                from_defaults=field.get("fromDefaults", False),
+            )
             for field in item["fields"]
         ),
         _spot(place["before"]),

@@ -67,7 +67,7 @@ STYLES: Final = {
 
 # Destructive ones last: the end of a sentence is read best.
 SUMMARY_ORDER: Final = (
-    Action.CREATE, Action.UPDATE, Action.MOVE, Action.RENAME, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE,
+    Action.CREATE, Action.UPDATE, Action.MOVE, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.RENAME, Action.FORGET, Action.REPLACE,
     Action.DELETE,
 )  # fmt: skip
 

@@ -6,14 +6,15 @@ deciding what can be undone, or opened.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Consent, JournalEntry, RecordedRun, StateChange, What, renamed_with_containers
+from reconciler.model import Action, Consent, JournalEntry, RecordedRun, StateChange, What, renamed_with_containers
 from reconciler.state.connection import Connection
 from reconciler.state.tables.rows import INTENTS, intent_of
 from reconciler.state.tables.schema import insert
@@ -118,6 +119,10 @@ def _turn(row: Any) -> StateChange:
 
 RECORDED: Final = "record"  # what a run did that changed no binding but in the values of its fields
 WHAT: Final = "what a run was allowed to open"
+BOUND: Final = "what a request changed in the state"
+CREATED: Final = Action.CREATE.value
+DELETED: Final = Action.DELETE.value
+PLANNED: Final = frozenset(action.value for action in Action)
 ENDED_WELL: Final = 0  # the exit code of a run that ended well
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
 STATE_COMMANDS: Final = "state "  # beginnings of commands that change only the state
@@ -140,17 +145,44 @@ def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
         counts, word = (did, row.verb) if row.status in DONE else (undone, row.status or "in-doubt")
         counts[row.run][word] = counts[row.run].get(word, 0) + row.number
     turned = count_state_changes(connection, state)
+    changed = _changed(connection, state)
     rows = connection.rows("SELECT * FROM runs WHERE state = :state ORDER BY started DESC, id", state=state)
-    return tuple(_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in rows)
+    runs = (_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in rows)
+    return tuple(run if run.changed else replace(run, changed=changed.get(run.id, {})) for run in runs)
+
+
+def _changed(connection: Connection, state: int) -> dict[str, Counter[str]]:
+    """By run, how many addresses it created, updated and so on, as far as its requests show it: what a create needs is part of it."""
+    query = (
+        "SELECT journal.run, journal.address, journal.verb, outcomes.bound, outcomes.forgotten FROM journal"
+        " JOIN outcomes ON outcomes.state = journal.state AND outcomes.intent = journal.id"
+        " WHERE journal.state = :state AND outcomes.status IN :done ORDER BY outcomes.id"
+    )
+    verbs: dict[str, dict[str, set[str]]] = defaultdict(dict)
+    for row in connection.rows(query, state=state, done=DONE):
+        others = mapping(row.bound, BOUND) if row.verb == CREATED else from_json(row.forgotten, BOUND) if row.verb == DELETED else ()
+        for address in (row.address, *others):
+            verbs[row.run].setdefault(address, set()).add(row.verb)
+    return {run: Counter(word for done in some.values() for word in _words(done)) for run, some in verbs.items()}
+
+
+def _words(verbs: set[str]) -> Iterator[str]:
+    """The words of a plan for the requests about one address."""
+    if CREATED in verbs:
+        yield Action.REPLACE.value if DELETED in verbs else CREATED
+    else:
+        words = {verb if verb in PLANNED else Action.UPDATE.value for verb in verbs}
+        yield from (action.value for action in Action if action.value in words)
 
 
 def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Mapping[str, int]) -> RecordedRun:
     try:
         ended = None if row.ended is None else datetime.fromisoformat(row.ended)
         summary = mapping(row.summary, "the summary of a run") if row.summary else {}
-        changed = turned or ({} if did or undone else _recorded(summary))
-        started, actions = datetime.fromisoformat(row.started), _numbers(summary.get("actions"))
-        return RecordedRun(row.id, row.who, row.command, started, ended, row.exit_code, did, undone, changed, actions)
+        turned = turned or ({} if did or undone else _recorded(summary))
+        started, planned = datetime.fromisoformat(row.started), _numbers(summary.get("actions"))
+        changed = {word: planned[word] for word in map(str, Action) if word in planned}
+        return RecordedRun(row.id, row.who, row.command, started, ended, row.exit_code, did, undone, turned, changed=changed)
     except (TypeError, ValueError) as error:
         raise damaged(f"the run {row.id!r}") from error
 

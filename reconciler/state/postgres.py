@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, TypeVar
-from urllib.parse import parse_qs, quote, unquote
+from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from reconciler.errors import StateError
 from reconciler.state.connection import SCHEMA, Connection, Pool, PostgresConnection
@@ -85,10 +85,12 @@ class ServerUrl:
 
     @property
     def shown(self) -> str:
-        """The URL without who logs in, and how."""
+        """The URL without who logs in, and how: of its settings, only where the server is, so that it can be pasted."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port, database = f":{self.port}" if self.port else "", f"/{quote(self.database, safe=' +/')}" if self.database else ""
-        return f"postgresql://{host}{port}{database}"
+        where = {key: values for key, values in self.query.items() if key in ("host", "port", "dbname")}
+        query = f"?{urlencode(where, doseq=True, safe='/')}" if where else ""
+        return f"postgresql://{host}{port}{database}{query}"
 
     @property
     def options(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""YAML as a person writes it: short values on one line, long texts as blocks, comments above what they describe. Pure.
+"""YAML as a person writes it: what fits on one line is on one, long texts are blocks, comments are above what they describe. Pure.
 
 In: plain data with `EmittedMap` and `EmittedList` where it may take lines of its own. Out: text whose scalars are read back unchanged,
 whatever characters they contain: what could be an expression is escaped, invisible characters are written as `\\u…`.
@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from reconciler.text.escape import is_plain, named
 
-WIDTH: Final = 110  # columns that a map or list on one line may reach
+WIDTH: Final = 100  # characters that an entry on one line may have; indentation does not count, so equal entries look alike at any depth
+LIST_WIDTH: Final = 140  # columns that a list of values may reach, as `fmt` has it: its items are short, and look alike anywhere
 STEP: Final = 2  # columns
 
 _PLAIN: Final = re.compile(r"[^\W\d_][\w /.()+&;@-]*")  # texts that need no quotes and cannot be read as another type
@@ -41,18 +42,24 @@ class EmittedMap:
 
 @dataclass
 class EmittedList:
-    """A list whose items may take lines of their own."""
+    """A list. `open`: its items have lines of their own even where it is short."""
 
     lines: list[EmittedEntry] = field(default_factory=list)
+    open: bool = False
+
+
+class EmittedExpression(str):
+    """An expression, with its `${{` and `}}`: nothing in it is escaped."""
 
 
 def document(content: EmittedMap, *, head: Sequence[str] = ()) -> str:
-    """The text of a file; `head` are comments at its beginning. A blank line precedes each top-level key that takes several lines."""
+    """The text of a file; `head` are comments at its beginning. Blank lines separate top-level keys that take several lines, and several
+    comments from what follows."""
     parts = [f"# {comment(text)}" for text in head]
-    before = bool(head)
+    before = len(head) > 1
     for line in content.lines:
         lines = list(entry(line, 0))
-        if parts and (len(lines) > 1 or before):
+        if (len(parts) > len(head) and len(lines) > 1) or before:
             parts.append("")
         before = len(lines) > 1
         parts += lines
@@ -73,8 +80,12 @@ def entry(line: EmittedEntry, indent: int) -> Iterator[str]:
     yield from (f"{margin}# {comment(text)}" for text in line.comments)
     head = f"{margin}{scalar(line.key or '')}:"
     short = flow(line.value)
-    if short is not None and len(head) + 1 + len(short) <= WIDTH:
+    length = len(head) + 1 + len(short or "")
+    listed = isinstance(line.value, EmittedList | list | tuple) and length <= LIST_WIDTH
+    if short is not None and (listed or length - indent <= WIDTH):
         yield f"{head} {short}"
+    elif isinstance(line.value, EmittedExpression):
+        yield f"{head} {line.value}"
     elif isinstance(line.value, str):
         yield from _text(head, line.value, indent)
     else:
@@ -99,7 +110,7 @@ def item(line: EmittedEntry, indent: int) -> Iterator[str]:
     margin = " " * indent
     yield from (f"{margin}# {comment(text)}" for text in line.comments)
     short = flow(line.value)
-    if short is not None and indent + STEP + len(short) <= WIDTH:
+    if short is not None and STEP + len(short) <= WIDTH:
         yield f"{margin}- {short}"
     elif isinstance(line.value, str):
         yield from _text(f"{margin}-", line.value, indent)
@@ -130,8 +141,8 @@ def flow(value: Any) -> str | None:
             return None
         case EmittedMap():
             return flow({line.key: line.value for line in value.lines})
-        case EmittedList() if any(line.comments or not isinstance(line.value, str) for line in value.lines):
-            return None if value.lines else "[]"
+        case EmittedList() if value.lines and (value.open or any(line.comments for line in value.lines)):
+            return None
         case EmittedList():
             return flow([line.value for line in value.lines])
         case Mapping():
@@ -140,6 +151,8 @@ def flow(value: Any) -> str | None:
         case list() | tuple():
             items = [flow(part) for part in value]
             return None if None in items else "[" + ", ".join(item for item in items if item is not None) + "]"
+        case EmittedExpression():  # a plain scalar with braces, which a map on one line cannot contain
+            return None
         case str() if "\n" in value:
             return None
         case _:
@@ -169,6 +182,8 @@ def scalar(value: Any) -> str:
         return "true" if value else "false"
     if not isinstance(value, str):
         return repr(value)
+    if isinstance(value, EmittedExpression):
+        return "'" + value.replace("'", "''") + "'"
     text = escaped(value)
     if _is_plain(text):
         return text

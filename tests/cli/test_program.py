@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -23,7 +24,9 @@ from click.testing import CliRunner, Result
 
 from reconciler import errors
 from reconciler.cli import codes, completion, exits, main, program, shells
-from reconciler.cli.help import repository
+from reconciler.cli.environment import long_name
+from reconciler.cli.help import OWN, UNGROUPED_MAX, repository
+from reconciler.cli.option_table import HEADINGS, ROWS
 from reconciler.cli.program import COMMANDS, COMPLETING, Lazy, LazyGroup, Program
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 from reconciler.model import Action, Binding, Blocked, Edited, Origin, Outcome, Plan, StateUpdate, StepStatus, Unknown
@@ -73,6 +76,26 @@ def test_every_command_says_in_its_help_what_it_does_with_an_example(line: str, 
 @pytest.mark.parametrize(("line", "command", "lazy"), ALL, ids=[line for line, _, _ in ALL])
 def test_every_option_is_explained(line: str, command: click.Command, lazy: Lazy) -> None:
     assert [param.name for param in command.params if isinstance(param, click.Option) and not param.help] == []
+
+
+@pytest.mark.parametrize(("line", "command", "lazy"), ALL, ids=[line for line, _, _ in ALL])
+def test_a_help_with_many_options_has_them_under_headings(line: str, command: click.Command, lazy: Lazy) -> None:
+    options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+    help = command.get_help(click.Context(command, info_name=line, help_option_names=["-h", "--help"], terminal_width=80))
+    headings = [heading for heading in (OWN, *HEADINGS.values()) if f"\n{heading}:\n" in help]
+    assert (len(headings) > 1) == (len(options) + 1 > UNGROUPED_MAX and not isinstance(command, LazyGroup)), headings
+    text = re.split("^[A-Z][a-z ]+:$", help, maxsplit=1, flags=re.MULTILINE)[1].partition("Exit codes:")[0]
+    listed = re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(["--help", *(str(long_name(option)) for option in options)])
+    assert [row for row in text.splitlines() if len(row) > 80] == []
+    assert re.search("x>|<x", text) is None
+
+
+def test_the_groups_of_plan_are_those_of_the_table() -> None:
+    help = " ".join(CliRunner().invoke(main, ["plan", "--help"]).stdout.split())
+    for heading, option in (("Selection", "--target"), ("Consent and limits", "--allow-replace"), ("Connection and state", "--sandbox")):
+        assert f"{heading}: {option} " in help
+    assert {row.group for row in ROWS} <= set(HEADINGS)
 
 
 def test_every_help_ends_with_its_exit_codes_and_the_place_of_its_documentation() -> None:
@@ -171,7 +194,8 @@ def test_the_errors_and_codes_are_those_of_the_design() -> None:
 
 
 def test_what_nobody_foresaw_is_a_defect_with_its_traceback_only_on_request() -> None:
-    calm = failing(ValueError("the s3cret-token \x1b[2K is bad"), code=exits.FAILED)
+    calm = failing(ValueError("the s3cret-token \x1b[2K is bad"))
+    assert calm.exit_code == exits.FAILED
     assert "this is a defect of Reconciler: ValueError: the (hidden) \\x1b[2K is bad" in calm.stderr
     assert "Traceback" not in calm.stderr
     told = failing(ValueError("the s3cret-token is bad"), "-v")

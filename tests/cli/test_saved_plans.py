@@ -429,7 +429,7 @@ BROKEN: dict[str, bytes | Callable[[], bytes]] = {
 def test_a_broken_file_is_a_clear_error_at_once(docs_project: Cli, name: str) -> None:
     broken = BROKEN[name]
     (docs_project.root / "plan.json").write_bytes(broken if isinstance(broken, bytes) else broken())
-    result = within(2, lambda: docs_project("apply", "p", "--plan", "plan.json"), code=3)
+    result = within(2, lambda: docs_project("apply", "p", "--plan", "plan.json", code=3))
     assert result.stderr.startswith("error: plan.json ")
     assert "\x1b" not in result.stderr
     assert len(result.stderr) < 500

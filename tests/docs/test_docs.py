@@ -12,6 +12,10 @@ import click
 import pytest
 
 from docs.generate import PAGES as PAGES_OF_CODE
+from reconciler.cli.option_table import ROWS
+from tests import browser
+from tests.docs import pictures
+from tests.docs.pictures import FOLDER, PICTURES, SIZE_MAX
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -50,8 +54,8 @@ def parts(line: str) -> list[str]:
 
 
 def words(call: str) -> list[str]:
-    """The arguments of a call."""
-    return shlex.split(call)[1:]
+    """The arguments of a call, without where its output goes."""
+    return shlex.split(re.sub(r" +2?>.*| +&$| {2,}\(.*", "", call))[1:]
 
 
 def unknown(call: str) -> str | None:
@@ -61,7 +65,8 @@ def unknown(call: str) -> str | None:
     command: click.Command = main
     context = click.Context(main, info_name="reconciler")
     options: dict[str, click.Parameter] = {name: each for each in main.get_params(context) for name in each.opts}
-    for word in words(call):
+    rest = words(call)
+    for index, word in enumerate(rest):
         if word == "--":  # what follows is for another command
             return None
         if word.startswith("-"):
@@ -74,7 +79,20 @@ def unknown(call: str) -> str | None:
                 return f"{command.name} has no command {word}"
             command, context = inner, click.Context(inner, info_name=word, parent=context)
             options |= {name: each for each in command.get_params(context) for name in (*each.opts, *each.secondary_opts)}
+            if not isinstance(inner, click.Group):
+                return unparsed(inner, context, rest[index + 1 :])
     return None
+
+
+def unparsed(command: click.Command, context: click.Context, arguments: list[str]) -> str | None:
+    """What click says of the arguments of a command, None where it can parse them. The values themselves are not looked at."""
+    if any("…" in argument or "$(" in argument for argument in arguments):
+        return None
+    try:
+        _, extra, _ = command.make_parser(context).parse_args(arguments)
+    except click.UsageError as error:
+        return error.format_message()
+    return f"too many arguments: {extra}" if extra else None
 
 
 def test_every_command_in_the_docs_exists_with_its_options() -> None:
@@ -84,6 +102,8 @@ def test_every_command_in_the_docs_exists_with_its_options() -> None:
 def test_a_command_that_does_not_exist_would_be_found() -> None:
     assert unknown("reconciler aply") is not None
     assert unknown("reconciler plan --no-such-option") is not None
+    assert unknown("reconciler plan docs more") is not None
+    assert unknown("reconciler plan --env") is not None
     assert unknown("reconciler plan examples/acme") is None
 
 
@@ -117,6 +137,13 @@ def test_a_page_of_the_reference_is_generated_from_the_code(name: str) -> None:
     assert PAGES_OF_CODE[name]() == page, "run: python -m docs.generate"
 
 
+def test_the_reference_of_commands_says_what_several_commands_have_once() -> None:
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    for row in ROWS:
+        assert page.count(f"| {row.settings['help']}") == 1, row.name
+    assert "[environment and variables](#environment-and-variables), [connection and state](#connection-and-state).\n" in page
+
+
 def test_every_decision_has_a_number_of_its_own() -> None:
     numbers = [(page.name[:4], page.read_text(encoding="utf-8")[:6]) for page in (ROOT / "docs" / "decisions").glob("*.md")]
     assert [(name, title) for name, title in numbers if title != f"# {name}"] == []
@@ -143,3 +170,21 @@ def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:
 def test_nothing_in_the_docs_names_a_place_outside_the_repository() -> None:
     outside = re.compile(r"(?<![\w/.])/(?:work|home|root|tmp|opt|Users)/[\w./-]*")
     assert [(relative(page), place) for page in PAGES for place in outside.findall(page.read_text(encoding="utf-8"))] == []
+
+
+def test_every_picture_of_a_page_is_made_by_the_script_is_small_and_has_a_text() -> None:
+    files = {path.stem: path for path in FOLDER.iterdir()}
+    assert set(files) == set(PICTURES), "run: python -m tests.docs.pictures"
+    assert [path.name for path in files.values() if path.stat().st_size > SIZE_MAX] == []
+    shown = re.compile(r"!\[([^\]]*)\]\(pictures/(\w+)\.png\)")
+    texts = {name: text for page in PAGES for text, name in shown.findall(page.read_text(encoding="utf-8"))}
+    assert texts.keys() == files.keys()
+    assert all(len(text) > 40 for text in texts.values())
+
+
+@pytest.mark.proof
+def test_the_pictures_of_pages_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser.program()
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
+    pictures.main()
+    assert all((tmp_path / f"{name}.png").stat().st_size > 20_000 for name in PICTURES)

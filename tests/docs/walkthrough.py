@@ -6,11 +6,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from tests import processes
+
+AUTHOR = {f"GIT_{role}_{name}": "ada@acme.example" for role in ("AUTHOR", "COMMITTER") for name in ("NAME", "EMAIL")}
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
@@ -18,12 +22,15 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
 
 
-def shell(script: str, folder: Path) -> str:
-    """Run lines of shell beside nothing but this environment; what goes wrong in between is noticed by its output."""
+def shell(script: str, folder: Path, *, environ: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Run lines of shell beside nothing but this environment and `environ`; what goes wrong in between is noticed by its output."""
+    added = environ
     path = os.pathsep.join([str(processes.program()), str(Path(sys.executable).parent), os.environ["PATH"]])
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
-    environ |= {"PATH": path, "HOME": str(folder), "COLUMNS": "100"}
-    done = subprocess.run(["bash", "-c", script], cwd=folder, env=environ, capture_output=True, text=True, timeout=120)
+    environ |= {"PATH": path, "HOME": str(folder), "COLUMNS": "100", **AUTHOR, **added}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environ, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
+    )
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr
 

@@ -88,6 +88,29 @@ def test_an_apply_is_not_announced_and_a_waiting_plan_once_for_each_digest() -> 
     assert acme.then(seen()) == ["recovered"]
 
 
+def test_a_message_says_how_bad_it_is_and_ends_with_where_to_go_on() -> None:
+    page = "https://fleet.example.com/projects/acme"
+    worst = ProjectHealth(
+        HealthWord.BROKEN, (Concern(Sort.EXPOSURE, "a/space/x", "it can be read by anyone"), *BROKEN.broken), sentences=("it can be read",)
+    )
+    ends, waits = replace(BROKEN, word=HealthWord.WARNING), LACKING + "create (1)"
+    cases = {
+        "failure": [seen(health=worst), seen(error="it failed [RC-x]", failures=2)],
+        "warning": [seen(StatusWord.OUT_OF_SYNC), seen(health=ends), seen(waits=waits)],
+        "info": [seen(applied=True)],
+    }
+    for severity, states in cases.items():
+        for state in states:
+            sent = messages(Announced(), replace(state, page=page), NOW)[0]
+            assert [(message.severity, message.text.split("\n")[-1]) for message in sent] == [(severity, page)], state
+    (first,), _ = messages(Announced(), seen(health=worst), NOW)
+    assert first.text.startswith("a/space/x: it can be read by anyone\na/site/docs: readers find nothing\n")
+    (drifted,), _ = messages(Announced(), seen(StatusWord.OUT_OF_SYNC), NOW)
+    assert drifted.text.endswith("\nreconciler fleet drift acme"), "without a dashboard, the command"
+    (over,), _ = messages(Announced({Event.OUT_OF_SYNC: frozenset({"drift"})}), seen(page=page), NOW)
+    assert (over.severity, over.text) == ("success", f"It is Synced and Healthy.\n{page}")
+
+
 STATES = st.builds(
     seen,
     st.sampled_from(StatusWord),
@@ -169,7 +192,8 @@ def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_
     ]
     declare(database, project("acme"))
     with database.transaction() as connection:
-        projects.revise(connection, "f", "", 0, "ada", {"notifications": targets})
+        settings = {"notifications": targets, "dashboard": {"url": "https://fleet.example.com"}}
+        projects.revise(connection, "f", "", 0, "ada", settings)
     data = {
         "word": "Broken",
         "concerns": [{"sort": "links", "address": "a", "sentence": "it is <b>gone", "until": None}],
@@ -194,7 +218,9 @@ def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_
         due(database)
         deliver(database)
         assert rows(database)[0]["error"] is None
-        assert [(body["title"], body["message"]) for body in taken] == [("acme is Broken", "a: it is <b>gone")]
+        (body,) = taken
+        assert (body["title"], body["type"]) == ("acme is Broken", "failure")
+        assert body["message"] == "a: it is <b>gone\nhttps://fleet.example.com/projects/acme"
         assert deliver(database) is False
     (row,) = rows(database)
     assert (row["sent_at"] is not None, row["error"]) == (True, None)
@@ -228,7 +254,9 @@ def test_a_project_that_nobody_reads_any_more_is_announced_although_no_run_ends(
     for _ in range(2):
         with database.transaction() as connection:
             announce_quiet(connection)
-    assert [(row["event"], row["text"]) for row in rows(database)] == [("unknown", "the last reading is 2 h old")]
+    assert [(row["event"], row["text"]) for row in rows(database)] == [
+        ("unknown", "the last reading is 2 h old\nreconciler fleet status acme")
+    ]
 
 
 def as_stored() -> dict[str, Any]:

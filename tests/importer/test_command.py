@@ -39,7 +39,7 @@ def test_the_flagship_is_imported_and_the_plan_after_it_is_empty(acme: Cli) -> N
     shown = acme("import", "new", "--org", "org_acme", "--sandbox", "s.db", "--dry-run").stdout
     assert not (acme.root / "new").exists()
     result = acme("import", "new", "--org", "org_acme", "--sandbox", "s.db", code=0)
-    assert result.stdout == "Wrote 5 files to new and tracked 80 objects.\n"
+    assert result.stdout == "Wrote 6 files to new and tracked 80 objects.\n"
     made = files(acme.root / "new")
     assert sorted(made) == [
         "content.yaml", "reconciler.yaml", "sites/acme-documentation.yaml", "sites/acme-for-partners.yaml", "sites/acme-help-center.yaml",
@@ -47,7 +47,8 @@ def test_the_flagship_is_imported_and_the_plan_after_it_is_empty(acme: Cli) -> N
     assert all(f"--- {path}\n{text}" in shown for path, text in made.items())
     assert "      - {space: get-started, id: spc_" in made["content.yaml"]
     assert "mergeRules: {reviewers: [ada@acme.example]}" in made["reconciler.yaml"]
-    assert "        certificate: |\n          -----BEGIN CERTIFICATE-----\n" in made["reconciler.yaml"]
+    assert '        certificate: ${{ file("certs/okta.pem") }}\n' in made["reconciler.yaml"]
+    assert (acme.root / "new" / "certs" / "okta.pem").read_text().startswith("-----BEGIN CERTIFICATE-----\n")
     assert "{section: webhooks, title: Webhooks, spaces: [webhooks]}" in made["sites/acme-documentation.yaml"]
     plan = acme("plan", "new", "--detailed-exitcode")  # the project names the sandbox itself
     assert plan.exit_code == 0, plan.stdout
@@ -102,7 +103,7 @@ def test_a_value_that_cannot_be_written_is_unchanged_and_reported(tmp_path: Path
     site = {"organization": "org_acme", "id": "site_1", "title": "Docs", "visibility": "by-invitation"}
     found, plan = imported(Org(tmp_path, seed={**Org(tmp_path / "plain").seed, "sites": [site]}), tmp_path / "new")
     assert plan.empty
-    assert '  # visibility is "by-invitation", which is left as it is: ' in found.files["sites/docs.yaml"]
+    assert '  # visibility is "by-invitation", which is left as it is: ' in found.files["reconciler.yaml"]
 
 
 def test_keys_are_short_plain_and_free() -> None:
@@ -113,14 +114,15 @@ def test_keys_are_short_plain_and_free() -> None:
     taken = TakenKeys()
     keys = []
     for title in ("Overview", "Overview", "Overview", "Overview", "🚀", "🚀"):
-        keys.append(taken.free(title, "space", "Product"))
+        name = slug(title)
+        keys.append(taken.free([name, f"product-{name}"] if name else [], "space"))
         taken.add(keys[-1])
     assert keys == ["overview", "product-overview", "overview-2", "overview-3", "space-1", "space-2"]
 
 
 def test_the_owner_of_the_token_can_be_declared_and_is_otherwise_reported(acme: Cli) -> None:
     named = ("import", "new", "--org", "org_acme", "--sandbox", "s.db", "--dry-run")
-    assert "\n  member: linus@acme.example\n" in acme(*named, "--member", "Linus@ACME.example").stdout
+    assert ", member: linus@acme.example}\n" in acme(*named, "--member", "Linus@ACME.example").stdout
     assert "nobody@acme.example is not a member of the organization" in acme(*named, "--member", "nobody@acme.example", code=3).stderr
     assert "Took" not in acme(*named).stderr  # there is one admin only
     acme("api", "PATCH", "/orgs/org_acme/members/usr_linus", "-f", "role=admin", "--sandbox", "s.db", "--project", "acme", code=0)

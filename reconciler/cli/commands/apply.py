@@ -27,7 +27,7 @@ from reconciler.model import Outcome, Plan
 from reconciler.plan.guard import consent, guard
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
-from reconciler.report.plan import plan_sheet, stay
+from reconciler.report.plan import not_changed, plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.text.names import HERE
 
@@ -216,7 +216,7 @@ def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool
 def _question(plan: Plan, new: Unseen | None) -> str:
     number, opened = len(plan.steps), len(plan.exposures)
     consequences = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
-    consequences += f" {stay(plan)}" if plan.blocked else ""
+    consequences += f" {not_changed(plan)}" if plan.blocked else ""
     consequences += f" It creates {new.where} for {new.project}." if new is not None else ""
     if not number:
         return f"Apply this plan? It needs no requests.{consequences}"

@@ -21,6 +21,11 @@ command = LazyGroup(
         "sync": Lazy("reconciler.cli.commands.fleet_projects:sync_command", "Run projects now.", (exits.PENDING, exits.PARTLY)),
         "approve": Lazy("reconciler.cli.commands.fleet_people:approve_command", "Approve the plan of a project.", _DECIDES),
         "reject": Lazy("reconciler.cli.commands.fleet_people:reject_command", "Reject the plan of a project.", _DECIDES),
+        "drift": Lazy(
+            "reconciler.cli.commands.fleet_drift:drift_command",
+            "Decide on what was changed outside Reconciler.",
+            (exits.PENDING, *_DECIDES),
+        ),
         "pause": Lazy("reconciler.cli.commands.fleet_people:pause_command", "Stop running projects for a time."),
         "audit": Lazy("reconciler.cli.commands.fleet_audit:audit_command", "Show who saw, decided and ran what."),
         "roles": Lazy(

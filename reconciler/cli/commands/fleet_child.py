@@ -48,7 +48,6 @@ from reconciler.state import Store
 from reconciler.text.escape import as_json
 
 PR_SET_PDEATHSIG: Final = 1
-NEW_STATE: Final = "Apply it once with this --state and --create-state, or copy its state there: state pull, state push."
 
 
 @click.command("read")
@@ -77,7 +76,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         with open_store(screen, options, project, service, create=False) as store:
             state, key = store.read(), store.digest_key()
             unknown = unseen(options, project, service, store)
-            new = f"{unknown.own} {NEW_STATE}" if unknown is not None else ""
+            new = unknown.project if unknown is not None else ""
             undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.with_digest_key(key, project.sensitive)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
@@ -89,8 +88,8 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         refused = error.message
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
     made_at = now()
-    given = HealthInputs(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
-    concerns, unread = health(given, unseen=new)
+    given = HealthInputs(kinds, project.desired, state, planned.actual, changed, planned.actual.date or made_at)
+    concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
     inputs = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
     digests = plan_file.digests_of(screen, state.lineage, key)

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import click
 
+from reconciler.cli.declare import SharedOption
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user
 from reconciler.errors import StateError, UsageError
@@ -37,6 +38,8 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 def database() -> Decorator:
     return click.option(
         "--database",
+        cls=SharedOption,
+        group="fleet",
         metavar="URL",
         help="The PostgreSQL database of the fleet: postgresql://USER@HOST/NAME. By default, the one that `fleet up` "
         "started in this directory.",
@@ -46,6 +49,8 @@ def database() -> Decorator:
 def data() -> Decorator:
     return click.option(
         "--data",
+        cls=SharedOption,
+        group="fleet",
         type=click.Path(path_type=Path, file_okay=False),
         default=DATA,
         metavar="DIR",

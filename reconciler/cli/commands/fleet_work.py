@@ -196,7 +196,7 @@ def roles_command(screen: Screen, /, folder: Path, database: str | None, **param
 
     \b
     Example:
-      reconciler fleet roles /etc/reconciler --database postgresql://owner@db.example.com/fleet
+      reconciler fleet roles /etc/reconciler --database 'postgresql://owner@db.example.com/fleet?sslmode=verify-full'
     """
     Options.of(screen, parameters)
     with fleet_options.opened(screen, database, prepare=True) as opened, opened.transaction() as connection:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import trust
 from reconciler.cli.wiring.connect import ConnectedService, connect, open_store, recording_end
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
@@ -25,9 +27,10 @@ from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
 from reconciler.config.schemas.document import dumped
-from reconciler.errors import ConfigError, UsageError, os_reason
+from reconciler.errors import UsageError, os_reason
+from reconciler.importer.entry import CERTIFICATES
 from reconciler.importer.merge import into
-from reconciler.importer.project import ImportedProject, project
+from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, ImportedProject, Limits, project as project_of
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Actual, Observed, Plan, State
 from reconciler.observe.everything import read_all, roots
@@ -38,9 +41,10 @@ from reconciler.plan.prove import prove
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal
-from reconciler.writing import create_folder, write_whole
+from reconciler.writing import FolderChange
 from reconciler.yamltext import line_ends
 
+SCHEMA = ".reconciler/config.schema.json"
 FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 
 
@@ -49,6 +53,7 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @click.option("--org", metavar="ID", help="The id of the organization to import. Without it, list the available organizations.")
 @click.option("--dry-run", is_flag=True, allow_from_autoenv=False, help="Print the files without writing or tracking anything.")
 @click.option("--into", is_flag=True, allow_from_autoenv=False, help="Add to the project in DIR what it does not declare yet.")
+@click.option("--split", is_flag=True, help="Write a file for each collection and each site, also of a small organization.")
 @click.option(
     "--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything."
 )
@@ -60,13 +65,25 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @shared.output()
 @click.pass_obj
 def command(
-    screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, member: str | None, **parameters: Any
+    screen: Screen,
+    /,
+    directory: Path | None,
+    org: str | None,
+    dry_run: bool,
+    into: bool,
+    split: bool,
+    member: str | None,
+    **parameters: Any,
 ) -> int:
     """Import an existing organization: write it as a project, and track every object in it. Sends only GET requests.
+
+    The environment names the service and the token: RECONCILER_BASE_URL (or --base-url) and RECONCILER_TOKEN. If anything fails, nothing is
+    written, and the command can be repeated.
 
     \b
     Example:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
+      reconciler import acme --org org_acme --split
       reconciler import acme --into --env staging
     """
     options = Options.of(screen, {**parameters, "project": directory or Path()})
@@ -78,6 +95,7 @@ def command(
         raise UsageError("no project was given", id="RC-missing-argument", hint="Name its directory: reconciler import DIR --into")
     if into and member is not None:
         raise UsageError("--member only applies to a new project", id="RC-options-conflict", hint="Set service.member in reconciler.yaml.")
+    limits = SPLIT if split else LIMITS
     project = load(screen, options, kinds) if into else None
     with connect(screen, options, project, kinds if into else None) as service:
         org = org if project is None else _declared(project, org)
@@ -90,26 +108,86 @@ def command(
         if project is not None:
             if not dry_run:
                 confirm_new_state(screen, options, project, service)
-            imported = _added(narration, options, service, kinds, actual, project)
+            imported = _added(narration, options, service, kinds, actual, project, limits)
         else:
             owner = _owner(screen, kinds, actual, member)
             with narration.lasting(f"Describing {_objects(actual)} in YAML"):
-                imported = _written(kinds, actual, service, options, directory, owner)
+                imported = project_of(
+                    kinds,
+                    actual,
+                    service=_service(service, options, directory, owner),
+                    schema=SCHEMA,
+                    limits=limits,
+                    taken=_certificates(directory),
+                )
         if dry_run:
             for path, text in imported.files.items():
                 screen.out("\n".join(map(terminal, [f"--- {path}", *text.split("\n"), ""])))
             _tell_missing(screen, imported)
             return exits.PARTLY if actual.unknown or imported.unwritable else exits.DONE
-        before = {path: (directory / path).read_bytes() for path in imported.files if (directory / path).exists()}
-        _write(directory, imported.files, kinds, project)
-        try:
-            written = load(screen, options, kinds, phase=f"Checking {count(len(imported.files), 'written file')}")
-            if project is None:
-                _check_untracked(screen, options, written, service)
-        except (ConfigError, UsageError):
-            _take_back(directory, imported.files, before)
-            raise
-        return _adopt(narration, options, service, kinds, actual, written, imported)
+        return _import(narration, options, service, kinds, actual, imported, project)
+
+
+def _import(
+    narration: Narration,
+    options: Options,
+    service: ConnectedService,
+    kinds: Kinds,
+    actual: Actual,
+    imported: ImportedProject,
+    project: Project | None,
+) -> int:
+    """Write the files and track the objects, or change nothing. `project`: the one that exists, None for a new one."""
+    screen = narration.screen
+    phase = f"Checking {count(len(imported.files), 'written file')}"
+    with _changed(options.project) as change:
+        with _writing():
+            _write(change, imported.files, kinds, project)
+        written = load(screen, replace(options, project=change.root), kinds, phase=phase)
+        if project is None:
+            _check_untracked(screen, options, written, service)
+        # A state in a new folder appears together with it. Any other state would track what no file declares, if the folder came later.
+        together = change.is_hidden and origin(options, written) is None
+        if change.is_hidden and not together:
+            with _writing():
+                change.complete()
+            written = load(screen, options, kinds, phase=phase)
+        new_plan, before = _adopt(narration, options, service, kinds, actual, written, keep=None if together else change.keep)
+        with _writing():
+            change.complete()
+    _tell(screen, options.project, new_plan, imported, before=before)
+    if project is None and not service.embedded:
+        _confirm_host(screen, options.project, service)
+    return exits.PARTLY if _differing(new_plan) or actual.unknown or imported.unwritable else exits.DONE
+
+
+@contextmanager
+def _changed(directory: Path) -> Iterator[FolderChange]:
+    """The files of a directory that this block writes; if it fails, they are as before."""
+    with _writing():
+        change = FolderChange(directory)
+    try:
+        yield change
+    except BaseException:
+        change.take_back()
+        raise
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        at = f": {error.filename}" if error.filename else ""
+        raise UsageError(f"the project cannot be written: {os_reason(error)}{at}", id="RC-file-not-written") from error
+
+
+def _confirm_host(screen: Screen, directory: Path, service: ConnectedService) -> None:
+    """Record that the new project may use the host that the user named for its import."""
+    try:
+        trust.remember(directory, service.settings.base_url)
+    except UsageError as error:
+        screen.say(f"{error}. So the first command in a terminal asks whether to trust {service.where}.")
 
 
 def _list(screen: Screen, narration: Narration, service: ConnectedService, kinds: Kinds) -> None:
@@ -138,11 +216,9 @@ async def _with_reader(narration: Narration, service: ConnectedService, work: An
         return await work(reader)
 
 
-def _written(
-    kinds: Kinds, actual: Actual, service: ConnectedService, options: Options, directory: Path, owner: str | None
-) -> ImportedProject:
-
-    return project(kinds, actual, service=_service(service, options, directory, owner), schema=".reconciler/config.schema.json")
+def _certificates(directory: Path) -> list[str]:
+    """The paths that no new certificate may have."""
+    return [path.relative_to(directory).as_posix() for path in (directory / CERTIFICATES).glob("*")]
 
 
 def _declared(project: Project, org: str | None) -> str:
@@ -160,7 +236,7 @@ def _declared(project: Project, org: str | None) -> str:
 
 
 def _added(
-    narration: Narration, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project
+    narration: Narration, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project, limits: Limits
 ) -> ImportedProject:
     """What the project lacks, as changed and new files."""
     with open_store(narration.screen, options, project, service, create=False) as store:
@@ -171,7 +247,7 @@ def _added(
     before = {name: content.decode("utf-8") for name, content in files.items()}
     texts = {name: line_ends.plain(text) for name, text in before.items()}
     with narration.lasting(f"Comparing {_objects(actual)} with the project"):
-        imported = into(kinds, actual, project.desired, state, texts, schema=".reconciler/config.schema.json")
+        imported = into(kinds, actual, project.desired, state, texts, schema=SCHEMA, limits=limits, taken=_certificates(root))
     kept = {name: line_ends.as_before(text, before[name]) if name in before else text for name, text in imported.files.items()}
     return replace(imported, files=kept)
 
@@ -239,9 +315,11 @@ def _adopt(
     kinds: Kinds,
     actual: Actual,
     project: Project,
-    imported: ImportedProject,
-) -> int:
-    """Bind what the planner finds in what was read; the project was loaded as any is."""
+    *,
+    keep: Callable[[], None] | None,
+) -> tuple[Plan, State]:
+    """Track what the planner finds in what was read; the plan, and the state before it. The project was loaded as any is. `keep`: called
+    once the state depends on the files; None where both disappear together."""
     screen = narration.screen
     with (
         open_store(screen, options, project, service, create=True) as store,
@@ -251,57 +329,53 @@ def _adopt(
         with narration.lasting(f"Tracking {_objects(actual)}"):
             state, kinds = journal.state(), kinds.with_digest_key(store.digest_key(), project.sensitive)
             new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
-            journal.remember(**journal_changes(new_plan.state_update))
+            with screen.signals.uninterrupted():
+                journal.remember(**journal_changes(new_plan.state_update))
+                if keep is not None:
+                    keep()
             journal.remember(places=new_plan.places)
-        code = _tell(screen, options.project, new_plan, imported, before=state)
-        journal.finish(exit_code=code, summary={})
-    return exits.strongest([code, exits.PARTLY if actual.unknown or imported.unwritable else exits.DONE])
+        journal.finish(exit_code=exits.PARTLY if _differing(new_plan) else exits.DONE, summary={})
+    return new_plan, state
 
 
-def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Project | None) -> None:
-    """Write the files, and what editors need. Raises `UsageError`; of what exists only the files of the project are touched."""
+def _differing(plan: Plan) -> list[str]:
+    """What differs from what was read, as parts of a sentence."""
+    return [str(step.address) for step in plan.steps] + [f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked]
+
+
+def _write(change: FolderChange, files: Mapping[str, str], kinds: Kinds, project: Project | None) -> None:
+    """Write the files, and what editors need. Raises `UsageError` and OSError; of what exists only the files of the project are touched."""
     mine = [] if project is None else [path.resolve() for path in map(project.settings.root.joinpath, project.settings.files)]
-    existing = [path for path in files if (directory / path).exists() and (directory / path).resolve() not in mine]
+    existing = [path for path, text in files.items() if (change.root / path).resolve() not in mine and _differs(change.root / path, text)]
     if existing:
         raise UsageError(
-            f"{path_from_here(directory / existing[0])} already exists",
+            f"{path_from_here(change.target / existing[0])} already exists",
             id="RC-project-exists",
             hint="Name another directory, or move it away.",
         )
-    beside = {".gitignore": IGNORED, ".reconciler/config.schema.json": dumped(kinds)}
-    try:
-        create_folder(directory / ".reconciler", mode=0o700)
-        for path, text in {**{path: text for path, text in beside.items() if not (directory / path).exists()}, **files}.items():
-            create_folder((directory / path).parent)
-            write_whole(_place(directory / path, mine), text, mode=None)
-    except OSError as error:
-        raise UsageError(f"the project cannot be written: {os_reason(error)}: {error.filename}", id="RC-file-not-written") from error
+    beside = {".gitignore": IGNORED, SCHEMA: dumped(kinds)}
+    change.create_folder(".reconciler", mode=0o700)
+    new = {path: text for path, text in beside.items() if not (change.root / path).exists()}
+    # The project file comes last: if this program is killed before, there is no project yet, and the import can be repeated.
+    for path, text in sorted({**new, **files}.items(), key=lambda file: file[0] == PROJECT_FILE):
+        # A link to a file of the project stays one.
+        change.write(path, text, through_link=(change.root / path).resolve() in mine)
 
 
-def _place(file: Path, mine: Collection[Path]) -> Path:
-    """Where a file is written: a link to a file of the project stays one."""
-    return place if (place := file.resolve()) in mine else file
+def _differs(file: Path, text: str) -> bool:
+    """Whether a file exists and contains something else."""
+    return os.path.lexists(file) and not (file.is_file() and file.read_bytes() == text.encode())
 
 
-def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes]) -> None:
-    """Leave the files as they were."""
-    for path in files:
-        if path in before:
-            write_whole((directory / path).resolve(), before[path], mode=None)
-        else:
-            (directory / path).unlink(missing_ok=True)
-
-
-def _tell(screen: Screen, directory: Path, plan: Plan, imported: ImportedProject, *, before: State) -> int:
-    """Say what was done; the exit code. `before`: what the state tracked until then."""
+def _tell(screen: Screen, directory: Path, plan: Plan, imported: ImportedProject, *, before: State) -> None:
+    """Say what was done. `before`: what the state tracked until then."""
     files, objects = count(len(imported.files), "file"), count(len(plan.state_update.bind.keys() - before.bindings.keys()), "object")
     screen.out(f"Wrote {files} to {path_from_here(directory)} and tracked {objects}.\n")
     _tell_missing(screen, imported)
-    differing = [str(step.address) for step in plan.steps] + [f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked]
+    differing = _differing(plan)
     if differing:
         screen.say("These differ from what was read: " + "; ".join(dict.fromkeys(differing)))
     screen.say(f"Next: reconciler plan {path_from_here(directory)}")
-    return exits.PARTLY if differing else exits.DONE
 
 
 def _tell_missing(screen: Screen, imported: ImportedProject) -> None:

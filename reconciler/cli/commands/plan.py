@@ -25,7 +25,7 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import consent_options, guard
 from reconciler.report.documents import plan_document
-from reconciler.report.plan import forecast_text, plan_sheet, stay
+from reconciler.report.plan import forecast_text, not_changed, plan_sheet
 from reconciler.text.names import HERE
 
 
@@ -84,7 +84,7 @@ def command(
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
     if options.format == "text" and plan.pending:
-        rest = f"{stay(plan)} Apply the rest with" if plan.blocked else "Apply it with"
+        rest = f"{not_changed(plan)} Apply the rest with" if plan.blocked else "Apply it with"
         screen.out(f"{rest}: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
         # Whoever applies the file consents to what it shows.
         consents = consent_options(plan.exposures, options.allow_exposure) if out is None else ""

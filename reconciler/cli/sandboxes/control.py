@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 import click
 import httpx2
 
+from reconciler.cli.declare import SharedOption
 from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
 from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
@@ -25,12 +27,13 @@ PATIENCE: Final = 60.0  # seconds
 
 def where() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The options that name a sandbox."""
+    shared = partial(click.option, cls=SharedOption, group="control")
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            secret("--token", metavar="T", help=f"The token that the sandbox was started with; also {TOKEN}."),
-            click.option("--base-url", metavar="URL", help="The URL of a running sandbox on this machine."),
-            click.option("--db", type=click.Path(path_type=Path), metavar="FILE", help="The file of a sandbox, running or not."),
+            secret("--token", metavar="T", group="control", help=f"The token that the sandbox was started with; also {TOKEN}."),
+            shared("--base-url", metavar="URL", help="The URL of a running sandbox on this machine."),
+            shared("--db", type=click.Path(path_type=Path), metavar="FILE", help="The file of a sandbox, running or not."),
         ):
             function = option(function)
         return function

@@ -108,7 +108,8 @@ def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
     if given:
         return normalise(given)
     if project is None or project.settings.base_url is None:
-        hint = f"Pass --base-url URL or set {BASE_URL}; or use the embedded sandbox: --sandbox FILE."
+        token = "" if os.environ.get(TOKEN) else f", and {TOKEN} for its token"
+        hint = f"Set {BASE_URL} or pass --base-url URL{token}; or use the embedded sandbox: --sandbox FILE."
         raise UsageError("the URL of the service is not configured", id="RC-no-service-url", hint=hint)
     url = normalise(project.settings.base_url)
     trust.require(screen, project.settings.root, url, what="the service", instead=f"--base-url {url}, or set {BASE_URL}")

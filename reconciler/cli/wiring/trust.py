@@ -42,6 +42,12 @@ def confirmed(root: Path, url: str, *, whole: bool = False) -> bool:
     return (url if whole else _host(url)) in _known(root)
 
 
+def remember(root: Path, url: str) -> None:
+    """Record that this user confirmed the host of a URL for the project at `root`. Raises `UsageError`."""
+    if not confirmed(root, url):
+        _remember(root, _host(url))
+
+
 def _host(url: str) -> str:
     return f"{urlsplit(url).scheme}://{urlsplit(url).netloc.rpartition('@')[2]}"
 

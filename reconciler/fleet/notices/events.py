@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from reconciler.fleet.approvals import LACKING
 from reconciler.fleet.health import HealthWord, ProjectHealth, sentence_of
@@ -21,14 +21,15 @@ FAILURES: Final = 2  # consecutive runs that must fail; the first one is repeate
 LINES_MAX: Final = 10
 TEXT_MAX: Final = 4_000  # characters
 CAUSES: Final = ("ahead", "drift", "both", "unmanaged")
+Severity = Literal["failure", "warning", "success", "info"]
 LASTING: Final = (Event.OUT_OF_SYNC, Event.UNKNOWN, Event.FAILED, Event.UNHEALTHY)
 """The events that end with a message about recovery."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A project now. `applied`: a run has just applied its commit; `run`: the facts come from a run that has just ended. `digest`: of the
-    waiting plan."""
+    """A project now. `applied`: a run has just applied its commit; `read`: the facts come from a run that has just ended. `digest`: of the
+    waiting plan. `page`: the URL of its page, "" if the fleet file does not say where the dashboard is."""
 
     name: str
     status: ProjectStatus
@@ -40,6 +41,7 @@ class Seen:
     digest: str | None = None
     applied: bool = False
     read: bool = True
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,12 @@ class Announced:
 
 @dataclass(frozen=True)
 class Message:
+    """`severity`: how services that know several show it: `failure`, `warning`, `success` or `info`."""
+
     event: Event
     title: str
     text: str
+    severity: Severity
 
 
 def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Message], Announced]:
@@ -73,7 +78,8 @@ def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Mess
         due.append(_message(Event.APPLIED, seen, frozenset(), now))
     ended = any(event in announced.open for event in LASTING) and not any(event in still for event in LASTING)
     if ended and seen.status.word is StatusWord.SYNCED:
-        due.append(Message(Event.RECOVERED, f"{seen.name} has recovered", f"It is Synced and {seen.health.word}."))
+        text = _text([f"It is Synced and {seen.health.word}."], seen.page)
+        due.append(Message(Event.RECOVERED, f"{seen.name} has recovered", text, "success"))
     return due, Announced(still, since)
 
 
@@ -113,21 +119,28 @@ def _cause(error: str) -> str:
 
 
 def _message(event: Event, seen: Seen, before: frozenset[str], now: datetime) -> Message:
-    name = seen.name
+    name, page = seen.name, seen.page
+    look = page or f"reconciler fleet status {name}"
     match event:
         case Event.OUT_OF_SYNC:
-            return Message(event, f"{name} is OutOfSync", _text([*seen.status.causes, *([seen.waits] if seen.waits else [])]))
+            causes = [*seen.status.causes, *([seen.waits] if seen.waits else [])]
+            drifted = seen.reading is not None and bool(seen.reading.drift or seen.reading.both)
+            decide = page or f"reconciler fleet drift {name}"
+            return Message(event, f"{name} is OutOfSync", _text(causes, decide if drifted else look), "warning")
         case Event.UNKNOWN:
-            return Message(event, f"{name} is Unknown", _text(seen.status.causes))
+            return Message(event, f"{name} is Unknown", _text(seen.status.causes, look), "warning")
         case Event.FAILED:
-            return Message(event, f"{name}: a run failed", _text([seen.error or ""]))
+            return Message(event, f"{name}: a run failed", _text([seen.error or ""], look), "failure")
         case Event.NEEDS_APPROVAL:
-            return Message(event, f"{name} needs approvals", _text([seen.waits or "", f"reconciler fleet approve {name}"]))
+            return Message(
+                event, f"{name} needs approvals", _text([seen.waits or ""], page or f"reconciler fleet approve {name}"), "warning"
+            )
         case Event.APPLIED:
             commit = seen.reading.commit if seen.reading is not None else ""
-            return Message(event, f"{name} was applied", _text([f"commit {commit}"] if commit else []))
+            return Message(event, f"{name} was applied", _text([f"commit {commit}"] if commit else [], page), "info")
         case _:
-            return Message(event, f"{name} is {seen.health.word}", _text(_new_concerns(seen.health, before, now)))
+            severity: Severity = "failure" if seen.health.word is HealthWord.BROKEN else "warning"
+            return Message(event, f"{name} is {seen.health.word}", _text(_new_concerns(seen.health, before, now), look), severity)
 
 
 def _new_concerns(health: ProjectHealth, before: frozenset[str], now: datetime) -> Sequence[str]:
@@ -136,10 +149,12 @@ def _new_concerns(health: ProjectHealth, before: frozenset[str], now: datetime) 
     return [sentence_of(concern, now.date()) for concern, key in concerns if key not in before]
 
 
-def _text(lines: Sequence[str]) -> str:
+def _text(lines: Sequence[str], look: str) -> str:
+    """The lines, and at the end where to go on: the URL of a page or a command, "" for none."""
     shown = [line for line in lines if line]
     more = [f"and {len(shown) - LINES_MAX} more"] if len(shown) > LINES_MAX else []
-    return "\n".join([*shown[:LINES_MAX], *more])[:TEXT_MAX]
+    says = "\n".join([*shown[:LINES_MAX], *more])
+    return "\n".join(filter(None, [says[: TEXT_MAX - len(look) - 1], look]))
 
 
 def as_data(announced: Announced) -> dict[str, Any]:

@@ -26,8 +26,8 @@ class NotSent(Exception):
     """Why a message was not sent, without any part of the URL."""
 
 
-def send(target: SecretReference, title: str, text: str) -> None:
-    """Send a message. Raises `NotSent`, or `MissingSecret`."""
+def send(target: SecretReference, title: str, text: str, severity: str) -> None:
+    """Send a message. `severity`: a type of apprise, which services show as a colour or a sign. Raises `NotSent`, or `MissingSecret`."""
     url = resolved(target, f"the URL of the notifications {target}")
     if find_spec("apprise") is None:
         raise NotSent("apprise is not installed on this worker")
@@ -37,7 +37,8 @@ def send(target: SecretReference, title: str, text: str) -> None:
 
             service = apprise.Apprise()
             known = service.add(url)
-            sent = known and bool(service.notify(body=text or title, title=title, body_format=apprise.NotifyFormat.TEXT))
+            shown = apprise.NotifyType(severity)
+            sent = known and bool(service.notify(body=text or title, title=title, notify_type=shown, body_format=apprise.NotifyFormat.TEXT))
         except Exception as error:  # whatever a plugin raises, the message is retried
             raise NotSent(_reason(url, [type(error).__name__])) from None
     if not known:

@@ -9,6 +9,8 @@ Forms send `csrf` and, as `application/x-www-form-urlencoded`, by POST:
 
 - approve: `digest`, `change` (once for each class that is approved), `reason`
 - reject: `digest`, `reason`
+- revert: `digest`, `address` (once for each resource; without any, all of them)
+- ignore: the same, `until` (a day), `reason`
 - pause: `until` (`1h`, `4h`, `1d`, `7d`, `30d`), `reason`
 - resume, sync, and the logout: nothing else
 - the login with a token: `token`, `back`

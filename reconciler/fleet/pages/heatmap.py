@@ -15,6 +15,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from reconciler.fleet.health import HealthWord
 from reconciler.fleet.pages import links
 from reconciler.fleet.schedule import stale_after
 from reconciler.fleet.status import Cell, lasting
@@ -25,12 +26,14 @@ BLOCK: Final = 100  # cells
 PITCH: Final = 12  # pixels from one cell to the next
 CELL: Final = 11
 LABELS: Final = ("Unknown", "OutOfSync", "Synced", "orphaned")
+HEALTHS: Final = tuple(HealthWord)  # the worst first
 _LETTERS: Final = {"Unknown": "u", "OutOfSync": "o", "Synced": "s", "orphaned": "x"}
 _MARKS: Final = {  # drawn from the upper left corner of a cell
     "Unknown": "m3.5 3.5l4 4m0-4l-4 4",
     "OutOfSync": "m2.5 8.5l6-6",
     "orphaned": "m3 5.5h5",
     "paused": "m4 3.5v4m3-4v4",
+    "Broken": "m5.5 2.5v3.5m0 1.7v1.3",
 }
 LEGEND: Final = (  # what a cell says, its class, its mark
     ("Synced", "s0", ""),
@@ -38,6 +41,7 @@ LEGEND: Final = (  # what a cell says, its class, its mark
     ("Unknown", "u2", _MARKS["Unknown"]),
     ("Orphaned", "x2", _MARKS["orphaned"]),
     ("Paused", "s0", _MARKS["paused"]),
+    ("Broken, whatever its status", "s0", _MARKS["Broken"]),
     ("Read longer ago than its interval", "s1", ""),
 )
 AGES: Final = (
@@ -48,12 +52,13 @@ AGES: Final = (
 
 @dataclass(frozen=True)
 class HeatMapGroup:
-    """The projects of one tenant in one wave, by name. `counts`: by label."""
+    """The projects of one tenant in one wave, by name. `counts`: by label; `healths`: by health, of those that are read."""
 
     tenant: str
     wave: int
     cells: tuple[Cell, ...]
     counts: Counter[str]
+    healths: Counter[str]
 
 
 def groups(cells: Sequence[Cell]) -> list[list[HeatMapGroup]]:
@@ -68,6 +73,11 @@ def groups(cells: Sequence[Cell]) -> list[list[HeatMapGroup]]:
 def totals(cells: Sequence[Cell]) -> Counter[str]:
     """How many projects have each label."""
     return Counter(map(label, cells))
+
+
+def healths(cells: Sequence[Cell]) -> Counter[str]:
+    """How many projects have each health; orphaned projects are no longer read."""
+    return Counter(cell.health.value for cell in cells if not cell.orphaned)
 
 
 def freshness(cells: Sequence[Cell]) -> list[tuple[str, int]]:
@@ -95,7 +105,7 @@ def heat(group: HeatMapGroup) -> Markup:
 
 
 def _group(tenant: str, wave: int, cells: tuple[Cell, ...]) -> HeatMapGroup:
-    return HeatMapGroup(tenant, wave, cells, totals(cells))
+    return HeatMapGroup(tenant, wave, cells, totals(cells), healths(cells))
 
 
 def _bucket(age: int | None) -> int:
@@ -122,15 +132,24 @@ def _cells(cells: Sequence[Cell]) -> Iterator[str]:
 def _cell(cell: Cell, index: int) -> str:
     place = "".join(f' {name}="{at * PITCH}"' for name, at in (("x", index % COLUMNS), ("y", index // COLUMNS)) if at)
     age = f", {lasting(timedelta(seconds=cell.age))}" if cell.age is not None else ""
-    title = escape(terminal(f"{cell.name}: {'paused, ' if cell.paused else ''}{label(cell)}{age}"))
+    words = ["paused"] if cell.paused else []
+    words += [label(cell)] if cell.orphaned or cell.health is HealthWord.HEALTHY else [label(cell), cell.health.value]
+    title = escape(terminal(f"{cell.name}: {', '.join(words)}{age}"))
     return f'<a href="{links.project(cell.name)}" tabindex="-1"><rect{place}/><title>{title}</title></a>'
 
 
 def _marks(cells: Sequence[Cell]) -> str:
-    """The marks of a block: cells that are not Synced, or are paused."""
+    """The marks of a block: cells that are not Synced, are paused or are Broken."""
     path = "".join(
         f"M{index % COLUMNS * PITCH} {index // COLUMNS * PITCH}{_MARKS[mark]}"
         for index, cell in enumerate(cells)
-        if (mark := "paused" if cell.paused and not cell.orphaned else label(cell)) in _MARKS
+        if (mark := _mark(cell)) in _MARKS
     )
     return f'<path d="{path}"/>' if path else ""
+
+
+def _mark(cell: Cell) -> str:
+    """The name of the mark of a cell: the worst that there is to say."""
+    if cell.orphaned:
+        return label(cell)
+    return HealthWord.BROKEN.value if cell.health is HealthWord.BROKEN else "paused" if cell.paused else label(cell)

@@ -18,8 +18,8 @@ LOGOUT: Final = "/logout"
 EVENTS: Final = "/events"  # server-sent events named `changed`, whose data is not needed; at most one in 5 seconds
 STATIC: Final = "/static/"
 
-Action = Literal["approve", "reject", "pause", "resume", "sync"]
-ACTIONS: Final[tuple[Action, ...]] = ("approve", "reject", "pause", "resume", "sync")
+Action = Literal["approve", "reject", "pause", "resume", "sync", "revert", "ignore"]
+ACTIONS: Final[tuple[Action, ...]] = ("approve", "reject", "pause", "resume", "sync", "revert", "ignore")
 
 
 def project(name: str) -> str:

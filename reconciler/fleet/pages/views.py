@@ -176,12 +176,41 @@ class RuleView:
 @dataclass(frozen=True)
 class ApprovalsView:
     """The approvals that the plan needs and the decisions. `rejected`: by whom, None if by nobody. `cannot`: why the viewer cannot approve
-    it, "" if they can."""
+    it, "" if they can. `applies`: what happens to a plan that needs no approval any more, a sentence. `is_decided`: false for a plan that
+    the fleet never applies as it is, because it only takes back drift that nobody decided to revert."""
 
     rules: tuple[RuleView, ...] = ()
     decisions: tuple[DecisionView, ...] = ()
     rejected: DecisionView | None = None
     cannot: str = ""
+    applies: str = ""
+    is_decided: bool = True
+
+
+@dataclass(frozen=True)
+class DriftedView:
+    """A resource that was changed outside Reconciler. `decision`: what is in effect, in words; "" without one."""
+
+    address: str
+    word: str
+    says: tuple[str, ...]
+    exposes: bool = False
+    decision: str = ""
+
+
+@dataclass(frozen=True)
+class DriftView:
+    """What was changed outside Reconciler, and how each decision is made. `digest`: of all resources, sent back by the forms. `more`: how
+    many resources are not listed. `revert`: `button`, `command` (the fleet applies nothing of this project) or `itself` (`revertDrift`).
+    `accept`, `by_hand`: commands for a clone of the repository, "" where none helps; `state`: what RECONCILER_STATE contains there."""
+
+    digest: str
+    resources: tuple[DriftedView, ...]
+    more: int
+    revert: Literal["button", "command", "itself"]
+    accept: str
+    by_hand: str
+    state: str
 
 
 @dataclass(frozen=True)
@@ -201,7 +230,7 @@ class RunView:
 
 @dataclass(frozen=True)
 class ViewerPermissions:
-    """The viewer's permissions on the project."""
+    """The viewer's permissions on the project. `approve`: to decide on plans and on what was changed outside Reconciler."""
 
     approve: bool = False
     sync: bool = False
@@ -210,8 +239,9 @@ class ViewerPermissions:
 
 @dataclass(frozen=True)
 class ProjectView:
-    """The page of a project. `samples` and `runs`: the newest last, and the newest first. `error`: why the last run returned no reading.
-    For its part `#status` only: `shown`, the digest of the displayed plan, and `seen`, what the viewer was already notified of."""
+    """The page of a project. `first_apply`: the command that creates a state which has never seen it, "" for none. `samples` and `runs`:
+    the newest last, and the newest first. `error`: why the last run returned no reading. For its part `#status` only: `shown`, the digest
+    of the displayed plan, and `seen`, what the viewer was already notified of."""
 
     frame: Frame
     row: RowView
@@ -226,6 +256,8 @@ class ProjectView:
     samples: Sequence[Sample] = ()
     runs: Sequence[RunView] = ()
     quarantines: Sequence[Quarantine] = ()
+    drift: DriftView | None = None
+    first_apply: str = ""
     shown: str | None = None
     seen: str = ""
 
@@ -278,12 +310,15 @@ class BudgetView:
 
 @dataclass(frozen=True)
 class OverviewView:
+    """`broken`: the first projects whose health is Broken."""
+
     frame: Frame
     cells: Sequence[Cell]
     queue: QueueView = field(default_factory=QueueView)
     workers: Sequence[WorkerView] = ()
     budgets: Sequence[BudgetView] = ()
     generators: GeneratorsView | None = None
+    broken: Sequence[RowView] = ()
 
 
 # -- expiries ---------------------------------------------------------------------------------------------------------------------

@@ -41,6 +41,11 @@ def moment(at: datetime) -> str:
     return f"{at.day} {at:%b %Y, %H:%M} UTC"
 
 
+def day(at: datetime, days: int = 0) -> str:
+    """`2026-11-23`, or some days later, for a field of a form."""
+    return f"{(at.astimezone(UTC) + timedelta(days=days)):%Y-%m-%d}"
+
+
 def day_name(day: date) -> str:
     """`Monday 23 November 2026`."""
     return f"{day:%A} {day.day} {day:%B %Y}"

@@ -16,13 +16,15 @@ from reconciler.fleet.runs.messages import announce
 from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, runs, samples
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.schema import projects as tables
+from reconciler.report.words import count
 
 
 @dataclass
 class RunResult:
     """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so something
     may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose approvals
-    counted when it began, by class of change."""
+    counted when it began, by class of change. `reverted`: the decisions that this run carries out, by address: its plan reverts these
+    resources and nothing else."""
 
     commit: str | None = None
     reading: status.Reading | None = None
@@ -33,6 +35,7 @@ class RunResult:
     applied: bool = False
     stopped: bool = False
     approvers: Mapping[str, list[str]] = field(default_factory=dict)
+    reverted: Mapping[str, approvals.Decision] = field(default_factory=dict)
     code: int = 0
     late: bool = False
     requests: int = 0
@@ -61,12 +64,13 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
             result.began = audit.has_begun(connection, begun.id)
         if result.began and result.plan is not None:
             if result.applied and result.plan.digest is not None:
-                kept.decide(connection, begun.project_id, approvals.Decision("", result.plan.digest))
+                for digest in (result.plan.digest, *(decision.digest for decision in result.reverted.values())):
+                    kept.decide(connection, begun.project_id, approvals.Decision("", digest))
             outcome = "applied" if result.applied else "stopped" if result.stopped else result.ended
             audit.write(connection, line(begun, "apply", result, ended=outcome, exitCode=result.code))
         if result.reading is not None and word is not None:
             samples.write(connection, begun.project_id, word, result.reading)
-        announce(connection, begun.project.name, applied=result.applied, read=result.reading is not None)
+        announce(connection, begun.project.name, applied=result.applied and not result.reverted, read=result.reading is not None)
 
 
 def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -> audit.AuditRecord:
@@ -75,13 +79,16 @@ def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -
     about = {"digest": plan.digest, "classes": sorted(plan.changes)} if plan is not None else {"digest": None}
     details = {"commit": result.commit, **about, "run": begun.id, **outcome}
     details |= {"approvedBy": dict(result.approvers)} if result.approvers else {}
+    details |= {"reverts": {address: decision.person for address, decision in result.reverted.items()}} if result.reverted else {}
     return audit.AuditRecord(audit.SELF, action, begun.project.name, begun.project.tenant, details)
 
 
 def _applied(result: RunResult) -> str:
     """The text about an applied plan in the history of a project."""
     people = dict.fromkeys(name for names in result.approvers.values() for name in names)
-    return f"applied, approved by {', '.join(people)}" if people else "applied"
+    people |= dict.fromkeys(decision.person for decision in result.reverted.values())
+    done = f"reverted {count(len(result.reverted), 'resource')}" if result.reverted else "applied"
+    return f"{done}, approved by {', '.join(people)}" if people else done
 
 
 def _word(begun: runs.BegunRun, result: RunResult) -> status.StatusWord | None:
@@ -103,7 +110,7 @@ def _next(begun: runs.BegunRun, result: RunResult) -> dict[str, Any]:
         "failures": failures, "error": result.error, "error_at": func.now() if result.error is not None else None,
         "next_due": func.now() + timedelta(seconds=due), "waits": result.waits,
     }  # fmt: skip
-    return columns | ({"applied": result.commit} if result.applied else {})
+    return columns | ({"applied": result.commit} if result.applied and not result.reverted else {})
 
 
 def _reading(result: RunResult, word: status.StatusWord | None) -> dict[str, Any]:

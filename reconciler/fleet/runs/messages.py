@@ -9,18 +9,23 @@ from reconciler.fleet import status
 from reconciler.fleet.facts import facts_of, health_of
 from reconciler.fleet.notices.events import Seen, messages
 from reconciler.fleet.notices.send import NotSent, send
+from reconciler.fleet.pages import links
 from reconciler.fleet.store import FleetDatabase, notices, projects
 
 
 def announce(connection: Connection, name: str, *, applied: bool = False, read: bool = False) -> None:
     """Write the messages about the present state of a project. `applied`, `read`: what the run did that has just ended, if one has."""
     (row,) = projects.read(connection, [name])
-    settings = projects.settings(connection).get("notifications", ())
-    targets = [target for target in settings if target["tenants"] is None or row.project.tenant in target["tenants"]]
+    settings = projects.settings(connection)
+    targets = [
+        target for target in settings.get("notifications", ()) if target["tenants"] is None or row.project.tenant in target["tenants"]
+    ]
+    dashboard = (settings.get("dashboard") or {}).get("url")
+    page = f"{dashboard.rstrip('/')}{links.project(name)}" if dashboard else ""
     facts = facts_of(row)
     seen = Seen(
         name, status.status(facts, row.now), health_of(row), facts.reading, row.error, row.failures, row.waits,
-        notices.digest(connection, row.id), applied, read,
+        notices.digest(connection, row.id), applied, read, page,
     )  # fmt: skip
     announced, then = messages(notices.announced(connection, row.id), seen, row.now)
     notices.write(connection, row.id, announced, then, targets)
@@ -40,7 +45,7 @@ def deliver(database: FleetDatabase) -> bool:
         return False
     why = None
     try:
-        send(notice.target, notice.title, notice.text)
+        send(notice.target, notice.title, notice.text, notice.severity)
     except NotSent as error:
         why = str(error)
     except ReconcilerError as error:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +16,8 @@ from typing import Any, Final
 
 from reconciler.config.language.variables import ENV_PREFIX
 from reconciler.errors import ReconcilerError
-from reconciler.fleet import approvals, status
+from reconciler.fleet import approvals, drift, status
+from reconciler.fleet.facts import decided_drift
 from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, FleetProject, Mode
 from reconciler.fleet.runs import end, folders, holds
@@ -29,6 +31,7 @@ from reconciler.fleet.sources.copies import SourceError
 from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, budgets, projects as rows, runs
 from reconciler.fleet.store.access.rows import opened
 from reconciler.fleet.store.approvals import StoredPlan
+from reconciler.fleet.up import URL_FILE
 
 READ_SECONDS: Final = 900.0
 APPLY_SECONDS: Final = 3_600.0
@@ -75,6 +78,7 @@ class _Run:
         self.folder = private.path
         self.project: FleetProject = begun.project
         self.undone: list[Mapping[str, Any]] = []
+        self.decided: dict[str, approvals.Decision] = {}
         self.since: str | None = None
 
     async def all(self, trace: Mapping[str, str]) -> None:
@@ -126,21 +130,19 @@ class _Run:
 
     def _argv(self, command: str, root: Path) -> list[str]:
         project = self.project
-        argv = [command, str(root), "--base-url", project.base_url, "--quiet"]
-        argv += ["--env", project.environment] if project.environment is not None else []
-        argv += ["--rules-from", project.rules_from] if project.rules_from else []
-        return argv + [word for key, value in project.vars.items() for word in ("--var", f"{key}={value}")]
+        rules = ["--rules-from", project.rules_from] if project.rules_from else []
+        return [command, str(root), "--quiet", *project.selecting, *rules]
 
     def _words_of(self, message: str) -> str:
         """The last message of a process, with the operator's reference to the token instead of the variable of the process."""
         place = self.project.token
         return message.replace("RECONCILER_TOKEN", f"the {'variable' if place.kind == 'env' else 'file'} {place.name}")
 
-    async def _read(self, root: Path, secrets: Mapping[str, str], *, exclude: tuple[str, ...] = ()) -> None:
-        """Read the service, and store the plan. `exclude`: addresses that are left out of the plan; the reading is unchanged."""
+    async def _read(self, root: Path, secrets: Mapping[str, str], *, selection: Sequence[str] = ()) -> None:
+        """Read the service, and store the plan. `selection`: options that limit the plan; the reading is unchanged by them."""
         argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
         argv += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
-        argv += [word for glob in exclude for word in ("--exclude", glob)]
+        argv += selection
         code, message, late = await execute(argv, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = code, late
         if late:
@@ -152,13 +154,25 @@ class _Run:
         commit = self.commit.id
         digest = approvals.digest_of(about["digest"], commit) if about["digest"] is not None else None
         self.result.plan = StoredPlan(commit, document, digest, approvals.classes(document), (), text)
-        if exclude:
+        if selection:
             return
         self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
+        self.outside = drift.of_document(self.drift)
+        self.decided = await asyncio.to_thread(self._decisions)
         self.scope = (str(about["service"]), str(about["project"]), str(about["environment"]))
         self.lineage = str(about["lineage"])
-        self.result.reading = status.of_documents(commit, document, self.drift, new_state=about["newState"], refused=about["refused"])
+        where = "the fleet's database" if self.project.state is None else f"the state in {self.project.state.name}"
+        self.result.reading = status.of_documents(
+            commit, document, self.drift, refused=about["refused"], ignored=drift.ignores(self.decided),
+            new_state=f"{where} has never seen {about['newState']}" if about["newState"] else "",
+            first_apply=first_apply(self.project, self.place.folder) if about["newState"] else "",
+        )  # fmt: skip
         self.result.health = of_document(about["health"])
+
+    def _decisions(self) -> dict[str, approvals.Decision]:
+        """What people decided on what was changed outside Reconciler, by address."""
+        with self.place.database.transaction() as connection:
+            return decided_drift(connection, rows.read(connection, [self.project.name])[0], self.outside)
 
     def _login(self) -> tuple[str, bool]:
         """How the run reaches its state: the operator's URL, or (then True) a role of its own in the fleet's database."""
@@ -210,17 +224,23 @@ class _Run:
         """Apply the plan of the reading if nothing prevents it."""
         reading, result = self.result.reading, self.result
         assert reading is not None
-        reverts = reading.drift and self.project.revert_drift
-        if reading.new_state or not (reading.ahead or reading.both or reading.in_doubt or reverts):
+        drifted = {resource.address for resource in self.outside}
+        left_alone = drift.ignores(self.decided) if reading.ignored else set()
+        reverted = drifted - left_alone if self.project.revert_drift else drift.reverts(self.decided)
+        if reading.new_state or not (reading.ahead or reading.both or reading.in_doubt or reading.drift):
             return
         result.waits = reading.refused or ("something could not be read" if reading.unreadable else None)
-        drifted = () if self.project.revert_drift else tuple(entry["address"] for entry in self.drift["resources"])
-        if result.waits is None and drifted:
-            if not reading.ahead:
-                result.waits = "changes made outside Reconciler are not reverted: revertDrift is false"
-                return
+        selection: list[str] = []
+        if reverted and not self.project.revert_drift:
+            result.reverted = {address: self.decided[address] for address in sorted(reverted)}
+            selection = _each("--target", reverted)
+        elif drifted - reverted and (reading.ahead or self.project.revert_drift):
+            selection = _each("--exclude", drifted - reverted)
+        elif drifted - reverted:
+            result.waits = result.waits or drift.NOT_REVERTED
+        if result.waits is None and selection:
             since = self._plan.since
-            await self._read(root, secrets, exclude=drifted)
+            await self._read(root, secrets, selection=selection)
             result.plan = replace(self._plan, since=since)
         if result.waits is None:
             result.waits = await asyncio.to_thread(self._hold_reason)
@@ -273,6 +293,22 @@ class _Run:
         if not any(self.project.approvals.get(change, Approval.TWO) is Approval.TWO for change in plan.changes):
             return plan
         return replace(plan, authors=git.authors(self.place.cache, self.project.source, self.commit, self.since))
+
+
+def first_apply(project: FleetProject, data: Path) -> str:
+    """The command that creates the state of a project, for a shell in its directory. The URL with its password is in no list of processes,
+    and not printed. `data`: the folder of the worker, in which `fleet up` writes the URL of its database."""
+    file = data / URL_FILE
+    if project.state is not None:
+        state = f"${project.state.name}" if project.state.kind == "env" else f"$(cat {shlex.quote(project.state.name)})"
+    else:
+        state = f"$(cat {shlex.quote(str(file))})" if file.exists() else "$RECONCILER_DATABASE"
+    return f'RECONCILER_STATE="{state}" reconciler apply {shlex.join(project.selecting)} --create-state'
+
+
+def _each(option: str, addresses: Iterable[str]) -> list[str]:
+    """An option for each address."""
+    return [word for address in sorted(addresses) for word in (option, address)]
 
 
 def _sentence(error: ReconcilerError) -> str:

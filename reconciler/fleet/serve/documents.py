@@ -140,11 +140,25 @@ class Rejection(_Model):
     reason: Line
 
 
+class Revert(_Model):
+    """A decision to revert what was changed outside Reconciler."""
+
+    digest: Annotated[Digest, Field(description="The `driftDigest` that was read.")]
+    addresses: Annotated[list[str], Field(max_length=200, description="By default, everything.")] = []
+
+
+class Ignore(Revert):
+    """A decision to ignore what was changed outside Reconciler."""
+
+    until: Annotated[AwareDatetime, Field(description="When it alarms again: at most 90 days from now.")]
+    reason: Line
+
+
 class Accepted(_Model):
     """The result of an action."""
 
     project: str
-    action: Literal["sync", "pause", "resume"]
+    action: Literal["sync", "pause", "resume", "revert", "ignore"]
 
 
 def run(row: Mapping[str, Any]) -> Run:

@@ -8,15 +8,17 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from reconciler.fleet import budget as budgets
+from reconciler.fleet import budget as budgets, drift
+from reconciler.fleet.acts import APPROVED
 from reconciler.fleet.approvals import Decision, changes_of, same_changes
-from reconciler.fleet.facts import Judged, health_of
+from reconciler.fleet.drift import NOT_REVERTED
+from reconciler.fleet.facts import Judged, facts_of, health_of, is_only_drift
 from reconciler.fleet.health import shortened
-from reconciler.fleet.model import Approval, ChangeClass, Window
-from reconciler.fleet.pages import readers, views
+from reconciler.fleet.model import Approval, ChangeClass, Mode, Window
+from reconciler.fleet.pages import readers, views, words
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.refresh.generation import GeneratorReading
-from reconciler.fleet.reports import status_of
+from reconciler.fleet.reports import decision_text, status_of
 from reconciler.fleet.store.approvals import decision_of
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.model import Sort
@@ -25,7 +27,8 @@ from reconciler.report.reading import sheet_of
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-def row_view(row: ProjectRow) -> views.RowView:
+def row_view(row: ProjectRow, *, whole: bool = False) -> views.RowView:
+    """A project in a list. `whole`: with every sentence about its health."""
     status, well, project = status_of(row), health_of(row), row.project
     return views.RowView(
         name=project.name,
@@ -35,7 +38,7 @@ def row_view(row: ProjectRow) -> views.RowView:
         causes=status.causes,
         age=status.age,
         coverage=status.coverage,
-        health=replace(well, sentences=shortened(well.sentences)),
+        health=well if whole else replace(well, sentences=shortened(well.sentences)),
         waits=row.waits,
         wave=project.wave,
         running=row.running,
@@ -78,6 +81,38 @@ def may(person: Person, tenant: str) -> views.ViewerPermissions:
     return views.ViewerPermissions(approve=approver, sync=approver, pause=person.may(Role.ADMIN, tenant))
 
 
+def first_apply(row: ProjectRow) -> str:
+    """The command that creates a state which has never seen the project; "" for none."""
+    reading = facts_of(row).reading
+    return reading.first_apply if reading is not None else ""
+
+
+def drift_view(row: ProjectRow, decided: Mapping[str, Decision]) -> views.DriftView | None:
+    """What was changed outside Reconciler; None if nothing was."""
+    reading, project = facts_of(row).reading, row.project
+    if reading is None or not reading.drifted or row.orphaned:
+        return None
+    shown = [
+        views.DriftedView(
+            resource.address,
+            resource.word,
+            resource.says,
+            resource.exposes,
+            "; ".join(decision_text(decided.get(resource.address), words.moment)),
+        )
+        for resource in reading.drifted
+    ]
+    return views.DriftView(
+        digest=drift.digest(reading.drifted),
+        resources=tuple(shown),
+        more=max(0, reading.drift + reading.both + reading.ignored - len(shown)),
+        revert="command" if project.mode is not Mode.APPLY else "itself" if project.revert_drift else "button",
+        accept=drift.accept_command(project, reading.drifted),
+        by_hand=drift.revert_command(project, reading.drifted),
+        state=drift.state_of(project),
+    )
+
+
 def plan_view(plan: Mapping[str, Any] | None) -> views.PlanView | None:
     """The view of a plan of this version."""
     if plan is None or plan["digest"] is None:
@@ -96,8 +131,10 @@ def plan_view(plan: Mapping[str, Any] | None) -> views.PlanView | None:
     )
 
 
-def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], person: Person) -> views.ApprovalsView:
-    """The approvals that the plan needs, the decisions, and whether this person can add one."""
+def approvals_view(
+    judged: Judged, decisions: Iterable[Mapping[str, Any]], person: Person, row: ProjectRow, *, reverts: bool
+) -> views.ApprovalsView:
+    """The approvals that the plan needs, the decisions, and whether this person can add one. `reverts`: whether somebody reverts drift."""
     verdict, plan = judged.verdict, judged.plan
     rules = tuple(
         views.RuleView(change, judged.rules.get(change, Approval.TWO), verdict.lacking.get(change, 0), verdict.people.get(change, ()))
@@ -121,7 +158,21 @@ def approvals_view(judged: Judged, decisions: Iterable[Mapping[str, Any]], perso
         cannot = "You are an author of this commit, so others must approve it."
     elif lacking and lacking <= mine:
         cannot = "You have approved it. Somebody else must approve it too."
-    return views.ApprovalsView(rules, shown, rejected, cannot)
+    applies, is_decided = _applies(judged, row, reverts=reverts)
+    return views.ApprovalsView(rules, shown, rejected, cannot, applies, is_decided)
+
+
+def _applies(judged: Judged, row: ProjectRow, *, reverts: bool) -> tuple[str, bool]:
+    """What happens to a plan that lacks no approval, and whether approvals decide on it at all."""
+    if not judged.plan.changes:
+        return "This plan changes nothing.", False
+    if row.project.mode is not Mode.APPLY:
+        return f"The fleet does not apply this plan: its mode is {row.project.mode.value}.", False
+    if is_only_drift(row) and not row.project.revert_drift and not reverts:
+        return f"The fleet does not apply this plan: {NOT_REVERTED}. Decide above.", False
+    if row.waits and row.waits not in (APPROVED, NOT_REVERTED):
+        return f"Nobody has to approve anything more. The plan waits: {row.waits}.", True
+    return "Nobody has to approve anything more: the next run applies this plan.", True
 
 
 def _is_same(judged: Judged, decision: Decision, person: Person) -> bool:

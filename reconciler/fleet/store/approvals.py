@@ -3,7 +3,7 @@ of the plan, and never apply to a plan that would send something else."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -92,6 +92,7 @@ def decide(connection: Connection, project: int, decision: Decision) -> None:
             issuer=decision.identity.issuer if decision.identity is not None else None,
             subject=decision.identity.subject if decision.identity is not None else None,
             addresses=sorted(decision.identity.addresses) if decision.identity is not None else None,
+            until=decision.until,
         )
     )
 
@@ -109,7 +110,18 @@ def decisions(connection: Connection, plans_of: Sequence[tuple[int, str]]) -> di
     return decisions_made
 
 
+def decisions_on_drift(connection: Connection, project: int, digests: Collection[str]) -> dict[str, list[Decision]]:
+    """What people decided on differences, by digest, oldest first."""
+    query = select(approvals).where(approvals.c.project == project, approvals.c.digest.in_(list(digests))).order_by(approvals.c.id)
+    decisions_made: dict[str, list[Decision]] = {}
+    for row in connection.execute(query).mappings() if digests else ():
+        decisions_made.setdefault(row["digest"], []).append(decision_of({**row}))
+    return decisions_made
+
+
 def decision_of(row: Mapping[str, Any]) -> Decision:
     """The decision in a row."""
     identity = Identity(row["issuer"], row["subject"], frozenset(row["addresses"] or ())) if row["issuer"] is not None else None
-    return Decision(row["person"], row["digest"], _changes(row["classes"]), row["approves"], row["reason"], identity, row["at"])
+    return Decision(
+        row["person"], row["digest"], _changes(row["classes"]), row["approves"], row["reason"], identity, row["at"], row["until"]
+    )

@@ -34,6 +34,7 @@ _COLUMNS: Final = {
     "projects": ("health jsonb", "health_at timestamptz", "cost integer", "well_since timestamptz", "announced jsonb"),
     "plans": ("digest text", "classes jsonb", "authors jsonb", "text text", "since text"),
 }
+_DECISIONS_ON_DRIFT: Final = {"notices": ("severity text",), "approvals": ("until timestamptz",)}
 _IDENTITIES: Final = {"approvals": ("issuer text", "subject text", "addresses jsonb"), "sessions": ("sealed text",)}
 
 
@@ -61,13 +62,18 @@ def _add_chain(connection: Connection) -> None:
     chain.install(connection)
 
 
+def _add_decisions_on_drift(connection: Connection) -> None:
+    """Version 6: people decide on drift, and messages say how bad it is."""
+    _add_columns(connection, _DECISIONS_ON_DRIFT)
+
+
 def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -> None:
     for table, added in columns.items():
         for column in added:
             connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators, _add_identities, _add_chain)
+MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators, _add_identities, _add_chain, _add_decisions_on_drift)
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 
 

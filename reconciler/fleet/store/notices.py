@@ -39,6 +39,7 @@ class Notice:
     title: str
     text: str
     tries: int
+    severity: str
 
 
 def announced(connection: Connection, project: int) -> Announced:
@@ -55,7 +56,14 @@ def write(connection: Connection, project: int, messages: Sequence[Message], the
     """Store announcements, and a row for each message and each target that subscribes to it. `targets`: those for the project's tenant."""
     connection.execute(update(projects).where(projects.c.id == project).values(announced=as_data(then)))
     rows = [
-        {"project": project, "event": message.event.value, "target": target["url"], "title": message.title, "text": message.text}
+        {
+            "project": project,
+            "event": message.event.value,
+            "target": target["url"],
+            "title": message.title,
+            "text": message.text,
+            "severity": message.severity,
+        }
         for message in messages
         for target in targets
         if message.event.value in target["on"]
@@ -75,7 +83,10 @@ def take(connection: Connection) -> Notice | None:
     chosen = waiting.order_by(notices.c.next_try, notices.c.id).limit(1).with_for_update(skip_locked=True).scalar_subquery()
     taken = update(notices).where(notices.c.id == chosen).values(next_try=func.now() + LEASE, tries=notices.c.tries + 1)
     row = connection.execute(taken.returning(notices)).mappings().first()
-    return Notice(row["id"], SecretReference.of(row["target"]), row["title"], row["text"], row["tries"]) if row is not None else None
+    if row is None:
+        return None
+    target, severity = SecretReference.of(row["target"]), row["severity"] or "info"  # None: written by an older version
+    return Notice(row["id"], target, row["title"], row["text"], row["tries"], severity)
 
 
 def sent(connection: Connection, notice: Notice) -> None:

@@ -165,6 +165,7 @@ approvals = Table(  # who approved a plan, or rejected it; a line is never chang
     Column("issuer", Text),  # who the person is, whatever the name; null for a user of the commands
     Column("subject", Text),
     Column("addresses", JSONB),  # that the provider had verified then, as a list
+    _moment("until"),  # of a decision to ignore drift: until when
 )
 Index("approvals_of_plan", approvals.c.project, approvals.c.digest)
 
@@ -205,6 +206,7 @@ notices = Table(  # messages to send; a worker that sends one locks its row
     Column("target", Text, nullable=False),  # the reference of the URL that it is sent to
     Column("title", Text, nullable=False),
     Column("text", Text, nullable=False),
+    Column("severity", Text),  # failure, warning, success or info
     _moment("at", nullable=False, server_default=NOW),
     _moment("next_try", nullable=False, server_default=NOW),
     Column("tries", Integer, nullable=False, server_default="0"),

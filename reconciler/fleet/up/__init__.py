@@ -6,10 +6,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from reconciler.errors import ReconcilerError
 from reconciler.fleet.up.server import start
 from reconciler.writing import write_whole
+
+URL_FILE: Final = "url"
 
 
 @contextmanager
@@ -25,7 +28,7 @@ def postgres(data: Path, url: str | None) -> Iterator[str]:
     except (OSError, RuntimeError, ValueError) as error:
         wrong = f"PostgreSQL cannot be started in {data / 'postgres'}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
         raise ReconcilerError(wrong, id="RC-no-fleet-database", hint="Pass --database URL to use a server of yours.") from error
-    place = data / "url"
+    place = data / URL_FILE
     try:
         write_whole(place, address + "\n")
         yield address

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from reconciler.model import Sort
+from reconciler.model.drift import DriftWord
 from reconciler.report.schemas import types as t
 
 WORDS = ("Synced", "OutOfSync", "Unknown")
@@ -41,6 +42,13 @@ class FleetPauseData(t.Record):
     reason: t.Text
 
 
+class FleetDriftedData(t.Record):
+    address: t.Text
+    word: Annotated[str, t.OneOf(DriftWord)]
+    says: Annotated[t.Items[t.Text], t.doc("What differs, a line for each field.")]
+    exposes: Annotated[bool, t.doc("Whether somebody can read or do more because of it.")]
+
+
 class FleetReadingData(t.Record):
     commit: t.Text
     at: t.Moment
@@ -52,6 +60,10 @@ class FleetReadingData(t.Record):
     unreadable: t.Items[t.Text]
     inDoubt: t.Count
     coverage: Annotated[t.Share | None, t.doc("The managed share of what was read; null where nothing was.")]
+    ignored: Annotated[t.Count, t.doc("Resources changed outside Reconciler that somebody ignores for now; not in `drift`.")]
+    driftDigest: Annotated[t.Text | None, t.doc("Of all drift: what people decide on; null without drift.")]
+    drifted: Annotated[t.Items[FleetDriftedData], t.doc("What was changed outside Reconciler, ignored or not; at most 100 resources.")]
+    firstApply: Annotated[t.Text | None, t.doc("The command that creates the state; null if the state has seen the project.")]
 
 
 class FleetConcernData(t.Record):

@@ -18,7 +18,7 @@ class SummaryData(t.Record):
     adopt: t.Count
     forget: t.Count
     restore: t.Count
-    rename: NotRequired[Annotated[t.Count, t.doc("Absent: none.")]]
+    rename: NotRequired[Annotated[t.Count, t.doc("What the state tracks under another address. Absent: none.")]]
     transfer: NotRequired[Annotated[t.Count, t.doc("Absent: none.")]]
     ignored: NotRequired[Annotated[t.Count, t.doc("Differences that the YAML says to leave alone. Absent: none.")]]
     unmanaged: Annotated[t.Count | None, t.doc("Null where only files were compared.")]
@@ -39,6 +39,7 @@ class FieldData(t.Record):
     before: Annotated[Any, t.doc("The current value; null also where it is unknown.")]
     after: Annotated[Any, t.doc("The declared value.")]
     cause: Annotated[str, t.OneOf(Cause), t.doc("Who changed it: your files, the service, or both.")]
+    fromDefaults: NotRequired[Annotated[bool, t.doc("`true`: the declared value is that of `defaults`. Absent: it is not.")]]
 
 
 class MoveData(t.Record):

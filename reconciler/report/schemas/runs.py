@@ -78,12 +78,9 @@ class RunData(t.Record):
     exit: Annotated[int | None, t.doc("Its exit code; null where it is running or was killed.")]
     status: Annotated[str, t.OneOf(RunStatus), t.doc("killed: it has no end, and does not hold the state.")]
     did: Annotated[dict[str, t.Count], t.doc("Requests that were done, by verb.")]
-    changed: NotRequired[Annotated[dict[str, t.Count], t.doc("How many objects it changed, by the words of a plan.")]]
+    changed: NotRequired[Annotated[dict[str, t.Count], t.doc("How many objects it changed, as its plan counted them.")]]
     undone: Annotated[dict[str, t.Count], t.doc("Requests that failed or are in doubt, by how they ended.")]
     turned: Annotated[dict[str, t.Count], t.doc("Changes of the state without a request, by what they were.")]
-    actions: NotRequired[
-        Annotated[dict[str, t.Count], t.doc("What was done of its plan, counted as there; empty where it has no plan or no end.")]
-    ]
 
 
 class HistoryDocument(t.Record):

@@ -178,6 +178,52 @@ def project(**changes: Any) -> v.ProjectView:
     return v.ProjectView(**{**values, **changes})
 
 
+def drift(**changes: Any) -> v.DriftView:
+    """What was changed outside Reconciler, with a decision on some of it."""
+    resources = (
+        v.DriftedView("globex/space/salaries", "changed", ("visibility: private -> public",), exposes=True),
+        v.DriftedView("globex/space/guides", "changed", ("title: Acme guides -> My guides", 'emoji: "1f4d6" -> "1f680"')),
+        v.DriftedView("globex/space/drafts", "deleted", ("it was deleted",), decision="ignored until 1 Dec 2026, 23:59 UTC by ada@globex.example: the fair"),
+    )  # fmt: skip
+    accept = "reconciler drift orgs/globex --base-url https://api.example.com --env production --accept globex/space/salaries"
+    accept += " --accept globex/space/guides --allow-exposure globex/space/salaries"
+    by_hand = "reconciler apply orgs/globex --base-url https://api.example.com --env production --target globex/space/salaries"
+    values = {
+        "digest": "drift:" + "ab" * 32,
+        "resources": resources,
+        "more": 0,
+        "revert": "button",
+        "accept": accept,
+        "by_hand": by_hand,
+        "state": "the URL of the fleet's database",
+    }
+    return v.DriftView(**{**values, **changes})
+
+
+def drifted_project(**changes: Any) -> v.ProjectView:
+    """A project in which only something was changed outside Reconciler."""
+    says = "The fleet does not apply this plan: changes made outside Reconciler are not reverted without a decision (revertDrift is false)."
+    broken = v.ProjectHealth(
+        v.HealthWord.BROKEN, sentences=("globex/space/salaries: it can be read by anyone: globex/site/docs was changed outside Reconciler",)
+    )
+    row = replace(rows()[2], causes=CAUSES[1:2], waits="changes made outside Reconciler are not reverted without a decision", health=broken)
+    values: dict[str, Any] = {
+        "row": row,
+        "quarantines": (),
+        "drift": drift(),
+        "approvals": v.ApprovalsView(applies=says, is_decided=False),
+    }
+    return project(**{**values, **changes})
+
+
+def watched_project() -> v.ProjectView:
+    """The same where the fleet applies nothing, for a viewer who may only look, and a state that has never seen it."""
+    row = replace(drifted_project().row, mode=Mode.WATCH)
+    shown = drift(revert="command", accept="", more=3, resources=drift().resources[2:])
+    first = 'RECONCILER_STATE="$(cat /var/lib/reconciler/url)" reconciler apply --base-url https://api.example.com --create-state'
+    return drifted_project(row=row, drift=shown, may=v.ViewerPermissions(), plan=None, approvals=None, first_apply=first)
+
+
 def bare_project() -> v.ProjectView:
     """A project that was just declared, for a viewer who may only look."""
     row = v.RowView("new-project", "acme", Mode.WATCH, StatusWord.UNKNOWN, ("it was never read",))
@@ -196,9 +242,11 @@ def hostile_project() -> v.ProjectView:
     source = v.SourceView(text, text, text, text, timedelta(1), text, text, text, HOSTILE)
     run = v.RunView(1, NOW, NOW, NOW, text, text, text, 1, text)
     quarantine = Quarantine(text, HOSTILE, text, NOW)
+    resources = (v.DriftedView(text, text, HOSTILE, True, text), v.DriftedView(MARKUP, RTL, (LONG,)))
     return v.ProjectView(
-        FRAME, row, source, v.ViewerPermissions(True, True, True), NOW, NOW, 2, text, plan, approvals, samples(1), (run,), (quarantine,)
-    )
+        FRAME, row, source, v.ViewerPermissions(True, True, True), NOW, NOW, 2, text, plan, approvals, samples(1), (run,), (quarantine,),
+        v.DriftView(text, resources, 1, "button", text, text, text), text,
+    )  # fmt: skip
 
 
 def cells(number: int, tenants: int = 40) -> list[Cell]:
@@ -218,7 +266,17 @@ def cells(number: int, tenants: int = 40) -> list[Cell]:
         age = int(dice.expovariate(1 / 400)) if word is not StatusWord.UNKNOWN else None if chance < 0.004 else dice.randint(1_900, 200_000)
         made.append(
             Cell(
-                f"project-{index:05}", f"tenant-{tenant:02}", index % 3 if tenant < 5 else 0, word, age, 600, chance > 0.997, chance > 0.99
+                f"project-{index:05}",
+                f"tenant-{tenant:02}",
+                index % 3 if tenant < 5 else 0,
+                word,
+                age,
+                600,
+                chance > 0.997,
+                chance > 0.99,
+                dice.choice((v.HealthWord.BROKEN, v.HealthWord.WARNING, v.HealthWord.UNKNOWN))
+                if dice.random() < 0.06
+                else v.HealthWord.HEALTHY,
             )
         )
     return made
@@ -236,7 +294,8 @@ def overview(number: int = 400, tenants: int = 12) -> v.OverviewView:
         v.BudgetView("env:INITECH_TOKEN", (), 1, 12),
     ]  # fmt: skip
     queue = v.QueueView(31, 12, 6, 10, {"done": 3_412, "failed": 14, "late": 1, "lost": 2})
-    return v.OverviewView(FRAME, cells(number, tenants), queue, workers, budgets, GENERATORS)
+    broken = [row for row in rows() if row.health.word is v.HealthWord.BROKEN]
+    return v.OverviewView(FRAME, cells(number, tenants), queue, workers, budgets, GENERATORS, broken)
 
 
 def empty_overview() -> v.OverviewView:
@@ -247,7 +306,8 @@ def hostile_overview() -> v.OverviewView:
     made = [Cell(text, text, index, word, 10, 600) for index, text in enumerate(HOSTILE) for word in StatusWord]
     workers = [v.WorkerView(text, 1, 1, 1, text, NOW, NOW) for text in HOSTILE]
     budgets = [v.BudgetView(text, (v.LimitView(0, 0, NOW),)) for text in HOSTILE]
-    return v.OverviewView(FRAME, made, v.QueueView(ended=dict.fromkeys(HOSTILE, 1)), workers, budgets, v.GeneratorsView(MARKUP, None))
+    ended = v.QueueView(ended=dict.fromkeys(HOSTILE, 1))
+    return v.OverviewView(FRAME, made, ended, workers, budgets, v.GeneratorsView(MARKUP, None), hostile_list().rows)
 
 
 def calendar() -> v.CalendarView:
@@ -299,6 +359,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "list-hostile": lambda: render.render_list(hostile_list()),
     "list-notice": lambda: render.render_list(listing(frame=replace(FRAME, notice=MARKUP, failed=True))),
     "project": lambda: render.render_project(project()),
+    "project-drift": lambda: render.render_project(drifted_project()),
+    "project-watched": lambda: render.render_project(watched_project()),
     "project-bare": lambda: render.render_project(bare_project()),
     "project-hostile": lambda: render.render_project(hostile_project()),
     "overview": lambda: render.render_overview(overview()),

@@ -64,7 +64,7 @@ def test_a_page_full_of_hostile_texts_runs_nothing_asks_nobody_and_is_accessible
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 768), ("light", 360), ("dark", 360)])
 @pytest.mark.parametrize("name", samples.PAGES)
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(chromium: Browser, pages: Site, name: str, scheme: str, width: int) -> None:
     page, wrong = opened(chromium, pages, f"/pages/{name}", color_scheme=scheme, viewport={"width": width, "height": 900})

@@ -99,6 +99,44 @@ def stayed(page: Page) -> bool:
     return page.evaluate("window.stays === true") is True
 
 
+def test_an_approver_reverts_some_drift_and_ignores_the_rest_on_the_page(dashboard: Dashboard) -> None:
+    fleet = dashboard.fleet
+    spaces(fleet, "x", "y")
+    fleet.applied("a")
+    dashboard.serve({"name": "a", "source": {"path": "a"}, "tenant": "blue", "mode": "apply"})
+    fleet.worker()
+    fleet.until(lambda: fleet.status()["a"]["status"] == "Synced")
+    ids = [id for id in fleet.titles("a") if id != "spc_a"]
+    before = fleet.titles("a")
+    for id in ids:
+        fleet.send("PATCH", f"/spaces/{id}", {"title": f"{before[id]} by hand"})
+    fleet.call("fleet", "sync", "a", "--wait", code=2)
+
+    grace = dashboard.person("grace@acme.example", "blue-leads", "/projects/a")
+    assert "The fleet does not apply this plan: changes made outside Reconciler" in grace.inner_text("#approvals")
+    boxes = grace.locator("input[name=address]")
+    kept, *reverted = (boxes.nth(number).input_value() for number in range(3))
+    boxes.nth(0).uncheck()
+    grace.locator("#ignore-reason").fill("typing, and Enter decides nothing")
+    grace.locator("#ignore-reason").press("Enter")
+    assert grace.locator(".decide").is_visible()
+    assert fleet.rows("SELECT 1 FROM reconciler_fleet.approvals") == []
+    grace.get_by_role("button", name="Revert", exact=True).click()
+    grace.get_by_text("Your decision is stored: the next run reverts it").wait_for()
+    fleet.until(lambda: sum(title.endswith("by hand") for title in fleet.titles("a").values()) == 1)
+    fleet.until(lambda: [one["address"] for one in fleet.status()["a"]["reading"]["drifted"]] == [kept])
+    grace.goto(f"{dashboard.url}/projects/a")
+    grace.locator("#ignore-reason").fill("the fair")
+    grace.get_by_role("button", name="Ignore", exact=True).click()
+    grace.get_by_text("Your decision is stored: the next run no longer counts it").wait_for()
+    fleet.until(lambda: fleet.status()["a"]["status"] == "Synced")
+    lines = fleet.rows("SELECT person, action, details FROM reconciler_fleet.audit WHERE action LIKE '%-drift' ORDER BY id")
+    assert [(person, action, details["addresses"]) for person, action, details in lines] == [
+        ("grace@acme.example", "revert-drift", reverted),
+        ("grace@acme.example", "ignore-drift", [kept]),
+    ]
+
+
 def test_two_approve_what_its_author_cannot_and_a_plan_that_moves_asks_both_again(dashboard: Dashboard) -> None:
     fleet = dashboard.fleet
     spaces(fleet, "x", "y", "z")

@@ -6,7 +6,7 @@ Each is a function of `reconciler.fleet.acts`, which checks the role and writes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from fastapi import APIRouter, Request
@@ -30,6 +30,7 @@ PAUSES: Final = {
     "7d": timedelta(days=7),
     "30d": acts.PAUSE_MAX,
 }
+LAST_SECOND: Final = time(23, 59, 59)
 router = APIRouter(include_in_schema=False)
 Act = Callable[[Connection], object]
 
@@ -64,6 +65,37 @@ def _pause(connection: Connection, caller: Caller, name: str, lasts: timedelta, 
 @router.post("/projects/{name}/resume")
 def resume(request: Request, name: str, caller: Acting) -> Response:
     return _done(request, name, "resume", lambda connection: acts.resume(connection, caller.person, [name]))
+
+
+@router.post("/projects/{name}/revert")
+def revert(request: Request, name: str, caller: Acting, fields: Fields) -> Response:
+    digest, addresses, person = fields.get("digest", ""), _chosen(fields), confirmed(request, caller)
+    return _done(request, name, "revert", lambda connection: acts.revert(connection, person, name, digest=digest, addresses=addresses))
+
+
+@router.post("/projects/{name}/ignore")
+def ignore(request: Request, name: str, caller: Acting, fields: Fields) -> Response:
+    try:
+        day = date.fromisoformat(fields.get("until", ""))
+    except ValueError:
+        raise UsageError(
+            "no day is chosen until which it is ignored", id="RC-option-value", hint="Choose one of the next 90 days."
+        ) from None
+    until, person = datetime.combine(day, LAST_SECOND, UTC), confirmed(request, caller)
+    digest, reason, addresses = fields.get("digest", ""), fields.get("reason", ""), _chosen(fields)
+
+    def act(connection: Connection) -> object:
+        return acts.ignore(connection, person, name, digest=digest, until=until, reason=reason, addresses=addresses)
+
+    return _done(request, name, "ignore", act)
+
+
+def _chosen(fields: Fields) -> list[str]:
+    """The chosen resources; none if the page let nobody choose, which means all of them."""
+    chosen = fields.getlist("address")
+    if fields.get("choose") and not chosen:
+        raise UsageError("no resource is chosen", id="RC-option-value", hint="Choose what you decide on.")
+    return chosen
 
 
 @router.post("/projects/{name}/approve")

@@ -136,6 +136,24 @@ def resume(request: Request, name: Name, caller: Acting) -> documents.Accepted:
     return documents.Accepted(project=name, action="resume")
 
 
+@router.post("/projects/{name}/revert", tags=["acts"], operation_id="revert", responses={**ACTED, 409: WRONG[409]})
+def revert(request: Request, name: Name, caller: Acting, body: documents.Revert) -> documents.Accepted:
+    """Let the next run take back what was changed outside Reconciler, with the approvals that its plan needs."""
+    person = confirmed(request, caller)
+    with site_of(request).database.transaction() as connection:
+        acts.revert(connection, person, name, digest=body.digest, addresses=body.addresses)
+    return documents.Accepted(project=name, action="revert")
+
+
+@router.post("/projects/{name}/ignore", tags=["acts"], operation_id="ignore", responses={**ACTED, 409: WRONG[409]})
+def ignore(request: Request, name: Name, caller: Acting, body: documents.Ignore) -> documents.Accepted:
+    """Ignore what was changed outside Reconciler until a time."""
+    person = confirmed(request, caller)
+    with site_of(request).database.transaction() as connection:
+        acts.ignore(connection, person, name, digest=body.digest, until=body.until, reason=body.reason, addresses=body.addresses)
+    return documents.Accepted(project=name, action="ignore")
+
+
 @router.post("/projects/{name}/approve", tags=["acts"], operation_id="approve", responses={**ACTED, 409: WRONG[409]})
 def approve(request: Request, name: Name, caller: Acting, body: documents.Approval) -> documents.Approvals:
     """Approve the plan with a digest. A plan that moved has another digest: read it again."""

@@ -14,7 +14,8 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from reconciler import __version__
 from reconciler.errors import UsageError
-from reconciler.fleet import acts
+from reconciler.fleet import acts, drift
+from reconciler.fleet.health import HealthWord
 from reconciler.fleet.pages import links, render, views
 from reconciler.fleet.pages.assets import assets
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
@@ -34,6 +35,8 @@ DONE: Final = {
     "sync": "The project is run as soon as a worker is free.",
     "pause": "The project is paused.",
     "resume": "The project is run again.",
+    "revert": "Your decision is stored: the next run reverts it, as soon as a worker is free.",
+    "ignore": "Your decision is stored: the next run no longer counts it.",
     "approve": "Your approval is stored.",
     "reject": "Your rejection is stored: this plan is not applied.",
 }
@@ -41,6 +44,8 @@ DONE: Final = {
 YEARS_BEFORE: Final = 1
 YEARS_AFTER: Final = 5
 """The last year of the calendar's links, from now."""
+BROKEN: Final = listing.ProjectSelection(health=HealthWord.BROKEN.value, sort="name", limit=10)
+"""The broken projects that the overview names."""
 FOR_GOOD: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 router = APIRouter(include_in_schema=False)
 
@@ -107,9 +112,10 @@ def _project(connection: Connection, name: str, caller: Caller, done: str) -> vi
     row, frame = found(connection, name, caller), _frame(connection, caller, done)
     plan = filled.plan_view(store.plan_of(connection, row.id))
     held = quarantines.opened(connection, [row.id]).get(row.id, [])
+    _, _, decided = acts.outside(connection, caller.person, name)
     return views.ProjectView(
         frame=frame,
-        row=filled.row_view(row),
+        row=filled.row_view(row, whole=True),
         source=filled.source_view(row),
         may=filled.may(caller.person, row.project.tenant),
         read_at=row.read_at,
@@ -117,19 +123,21 @@ def _project(connection: Connection, name: str, caller: Caller, done: str) -> vi
         failures=row.failures,
         error=row.error,
         plan=plan,
-        approvals=_approvals(connection, row, caller) if plan is not None else None,
+        approvals=_approvals(connection, row, caller, reverts=bool(drift.reverts(decided))) if plan is not None else None,
         samples=samples.chart(connection, row.id, DRIFT_SINCE),
         runs=[filled.run_view(run) for run in store.runs_of(connection, row.id)],
         quarantines=held,
+        drift=filled.drift_view(row, decided),
+        first_apply=filled.first_apply(row),
     )
 
 
-def _approvals(connection: Connection, row: ProjectRow, caller: Caller) -> views.ApprovalsView | None:
+def _approvals(connection: Connection, row: ProjectRow, caller: Caller, *, reverts: bool) -> views.ApprovalsView | None:
     try:
         judged = acts.plan(connection, caller.person, row.project.name)
     except UsageError:  # its mode applies nothing
         return None
-    return filled.approvals_view(judged, store.decisions_of(connection, row.id), caller.person)
+    return filled.approvals_view(judged, store.decisions_of(connection, row.id), caller.person, row, reverts=reverts)
 
 
 @router.get("/projects/{name}/status")
@@ -139,7 +147,7 @@ def project_status(request: Request, name: str, caller: Known, digest: str = "",
         row, frame = found(connection, name, caller), _frame(connection, caller)
         plan = filled.plan_view(store.plan_of(connection, row.id))
     view = views.ProjectView(
-        frame, filled.row_view(row), filled.source_view(row), read_at=row.read_at, next_due=row.next_due, failures=row.failures,
+        frame, filled.row_view(row, whole=True), filled.source_view(row), read_at=row.read_at, next_due=row.next_due, failures=row.failures,
         error=row.error, plan=plan, shown=digest, seen=seen[:200],
     )  # fmt: skip
     return _page(render.render_project_status(view))
@@ -155,6 +163,7 @@ def _overview(request: Request, caller: Caller) -> views.OverviewView:
             [filled.worker_view(worker) for worker in seen],
             [filled.budget_view(budget) for budget in store.budgets_of(connection, caller.tenants)],
             _generators(connection, caller),
+            [filled.row_view(row) for row in listing.listed(connection, BROKEN, caller.tenants).rows],
         )
 
 

@@ -178,10 +178,10 @@ def cells(connection: Connection, tenants: Tenants) -> list[Cell]:
     query = select(
         projects.c.name, projects.c.tenant, projects.c.wave, STATUS.label("status"),
         cast(func.extract("epoch", _AGE), Integer).label("age"), _EVERY.label("every"),
-        not_(projects.c.orphaned_at.is_(None)).label("orphaned"), paused.label("paused"),
+        not_(projects.c.orphaned_at.is_(None)).label("orphaned"), paused.label("paused"), HEALTH.label("health"),
     )  # fmt: skip
     rows_of_cells = connection.execute(query.where(visible(tenants)).order_by(projects.c.name))
-    return [Cell(*row)._replace(status=StatusWord(row.status)) for row in rows_of_cells]
+    return [Cell(*row)._replace(status=StatusWord(row.status), health=HealthWord(row.health)) for row in rows_of_cells]
 
 
 def behind(connection: Connection, project: FleetProject, commit: str, soak: timedelta) -> ProjectRow | None:

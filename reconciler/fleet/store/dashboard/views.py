@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Date, Executable, Text, and_, cast, column, f
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import Interval
 
+from reconciler.fleet import drift
 from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.dashboard.listing import Tenants, visible
 from reconciler.fleet.store.schema import approvals, audit, budgets, plans, projects, runs, workers
@@ -41,7 +42,8 @@ def runs_of(connection: Connection, project: int, *, before: int | None = None, 
 
 def decisions_of(connection: Connection, project: int) -> Rows:
     """The decisions on the plans of a project, the newest first."""
-    query = select(approvals).where(approvals.c.project == project).order_by(approvals.c.id.desc()).limit(DECISIONS)
+    on_plans = and_(approvals.c.project == project, ~approvals.c.digest.startswith(drift.PREFIX))
+    query = select(approvals).where(on_plans).order_by(approvals.c.id.desc()).limit(DECISIONS)
     return _rows(connection, query)
 
 
