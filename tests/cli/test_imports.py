@@ -51,6 +51,7 @@ INSIDE: Final = {
     "httpx": "the sandbox", "httpx2": "the sandbox",
     "cryptography": "takes 0.1 s, and few values are certificates", "deepdiff": "takes 0.1 s, and few values are nested",
     "jinja2": "takes 0.07 s, and many projects have no expression", "reconciler.config.language.compiler": "imports jinja2",
+    "markdown_it": "the extra sandbox",
     "ctypes": "only on Linux, in a fleet",
 }  # fmt: skip
 """What may be imported inside a function, and why."""
