@@ -21,6 +21,7 @@ from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, INCLUDES, LIN
 
 NAMED: Final = 3  # objects, URLs or sentences of one group in a text; the document has all
 LINES: Final = 25  # of a text
+FIRST: Final = 4  # parts of `https://host/path`, which every URL keeps
 
 
 def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
@@ -98,8 +99,14 @@ def worst_moment(rehearsal: Rehearsal) -> str:
     if worst is None:
         return "no moment is worse than the start"
     urls = f"{count(worst.dead_urls, 'published URL')} {'answers' if worst.dead_urls == 1 else 'answer'} 404"
-    dead = urls if worst.dead_urls else "every published URL answers"
+    end = rehearsal.moments[-1]
+    dead = (
+        urls + (f" ({end.dead_urls} at the end)" if end.dead_urls != worst.dead_urls else "")
+        if worst.dead_urls
+        else "every published URL answers"
+    )
     gained = f"{count(worst.opened, 'object')} can be read by somebody new" if worst.opened else "nobody can read more"
+    gained += f" ({end.opened} at the end)" if end.opened != worst.opened else ""
     when = "at the end" if worst.after == rehearsal.writes else f"if it stops after request {worst.after} of {rehearsal.writes}"
     return f"{when}: {dead}, and {gained}"
 
@@ -207,16 +214,31 @@ def _dead(urls: Sequence[str]) -> list[str]:
 
 
 def _moved(urls: Sequence[MovedUrl]) -> list[str]:
-    """`/docs/guides is now /docs/handbook, with 5 URLs below it`."""
-    below: dict[tuple[str, str], int] = {}
-    for url in sorted(urls, key=lambda url: url.before):
-        parents = (top for top in below if url.before.startswith(f"{top[0]}/") and f"{url.after}/".startswith(f"{top[1]}/"))
-        parent = next(parents, None)
-        below[parent or (url.before, url.after)] = below[parent] + 1 if parent else 0
-    return [
-        f"{_short(before)} is now {_short(after)}" + (f", with {count(number, 'URL')} below it" if number else "")
-        for (before, after), number in below.items()
-    ]
+    """`/docs/guides is now /docs/use, with 5 URLs below it`, or `5 URLs below /docs/guides are now below /docs/use`."""
+    below: dict[tuple[str, str], list[MovedUrl]] = defaultdict(list)
+    for url in sorted(urls, key=lambda url: (_parted(url), url.before)):
+        before, after = _parted(url)
+        parents = (top for top in below if f"{before}/".startswith(f"{top[0]}/") and f"{after}/".startswith(f"{top[1]}/"))
+        below[next(parents, (before, after))].append(url)
+    sentences = []
+    for (before, after), inside in below.items():
+        itself = any(url.before == before for url in inside)
+        if itself:
+            more = f", with {count(len(inside) - 1, 'URL')} below it" if len(inside) > 1 else ""
+            sentences.append(f"{_short(before)} is now {_short(after)}{more}")
+        elif len(inside) == 1:
+            sentences.append(f"{_short(inside[0].before)} is now {_short(inside[0].after)}")
+        else:
+            sentences.append(f"{count(len(inside), 'URL')} below {_short(before)} are now below {_short(after)}")
+    return sentences
+
+
+def _parted(url: MovedUrl) -> tuple[str, str]:
+    """Both URLs without the segments at their ends that did not change."""
+    before, after = url.before.split("/"), url.after.split("/")
+    while before[-1] == after[-1] and len(before) > FIRST and len(after) > FIRST:
+        before, after = before[:-1], after[:-1]
+    return "/".join(before), "/".join(after)
 
 
 def _short(url: str) -> str:

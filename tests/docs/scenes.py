@@ -38,7 +38,7 @@ NO_DOT: Final = {"| dot -Tsvg > acme.svg": "> acme.dot"}
 
 REFERENCE: Final = Scene(
     f"{IN_ACME}; cp .reconciler/acme.db sandbox.db; (unset RECONCILER_SANDBOX; {DOCS}); cp -r $EXAMPLES .\n"
-    f"cp -r .reconciler examples/acme; {GIT}; git tag v1.4; git tag v1.5; cp examples/seeds/handbook.yaml seed.yaml\n"
+    f"cp -r .reconciler examples/acme; {GIT}; git tag v1.4; git tag v1.5; cp examples/handbook/sandbox.seed.yaml seed.yaml\n"
     "reconciler state pull --out acme-state.json\n"
     "reconciler import acme --org org_acme; printf '%s\\n' '- {fault: latency, seconds: 0}' > rules.yaml\n"
     """echo '{"id": "1", "subject": "x", "parts": []}' > talk.json""",

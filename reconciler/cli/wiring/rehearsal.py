@@ -51,6 +51,7 @@ from reconciler.state import Store
 from reconciler.text.escape import as_json
 
 COPY, STATE = "copy.db", "state.db"
+CONSENT = "RC-consent-required"
 
 
 def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService) -> Rehearsal:
@@ -114,7 +115,8 @@ def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]
             check()
         except Refused as refused:
             first, *lines = refused.message.splitlines()
-            refusals += [line.strip() for line in lines] or [first]
+            end = "; this requires consent" if refused.id == CONSENT else ""
+            refusals += [f"{line.strip()}{end}" for line in lines] or [first]
     return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
 
 
