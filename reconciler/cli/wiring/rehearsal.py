@@ -202,9 +202,16 @@ class _Stage:
             session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
             ours = session.plan()
             divergences = () if _same(ours.plan, planned.plan) else ("the plan of the copy differs from the plan of the original",)
-            outcome = session.apply(ours, on_error="continue")
+            outcome = self._sent(session, ours)
             journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
             return journal.run, outcome, session.plan().plan, divergences
+
+    def _sent(self, session: ApplySession, planned: Planned) -> Outcome:
+        """The outcome of a plan on the copy. Raises what a signal raises: half an apply shows nothing, and the copy is of no use."""
+        outcome = session.apply(planned, on_error="continue")
+        if session.signal is not None:
+            raise self.screen.signals.raised()
+        return outcome
 
     def _undone(self, run: str, before: Rows, export: Any, addresses: Mapping[tuple[str, str], Address]) -> tuple[str, ...]:
         """What differs from the start after an undo, with the reason where undo names one."""
@@ -216,7 +223,7 @@ class _Stage:
             session.alone = True
             inverse = inverse_of(session, self.state, run)
             undo_only(session, inverse)
-            outcome = session.apply(session.plan(), on_error="continue")
+            outcome = self._sent(session, session.plan())
             change_state(self.screen, journal, outcome, inverse, run)
             journal.finish(exit_code=exits.DONE, summary={})
         reasons = {cannot.address: cannot.reason for cannot in inverse.cannot}
