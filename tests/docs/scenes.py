@@ -173,6 +173,7 @@ SCENES: Final[Mapping[str, Scene]] = {
     "docs/sandbox.md": Scene(
         "cp -r \"$EXAMPLES\" .; sed -n '/^# rules.yaml/,/^```/p' \"$DOCS/sandbox.md\" | sed '$d' > rules.yaml",
     ),
+    "docs/rehearsal.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/security.md": Scene(
         f"{DOCS}; {GIT}",
         replaced={
@@ -196,7 +197,7 @@ SCENES: Final[Mapping[str, Scene]] = {
 FOLLOWED: Final[Mapping[str, str]] = {
     "README.md": "",
     "docs/tutorial.md": "",
-    "docs/how-to/rehearse-changes.md": "reconciler init .; git init -q; git add -A; git commit -qm docs",
+    "docs/how-to/rehearse-changes.md": "reconciler init . --sandbox; git init -q; git add -A; git commit -qm docs",
     "docs/how-to/answer-alarms.md": f"""
 reconciler init . --sandbox
 sed -i 's/^        title: Documentation/&\\n        published: true\\n        visibility: share-link/' reconciler.yaml
