@@ -38,7 +38,7 @@ NO_DOT: Final = {"| dot -Tsvg > acme.svg": "> acme.dot"}
 
 REFERENCE: Final = Scene(
     f"{IN_ACME}; cp .reconciler/acme.db sandbox.db; (unset RECONCILER_SANDBOX; {DOCS}); cp -r $EXAMPLES .\n"
-    f"cp -r .reconciler examples/acme; {GIT}; git tag v1.4; git tag v1.5; cp examples/seeds/handbook.yaml seed.yaml\n"
+    f"cp -r .reconciler examples/acme; {GIT}; git tag v1.4; git tag v1.5; cp examples/handbook/sandbox.seed.yaml seed.yaml\n"
     "reconciler state pull --out acme-state.json\n"
     "reconciler import acme --org org_acme; printf '%s\\n' '- {fault: latency, seconds: 0}' > rules.yaml\n"
     """echo '{"id": "1", "subject": "x", "parts": []}' > talk.json""",
@@ -175,6 +175,7 @@ SCENES: Final[Mapping[str, Scene]] = {
     "docs/sandbox.md": Scene(
         "cp -r \"$EXAMPLES\" .; sed -n '/^# rules.yaml/,/^```/p' \"$DOCS/sandbox.md\" | sed '$d' > rules.yaml",
     ),
+    "docs/rehearsal.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/security.md": Scene(
         f"{DOCS}; {GIT}",
         replaced={
@@ -198,7 +199,7 @@ SCENES: Final[Mapping[str, Scene]] = {
 FOLLOWED: Final[Mapping[str, str]] = {
     "README.md": "",
     "docs/tutorial.md": "",
-    "docs/how-to/rehearse-changes.md": "reconciler init .; git init -q; git add -A; git commit -qm docs",
+    "docs/how-to/rehearse-changes.md": "reconciler init . --sandbox; git init -q; git add -A; git commit -qm docs",
     "docs/how-to/answer-alarms.md": f"""
 reconciler init . --sandbox
 sed -i 's/^        title: Documentation/&\\n        published: true\\n        visibility: share-link/' reconciler.yaml
