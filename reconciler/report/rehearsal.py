@@ -94,7 +94,7 @@ def worst_moment(rehearsal: Rehearsal) -> str:
     if worst is None:
         return "no moment is worse than the start"
     dead = f"{count(worst.dead_urls, 'URL')} {'is' if worst.dead_urls == 1 else 'are'} 404" if worst.dead_urls else "every URL answers"
-    gained = f"{count(worst.readers_gained, 'reader')} can read more" if worst.readers_gained else "nobody reads more"
+    gained = f"readers gain {count(worst.readers_gained, 'object')} in all" if worst.readers_gained else "nobody reads more"
     when = "at the end" if worst.after == rehearsal.writes else f"if it stops after request {worst.after} of {rehearsal.writes}"
     return f"{when}: {dead}, {gained}"
 
