@@ -125,8 +125,8 @@ def of_option(argv: Sequence[str], known: Collection[str]) -> tuple[str, str] | 
             return None
         if not word.startswith("-") or (f"--{name}" in known and word.startswith("--")):
             continue
-        if name in OPTIONS:
-            return typed, OPTIONS[name]
         if f"--{name}" in known and len(name) > 1:
             return typed, f"Long options have two dashes: --{name}."
+        if name in OPTIONS:
+            return typed, OPTIONS[name]
     return None
