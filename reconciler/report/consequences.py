@@ -79,11 +79,11 @@ def _deleted(changes: Sequence[Change]) -> Iterator[Span]:
     """What ceases to exist, and what is created again."""
     for word, action in (("Deleted and created again", Action.REPLACE), ("Deleted", Action.DELETE)):
         addresses = {change.address for change in changes if action in change.actions}
-        outer = [address for address in addresses if addresses.isdisjoint(address.containers)]
-        inner = [address for address in addresses if address not in outer]
+        outer = [address for address in sorted(addresses) if addresses.isdisjoint(address.containers)]
+        inner = [address for address in sorted(addresses) if address not in outer]
         if addresses:
             within = f", with {_kinds(inner, changes)} in {'it' if len(outer) == 1 else 'them'}" if inner else ""
-            yield Span(Style.DELETE, f"{word}: {_kinds(outer, changes)}{within}{_named(sorted(outer))}.")
+            yield Span(Style.DELETE, f"{word}: {_kinds(outer, changes)}{within}{_named(outer)}.")
 
 
 def _objects(addresses: Collection[Address], about: Iterable[Change | Exposure]) -> str:
