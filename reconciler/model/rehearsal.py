@@ -9,13 +9,14 @@ from reconciler.address import Address
 
 @dataclass(frozen=True)
 class ReaderChange:
-    """One reader who can read an object, or no longer can. `reader`: as `sandbox readers` names it."""
+    """One reader who can read an object, or no longer can. `reader`: as `sandbox readers` names it. `who`: the same for people."""
 
     reader: str
     kind: str
     title: str
     # None for an object that is not managed.
     address: Address | None
+    who: str = ""
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,17 @@ class MovedUrl:
 
 @dataclass(frozen=True)
 class RehearsedMoment:
-    """After one write, compared with the start. Counts of published URLs that do not answer, and of readers of objects that are new."""
+    """After one write, compared with the start. Counts of published URLs that do not answer, and of readers of objects that are new.
+
+    `opened`: how many objects have a new reader.
+    """
 
     after: int
     # The method and path of the write, without a query.
     request: str
     dead_urls: int
     readers_gained: int
+    opened: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from reconciler.address import Address
 from reconciler.model.rehearsal import MovedUrl, ReaderChange, RehearsedMoment
+from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, VISITORS
+
+# Readers as `sandbox readers` names them, in the words of `access`.
+WHO: Final = {"anyone": ANYONE, "anyone-with-the-address": ANYONE_WITH_THE_URL, "visitor": VISITORS, "agent": AGENTS, "member": MEMBERS}
 
 
 class SeenReading(Protocol):
@@ -36,6 +40,8 @@ class SeenMoment(Protocol):
     def urls(self) -> Mapping[str, tuple[str, str]]: ...
     @property
     def titles(self) -> Mapping[tuple[str, str], str]: ...
+    @property
+    def names(self) -> Mapping[str, str]: ...
 
 
 @dataclass
@@ -52,7 +58,9 @@ class Moments:
         """Look once more, after a write."""
         self.end = self.look()
         dead = sum(1 for url in self.start.urls if url not in self.end.urls)
-        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(self.gained())))
+        gained = self.gained()
+        opened = len({(reading.kind, reading.id) for reading in gained})
+        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), opened))
 
     def gained(self) -> set[SeenReading]:
         """Readings that are new, of what existed at the start: what is created holds nothing that somebody relied on being hidden."""
@@ -64,9 +72,14 @@ class Moments:
     def changes(self, readings: Iterable[SeenReading], addresses: Mapping[tuple[str, str], Address]) -> tuple[ReaderChange, ...]:
         """Readings as people know their objects, managed ones first."""
         titles = {**self.start.titles, **self.end.titles}
+        names = {**self.start.names, **self.end.names}
         changes = [
             ReaderChange(
-                reading.reader, reading.kind, titles.get((reading.kind, reading.id), ""), addresses.get((reading.kind, reading.id))
+                reading.reader,
+                reading.kind,
+                titles.get((reading.kind, reading.id), ""),
+                addresses.get((reading.kind, reading.id)),
+                reader_in_words(reading.reader, names),
             )
             for reading in readings
         ]
@@ -86,3 +99,28 @@ class Moments:
         return tuple(
             MovedUrl(url, new[page]) for url, page in sorted(self.start.urls.items()) if url not in self.end.urls and page in new
         )  # fmt: skip
+
+
+def reader_in_words(reader: str, names: Mapping[str, str]) -> str:
+    """`whoever has the share link "Resellers"`. `names`: of share links, members and identity providers, by reader."""
+    who, level = reader, ""
+    if reader.startswith(("member", "joins:")) and reader.endswith(")"):
+        who, _, level = reader.rpartition(" (")
+    sort, _, rest = who.partition(":")
+    name = names.get(who) or rest
+    match sort:
+        case "link":
+            text = f'{LINK_HOLDERS} "{name}"'
+        case "visitor" if rest:
+            text = f"{VISITORS} for whom {rest} holds"
+        case "joins" if rest == "invite-link":
+            text = "whoever has the invite link"
+        case "joins" if rest.startswith("saml:"):
+            text = f'whoever signs in with "{name.removeprefix("saml:")}"'
+        case "joins":
+            text = f"whoever has an email address at {rest}"
+        case "member" if rest:
+            text = name
+        case _:
+            text = WHO.get(who, who)
+    return f"{text} ({level}" if level else text

@@ -6,18 +6,22 @@ Rehearsal -> rehearsal_sheet -> text, Markdown, HTML
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Final
+from urllib.parse import urlsplit
 
-from reconciler.model.rehearsal import ReaderChange, Rehearsal, RehearsedMoment
+from reconciler.model.rehearsal import MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.documents import R, record
 from reconciler.report.layout import Style
 from reconciler.report.schemas import rehearsal as types
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import count
+from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, INCLUDES, LINK_HOLDERS, VISITORS
 
 NAMED: Final = 3  # objects, URLs or sentences of one group in a text; the document has all
+LINES: Final = 25  # of a text
+FIRST: Final = 4  # parts of `https://host/path`, which every URL keeps
 
 
 def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
@@ -72,19 +76,20 @@ def rehearsal_sheet(rehearsal: Rehearsal) -> Sheet:
         rehearsal.project,
         rehearsal.environment,
         summary(rehearsal),
-        [entry for entry in _entries(rehearsal) if entry.lines],
-        rehearsal.assumptions,
+        _fitting(rehearsal),
         headline=summary(rehearsal).removeprefix("Rehearsal: "),
         quiet=rehearsal.as_planned and rehearsal.worst is None,
     )
 
 
 def summary(rehearsal: Rehearsal) -> str:
-    """`Rehearsal: 12 requests applied to a copy, as planned; undo takes everything back.`"""
+    """`Rehearsal: 12 requests applied to a copy, as planned; an undo there took everything back.`"""
     done = f"Rehearsal: {count(rehearsal.writes, 'request')} applied to a copy"
     done += ", as planned; " if rehearsal.as_planned else ", NOT as planned; "
     return done + (
-        "undo takes everything back." if rehearsal.undo_exact else f"undo leaves {count(len(rehearsal.leftovers), 'difference')}."
+        "an undo there took everything back."
+        if rehearsal.undo_exact
+        else f"an undo there left {count(len(rehearsal.leftovers), 'difference')}."
     )
 
 
@@ -93,44 +98,150 @@ def worst_moment(rehearsal: Rehearsal) -> str:
     worst = rehearsal.worst
     if worst is None:
         return "no moment is worse than the start"
-    dead = f"{count(worst.dead_urls, 'URL')} {'is' if worst.dead_urls == 1 else 'are'} 404" if worst.dead_urls else "every URL answers"
-    gained = f"readers gain {count(worst.readers_gained, 'object')} in all" if worst.readers_gained else "nobody reads more"
+    urls = f"{count(worst.dead_urls, 'published URL')} {'answers' if worst.dead_urls == 1 else 'answer'} 404"
+    end = rehearsal.moments[-1]
+    dead = (
+        urls + (f" ({end.dead_urls} at the end)" if end.dead_urls != worst.dead_urls else "")
+        if worst.dead_urls
+        else "every published URL answers"
+    )
+    gained = f"{count(worst.opened, 'object')} can be read by somebody new" if worst.opened else "nobody can read more"
+    gained += f" ({end.opened} at the end)" if end.opened != worst.opened else ""
     when = "at the end" if worst.after == rehearsal.writes else f"if it stops after request {worst.after} of {rehearsal.writes}"
-    return f"{when}: {dead}, {gained}"
+    return f"{when}: {dead}, and {gained}"
 
 
-def _entries(rehearsal: Rehearsal) -> Iterator[SheetEntry]:
+def _fitting(rehearsal: Rehearsal) -> list[SheetEntry]:
+    """The entries of the longest report that is short enough."""
+    room = LINES - 2 - (0 if rehearsal.environment is None else 2)  # without the summary and the environment
+    for named in range(NAMED, 0, -1):
+        entries = [entry for entry in _entries(rehearsal, named) if entry.lines]
+        if sum(1 + len(entry.lines) for entry in entries) <= room:
+            return entries
+    return [entry for entry in entries if entry.weight is not Weight.BACKGROUND]
+
+
+def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
+    """`named`: how many sentences of a group are shown."""
+
+    def entry(title: str, symbol: str, style: Style, sentences: Sequence[str], weight: Weight) -> SheetEntry:
+        return SheetEntry(title, "", _sentences(symbol, sentences, style, named), weight)
+
     if rehearsal.worst is not None:
-        yield _entry("Worst moment", [SheetLine(Style.DELETE, "!", "", worst_moment(rehearsal))], Weight.URGENT)
-    yield _entry("Defects of Reconciler", _sentences("!", rehearsal.divergences, Style.DELETE), Weight.URGENT)
-    yield _entry("Readers", [*_readers("+", "gain", rehearsal.gained), *_readers("-", "lose", rehearsal.lost)], Weight.URGENT)
-    moved = [f"{url.before} -> {url.after}" for url in rehearsal.moved]
-    yield _entry("URLs", [*_sentences("-", rehearsal.dead, Style.DELETE), *_sentences(">", moved, Style.MOVE)], Weight.URGENT)
-    yield _entry("apply would refuse", _sentences("!", rehearsal.refusals, Style.BLOCKED), Weight.HINDERED)
-    yield _entry("Failed on the copy", _sentences("!", rehearsal.failures, Style.BLOCKED), Weight.HINDERED)
-    yield _entry("A second plan", _sentences("~", rehearsal.remaining, Style.UPDATE), Weight.CHANGE)
-    yield _entry("Undo leaves", _sentences("~", rehearsal.leftovers, Style.UPDATE), Weight.CHANGE)
-    yield _entry("Could not be read", _sentences("?", rehearsal.unread, Style.BLOCKED), Weight.HINDERED)
+        yield entry("Worst moment", "!", Style.DELETE, [worst_moment(rehearsal)], Weight.URGENT)
+    yield entry("Defects of Reconciler, please report them", "!", Style.DELETE, rehearsal.divergences, Weight.URGENT)
+    gained = _sentences("+", _readers(_widest(rehearsal.gained), "can newly read"), Style.DELETE, named)
+    lost = _sentences("-", _readers(rehearsal.lost, "can no longer read"), Style.DIM, named)
+    yield SheetEntry("Readers", "", [*gained, *lost], Weight.URGENT)
+    dead = _sentences("-", _dead(rehearsal.dead), Style.DELETE, named)
+    moved = _sentences(">", _moved(rehearsal.moved), Style.MOVE, named)
+    yield SheetEntry("Published URLs", "", [*dead, *moved], Weight.URGENT)
+    yield entry("apply would refuse this", "!", Style.BLOCKED, rehearsal.refusals, Weight.HINDERED)
+    yield entry("Failed on the copy", "!", Style.BLOCKED, rehearsal.failures, Weight.HINDERED)
+    yield entry("A second plan is not empty", "~", Style.UPDATE, rehearsal.remaining, Weight.CHANGE)
+    yield entry("Not as before after an undo", "~", Style.UPDATE, rehearsal.leftovers, Weight.CHANGE)
+    yield entry("Could not be read, and is not part of the copy", "?", Style.BLOCKED, rehearsal.unread, Weight.HINDERED)
+    yield entry("Assumed about the service", "?", Style.DIM, rehearsal.assumptions, Weight.BACKGROUND)
 
 
-def _entry(title: str, lines: Sequence[SheetLine], weight: Weight) -> SheetEntry:
-    return SheetEntry(title, "", lines, weight)
+def _sentences(symbol: str, sentences: Sequence[str], style: Style, named: int) -> list[SheetLine]:
+    """The first sentences, the last of them with how many more there are; a sentence of several lines is its first."""
+    lines = [sentence.partition("\n")[0] for sentence in sentences[:named]]
+    if len(sentences) > named:
+        lines[-1] += f" (and {len(sentences) - named} more like this)"
+    return [SheetLine(style, symbol, "", line) for line in lines]
 
 
-def _sentences(symbol: str, sentences: Sequence[str], style: Style) -> list[SheetLine]:
-    """The first sentences, and how many more there are; a sentence of several lines is its first."""
-    lines = [SheetLine(style, symbol, "", sentence.partition("\n")[0]) for sentence in sentences[:NAMED]]
-    if len(sentences) > NAMED:
-        lines.append(SheetLine(Style.DIM, symbol, "", f"and {len(sentences) - NAMED} more"))
-    return lines
-
-
-def _readers(symbol: str, verb: str, changes: Sequence[ReaderChange]) -> list[SheetLine]:
-    """One line a reader: `anyone gain 3: acme/site/docs, …`."""
-    style = Style.DELETE if symbol == "+" else Style.DIM
-    lines = []
-    for reader, group in groupby(sorted(changes, key=lambda change: change.reader), key=lambda change: change.reader):
-        names = [str(change.address) if change.address is not None else f'{change.kind} "{change.title}"' for change in group]
+def _readers(changes: Sequence[ReaderChange], verb: str) -> list[str]:
+    """One sentence for readers of the same objects: `anyone and agents can newly read 2 objects: acme/site/docs, acme/space/guides`."""
+    objects: dict[str, set[str]] = defaultdict(set)
+    for change in changes:
+        objects[change.who or change.reader].add(_name(change))
+    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for who, names in objects.items():
+        alike[tuple(sorted(names, key=lambda name: (name.count("/"), name)))].append(who)
+    sentences = []
+    for names, readers in sorted(alike.items(), key=lambda item: (-len(item[0]), item[1])):
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        lines.append(f"{reader} {verb}s {count(len(names), 'object')}: {', '.join(names[:NAMED])}{more}")
-    return _sentences(symbol, lines, style)
+        which = f"{count(len(names), 'object')}: " if len(names) > 1 else ""
+        sentences.append(f"{_enumerated(sorted(readers, key=_width))} {verb} {which}{', '.join(names[:NAMED])}{more}")
+    return sentences
+
+
+def _widest(changes: Sequence[ReaderChange]) -> list[ReaderChange]:
+    """Without the readers who are included in a wider class that gains the same object."""
+    gaining: dict[str, set[str]] = defaultdict(set)
+    for change in changes:
+        gaining[_name(change)].add(change.who)
+    return [
+        change
+        for change in changes
+        if not any(_class(change.who) in INCLUDES.get(wider, ()) for wider in gaining[_name(change)] - {change.who})
+    ]
+
+
+def _class(who: str) -> str:
+    """The class of readers to which it belongs: all holders of share links are alike, all visitors who meet a condition are visitors."""
+    return next((name for name in (LINK_HOLDERS, VISITORS) if who.startswith(name)), who)
+
+
+def _width(who: str) -> tuple[bool, bool, str]:
+    """The widest class of readers first."""
+    return who != ANYONE, who != ANYONE_WITH_THE_URL, who
+
+
+def _name(change: ReaderChange) -> str:
+    return str(change.address) if change.address is not None else f'{change.kind} "{change.title}"'
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    """`a, b and c`; of many, the first ones."""
+    if len(names) > NAMED:
+        return f"{', '.join(names[:NAMED])} and {count(len(names) - NAMED, 'other reader')}"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _dead(urls: Sequence[str]) -> list[str]:
+    """`/docs/changelog no longer answers, nor do 3 URLs below it`."""
+    below: dict[str, int] = {}
+    for url in sorted(urls):
+        parent = next((top for top in below if url.startswith(f"{top}/")), None)
+        below[parent or url] = below[parent] + 1 if parent else 0
+    return [
+        f"{_short(url)} no longer answers" + (f", nor {'does' if number == 1 else 'do'} {count(number, 'URL')} below it" if number else "")
+        for url, number in below.items()
+    ]
+
+
+def _moved(urls: Sequence[MovedUrl]) -> list[str]:
+    """`/docs/guides is now /docs/use, with 5 URLs below it`, or `5 URLs below /docs/guides are now below /docs/use`."""
+    below: dict[tuple[str, str], list[MovedUrl]] = defaultdict(list)
+    for url in sorted(urls, key=lambda url: (_parted(url), url.before)):
+        before, after = _parted(url)
+        parents = (top for top in below if f"{before}/".startswith(f"{top[0]}/") and f"{after}/".startswith(f"{top[1]}/"))
+        below[next(parents, (before, after))].append(url)
+    sentences = []
+    for (before, after), inside in below.items():
+        itself = any(url.before == before for url in inside)
+        if itself:
+            more = f", with {count(len(inside) - 1, 'URL')} below it" if len(inside) > 1 else ""
+            sentences.append(f"{_short(before)} is now {_short(after)}{more}")
+        elif len(inside) == 1:
+            sentences.append(f"{_short(inside[0].before)} is now {_short(inside[0].after)}")
+        else:
+            sentences.append(f"{count(len(inside), 'URL')} below {_short(before)} are now below {_short(after)}")
+    return sentences
+
+
+def _parted(url: MovedUrl) -> tuple[str, str]:
+    """Both URLs without the segments at their ends that did not change."""
+    before, after = url.before.split("/"), url.after.split("/")
+    while before[-1] == after[-1] and len(before) > FIRST and len(after) > FIRST:
+        before, after = before[:-1], after[:-1]
+    return "/".join(before), "/".join(after)
+
+
+def _short(url: str) -> str:
+    """Without what every URL begins with: the scheme, and the machine of a sandbox."""
+    parts = urlsplit(url)
+    return parts.path if parts.hostname in ("127.0.0.1", "localhost", "::1") else url.removeprefix(f"{parts.scheme}://")

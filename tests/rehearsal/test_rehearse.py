@@ -133,4 +133,4 @@ def test_the_report_is_short_whatever_the_plan(living: Cli) -> None:
     _write(living, tree)
     done = living("rehearse", ".", "--sandbox", "living.db", code=exits.DONE)
     assert len(done.stdout.splitlines()) <= 25
-    assert "undo takes everything back" in done.stdout
+    assert "an undo there took everything back" in done.stdout

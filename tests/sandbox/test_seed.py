@@ -205,7 +205,7 @@ def test_a_file_may_be_seeded_again_with_what_it_does_not_have(box: Box) -> None
 
 
 def test_the_handbook_of_the_examples_is_planted_with_its_pages(tmp_path: Path) -> None:
-    file = Path(__file__).parents[2] / "examples" / "seeds" / "handbook.yaml"
+    file = Path(__file__).parents[2] / "examples" / "handbook" / "sandbox.seed.yaml"
     store = Store(tmp_path / "handbook.db")
     plant(store, yaml.safe_load(file.read_text(encoding="utf-8")))
     spaces = store.select("space", organization="org_handbook")

@@ -41,7 +41,7 @@ def example(name: str, folder: Path) -> dict[str, Any]:
 
 def handbook() -> dict[str, Any]:
     """A service that holds the handbook of the examples."""
-    found: dict[str, Any] = yaml.safe_load((EXAMPLES / "seeds" / "handbook.yaml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = yaml.safe_load((EXAMPLES / "handbook" / "sandbox.seed.yaml").read_text(encoding="utf-8"))
     return {**found, "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}]}
 
 

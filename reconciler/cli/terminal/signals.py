@@ -49,7 +49,7 @@ class StopSignals:
             asyncio = sys.modules.get("asyncio")
             cancelled = asyncio is not None and isinstance(error, asyncio.CancelledError)
             if self.number is not None and (cancelled or of_signal(error)):
-                raise self._raised() from error
+                raise self.raised() from error
             raise
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
@@ -102,9 +102,10 @@ class StopSignals:
         if self.stop is not None:
             self.stop()
         elif not _cancelled():
-            raise self._raised()
+            raise self.raised()
 
-    def _raised(self) -> BaseException:
+    def raised(self) -> BaseException:
+        """What the first signal raises, for who stopped at it without an exception."""
         return KeyboardInterrupt() if self.number == signal.SIGINT else Terminated(exits.TERMINATED)
 
     def unraisable(self, unraised: sys.UnraisableHookArgs) -> None:

@@ -12,6 +12,7 @@ noted instead: nothing that happens on the copy needs consent.
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -39,7 +40,7 @@ from reconciler.errors import Refused
 from reconciler.model import Outcome, Plan, Severity, State, StepStatus
 from reconciler.model.rehearsal import Rehearsal
 from reconciler.model.state import StateScope
-from reconciler.plan.guard import consent, guard
+from reconciler.plan.guard import consent, guard, refuse
 from reconciler.rehearsal.assumptions import assumptions
 from reconciler.rehearsal.copying import LivingAnswers, read_living
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
@@ -50,6 +51,7 @@ from reconciler.state import Store
 from reconciler.text.escape import as_json
 
 COPY, STATE = "copy.db", "state.db"
+CONSENT = "RC-consent-required"
 
 
 def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService) -> Rehearsal:
@@ -100,16 +102,21 @@ def _roots(project: Project) -> list[str]:
 
 
 def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]:
-    """What `apply` would refuse about this plan."""
-    refusals = []
+    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
+    refusals: list[str] = []
+    lawful = replace(plan, violations=())
     for check in (
-        partial(guard, plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed),
+        partial(refuse, plan.violations, "the plan"),
+        partial(guard, lawful, project.desired, allow_delete=options.allow_delete, max_exposed=sys.maxsize),
+        partial(guard, lawful, project.desired, allow_delete=sys.maxsize, max_exposed=options.max_exposed),
         partial(consent, plan, options.allow_exposure),
     ):
         try:
             check()
         except Refused as refused:
-            refusals.append(refused.message)
+            first, *lines = refused.message.splitlines()
+            end = "; this requires consent" if refused.id == CONSENT else ""
+            refusals += [f"{line.strip()}{end}" for line in lines] or [first]
     return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
 
 
@@ -152,12 +159,12 @@ class _Stage:
         try:
             export = partial(exported, look)
             moments = Moments(partial(moment, look, self.base, self.organizations))
-            before = rows_of(export())
+            before, addresses = rows_of(export()), self._addresses()
             run, outcome, again, divergences = self._applied(planned, moments)
-            addresses = self._addresses()
+            addresses |= self._addresses()
             gained = moments.changes(moments.gained(), addresses)
             lost = moments.changes(moments.lost(), addresses)
-            undone, cannot = self._undone(run, before, export)
+            undone = self._undone(run, before, export, addresses)
         finally:
             look.close()
         failures = [f"{result.step.address}: {result.error}" for result in outcome.results if result.status is not StepStatus.DONE]
@@ -170,8 +177,8 @@ class _Stage:
             writes=len(moments.rows),
             unread=read.unread,
             remaining=_remaining(again),
-            undo_exact=not undone and not cannot,
-            leftovers=tuple(dict.fromkeys([*cannot, *undone])),
+            undo_exact=not undone,
+            leftovers=undone,
             gained=gained,
             lost=lost,
             urls_before=len(moments.start.urls),
@@ -195,12 +202,19 @@ class _Stage:
             session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
             ours = session.plan()
             divergences = () if _same(ours.plan, planned.plan) else ("the plan of the copy differs from the plan of the original",)
-            outcome = session.apply(ours, on_error="continue")
+            outcome = self._sent(session, ours)
             journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
             return journal.run, outcome, session.plan().plan, divergences
 
-    def _undone(self, run: str, before: Rows, export: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What differs from the start after an undo, and what undo says that it cannot take back."""
+    def _sent(self, session: ApplySession, planned: Planned) -> Outcome:
+        """The outcome of a plan on the copy. Raises what a signal raises: half an apply shows nothing, and the copy is of no use."""
+        outcome = session.apply(planned, on_error="continue")
+        if session.signal is not None:
+            raise self.screen.signals.raised()
+        return outcome
+
+    def _undone(self, run: str, before: Rows, export: Any, addresses: Mapping[tuple[str, str], Address]) -> tuple[str, ...]:
+        """What differs from the start after an undo, with the reason where undo names one."""
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="undo"))
             stack.enter_context(recording_end(journal))
@@ -209,10 +223,11 @@ class _Stage:
             session.alone = True
             inverse = inverse_of(session, self.state, run)
             undo_only(session, inverse)
-            outcome = session.apply(session.plan(), on_error="continue")
+            outcome = self._sent(session, session.plan())
             change_state(self.screen, journal, outcome, inverse, run)
             journal.finish(exit_code=exits.DONE, summary={})
-        return leftovers(before, rows_of(export())), tuple(f"{cannot.address}: {cannot.reason}" for cannot in inverse.cannot)
+        reasons = {cannot.address: cannot.reason for cannot in inverse.cannot}
+        return leftovers(before, rows_of(export()), addresses, reasons)
 
     def _addresses(self) -> dict[tuple[str, str], Address]:
         bindings = self.state.read().bindings

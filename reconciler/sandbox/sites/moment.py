@@ -24,11 +24,15 @@ class ReadBy(NamedTuple):
 
 
 class AudienceMoment(NamedTuple):
-    """`titles`: of the objects, by kind and id. `urls`: what answers to somebody, with the id of the space and of the page."""
+    """`titles`: of the objects, by kind and id. `urls`: what answers to somebody, with the id of the space and of the page.
+
+    `names`: of readers whom their name does not describe, such as the holders of a share link.
+    """
 
     readings: frozenset[ReadBy]
     urls: dict[str, tuple[str, str]]
     titles: dict[tuple[str, str], str]
+    names: dict[str, str]
 
 
 def moment(store: Store, base: str, organizations: Collection[str]) -> AudienceMoment:
@@ -36,11 +40,15 @@ def moment(store: Store, base: str, organizations: Collection[str]) -> AudienceM
     readings: set[ReadBy] = set()
     urls: dict[str, tuple[str, str]] = {}
     titles: dict[tuple[str, str], str] = {}
+    names: dict[str, str] = {}
     for id in organizations:
         organization = store.find("organization", id)
         if organization is None:
             continue
         audience = Audience(store, organization)
+        names |= {f"link:{link['id']}": link.get("name") or "" for link in store.select("share-link", organization=id)}
+        names |= {f"joins:saml:{saml['id']}": saml.get("label") or "" for saml in store.select("saml", organization=id)}
+        names |= {f"member:{member['id']}": member.get("displayName") or "" for member in store.select("member", organization=id)}
         for entry in audience.entries():
             titles[entry["kind"], entry["id"]] = entry["title"]
             # admins read everything, always
@@ -48,7 +56,7 @@ def moment(store: Store, base: str, organizations: Collection[str]) -> AudienceM
             readings.update(ReadBy(_name(reader), entry["kind"], entry["id"]) for reader in others)
         for site in audience.sites:
             urls |= _urls(store, base, site)
-    return AudienceMoment(frozenset(readings), urls, titles)
+    return AudienceMoment(frozenset(readings), urls, titles, names)
 
 
 def _name(reader: Object) -> str:
