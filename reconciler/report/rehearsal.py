@@ -158,8 +158,8 @@ def _readers(changes: Sequence[ReaderChange], verb: str) -> list[str]:
     for change in changes:
         objects[change.who or change.reader].add(_name(change))
     alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for who, names in objects.items():
-        alike[tuple(sorted(names, key=lambda name: (name.count("/"), name)))].append(who)
+    for who, theirs in objects.items():
+        alike[tuple(sorted(theirs, key=lambda name: (name.count("/"), name)))].append(who)
     sentences = []
     for names, readers in sorted(alike.items(), key=lambda item: (-len(item[0]), item[1])):
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
