@@ -80,16 +80,20 @@ class View:
         number = sum(1 for other in self.memory.all("site-space").values() if other["_site"] == id)
         return {"object": "site", **public(data), "siteSpaces": number, "urls": urls}
 
+    def _site_name(self, data: Object) -> str:
+        """The name of a site in the published URLs of its parts."""
+        return str(self.memory.get("site", data["_site"])["basename"])
+
     def site_space(self, data: Object) -> Object:
         space = self.memory.get("space", data["_space"])
         section = f"{self.memory.get('section', data['section'])['path']}/" if "section" in data else ""
-        urls = {"published": f"{self.base}/published/{data['_site']}/{section}{data['path']}"}
+        urls = {"published": f"{self.base}/published/{self._site_name(data)}/{section}{data['path']}"}
         shown = {"object": "site-space", **public(data), "hasAdvancedCustomizationFeature": False, "urls": urls}
         return {**shown, "space": self.space(space), "title": space["title"]}
 
     def section(self, data: Object) -> Object:
         inner = [self.site_space(one) for one in self.memory.of(variants(data["_site"], data["id"]), "site-space")]
-        urls = {"published": f"{self.base}/published/{data['_site']}/{data['path']}"}
+        urls = {"published": f"{self.base}/published/{self._site_name(data)}/{data['path']}"}
         return {"object": "site-section", **public(data), "siteSpaces": inner, "urls": urls}
 
     def group(self, data: Object) -> Object:
@@ -97,7 +101,7 @@ class View:
         return {"object": "site-section-group", **public(data), "children": inner}
 
     def share_link(self, data: Object) -> Object:
-        urls = {"published": f"{self.base}/published/{data['_site']}?key={data['_secret']}"}
+        urls = {"published": f"{self.base}/published/{self._site_name(data)}?key={data['_secret']}"}
         return {"object": "share-link", **public(data), "urls": urls}
 
     def reached(self, data: Object) -> Any:

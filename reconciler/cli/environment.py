@@ -38,9 +38,9 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 """Variables without an option."""
 
 TYPED: Final = frozenset(row.word for row in ROWS if row.typed and row.name != "var") | {
-    "ACCEPT", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS", "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD", "FIX", "FORCE", "FROM_ENV",
-    "HEAD", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PERSON", "PLAN", "REASON", "RULE", "TOKEN_FILE", "UNTIL", "WRITE", "YES",
-    "WITH_SECRETS",
+    "ACCEPT", "ADDRESS", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS", "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD", "FIX", "FORCE",
+    "FROM_ENV", "HEAD", "IGNORE_UNTIL", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PERSON", "PLAN", "REASON", "REVERT", "RULE",
+    "TOKEN_FILE", "UNTIL", "WITH_SECRETS", "WRITE", "YES",
 }  # fmt: skip
 """The variables that options which must be typed would have. The same test compares them. RECONCILER_VAR has no meaning of its own: names
 that begin like it are variables of the project."""

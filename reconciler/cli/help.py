@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -22,6 +23,7 @@ BESIDE: Final = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # t
 METADATA: Final = os.path.join(BESIDE, f"docs_reconciler-{__version__}.dist-info", "METADATA")
 ENVIRONMENT: Final = "Options can be set in the environment: --log-format is RECONCILER_LOG_FORMAT. Consent cannot."
 OWN: Final = "Options"
+WIDTH: Final = 76  # columns; the text is indented by two, and click does not wrap it again
 UNGROUPED_MAX: Final = 12  # options under one heading
 SOURCE: Final = "Project-URL: Source, "
 
@@ -29,7 +31,8 @@ SOURCE: Final = "Project-URL: Source, "
 def end(path: Sequence[str], codes: Collection[int]) -> str:
     """The last paragraphs of a help text. `path`: the words of the command. `codes`: its exit codes besides those of every command."""
     listed = sorted({*exits.ALWAYS, *codes})
-    lines = [f"  {code:<4} {exits.MEANINGS[code].replace('`', '')}" for code in listed]
+    meanings = [(f"  {code:<4} ", exits.MEANINGS[code].replace("`", "")) for code in listed]
+    lines = [textwrap.fill(meaning, WIDTH, initial_indent=first, subsequent_indent=" " * len(first)) for first, meaning in meanings]
     fragment = f"#{'-'.join(path)}" if path else ""
     return "\n".join(["\b", "Exit codes:", *lines, "", ENVIRONMENT, "", f"Documentation: {page(PAGE)}{fragment}"])
 

@@ -246,7 +246,7 @@ HEADINGS: Final[Mapping[str, str]] = {
     "targets": "Selection",
     **dict.fromkeys(("replacement", "guards", "absences", "creating", "rules"), "Consent and limits"),
     "reading": "Environment and variables",
-    **dict.fromkeys(("service", "state"), "Connection and state"),
+    **dict.fromkeys(("service", "state", "lease"), "Connection and state"),
     "fleet": "Fleet database",
     "control": "Sandbox location",
     "output": "Output and messages",

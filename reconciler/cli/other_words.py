@@ -19,6 +19,7 @@ CHECK: Final = "reconciler validate checks a project, and with --lint it looks f
 UNDO: Final = "reconciler undo RUN plans and applies the reverse of a run; reconciler history lists the runs."
 FORGET: Final = "reconciler state forget ADDRESS stops managing an object, which is not deleted."
 RENDER: Final = "reconciler config render shows the files with every expression evaluated."
+IMPORT: Final = "reconciler import DIR writes an existing organization as a project; reconciler state pull prints the state."
 UNLOCK: Final = "reconciler state unlock shows who holds the state, and takes it from a run that hangs."
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -30,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "destroy": DELETE,
     "down": DELETE,
     "env": ENVIRONMENTS,
+    "export": IMPORT,
     "force-unlock": UNLOCK,
     "format": "reconciler fmt formats the files of a project.",
     "get": OBJECT,
@@ -43,7 +45,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "preview": "reconciler plan shows what would change.",
     "refresh": DRIFT,
     "remove": DELETE,
+    "rename": "Change the key and write previously: [OLD] beside it; docs/how-to/rename-and-move.md describes it.",
     "render": RENDER,
+    "revert": UNDO,
     "rm": DELETE,
     "rollback": UNDO,
     "stack": ENVIRONMENTS,
@@ -112,6 +116,8 @@ def of_command(path: Sequence[str], name: str) -> str | None:
 def of_option(argv: Sequence[str], known: Collection[str]) -> tuple[str, str] | None:
     """The first option of another tool in a command line, as it was typed, and what it is called here. `known`: the long options of the
     command."""
+    if (command := next((word for word in argv if not word.startswith("-")), None)) is not None and "-C" in argv[argv.index(command) :]:
+        return "-C", f"-C DIR is written before the command: reconciler -C DIR {command}"
     for word in argv:
         typed = word.partition("=")[0]
         name = typed.lstrip("-")
@@ -119,8 +125,8 @@ def of_option(argv: Sequence[str], known: Collection[str]) -> tuple[str, str] | 
             return None
         if not word.startswith("-") or (f"--{name}" in known and word.startswith("--")):
             continue
-        if name in OPTIONS:
-            return typed, OPTIONS[name]
         if f"--{name}" in known and len(name) > 1:
             return typed, f"Long options have two dashes: --{name}."
+        if name in OPTIONS:
+            return typed, OPTIONS[name]
     return None

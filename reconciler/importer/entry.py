@@ -196,7 +196,7 @@ class EntryWriter:
         """A comment on what the service never shows of these objects."""
         kinds = dict.fromkeys(item.kind for item in items)
         return [
-            f"{name} of {a(kind.name)} was not written: the service {'shows only its own copy' if field.hosted else 'does not show it'}"
+            f"not written: {name} of {a(kind.name)}, of which the service shows {'only its own copy' if field.hosted else 'nothing'}"
             for kind in kinds
             for name, field in kind.fields.items()
             if field.role is FieldRole.VALUE and (not field.readable or _has_copy(items, kind, name))

@@ -9,7 +9,7 @@ deletes        Deleted: 1 site, with 3 sections in it (acme/site/docs).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from reconciler.address import Address
@@ -24,14 +24,14 @@ NAMED: Final = 3  # addresses in a sentence; more of them are only counted
 
 def consequences(plan: Plan) -> tuple[Span, ...]:
     """The sentences, those about new readers first; () if nothing changes."""
-    sentences = (*gained(plan.exposures), *_lost(plan.lost_readers), *_urls(plan), *_deleted(plan.changes))
+    sentences = (*gained(plan.exposures), *_lost(plan), *_urls(plan), *_deleted(plan.changes))
     # What could not be read, or was not, may have consequences too.
     if sentences or not plan.changes or plan.files_only or plan.unknown or plan.in_doubt:
         return sentences
     return (Span(Style.DIM, NOTHING),)
 
 
-def gained(exposures: Iterable[Exposure]) -> tuple[Span, ...]:
+def gained(exposures: Sequence[Exposure]) -> tuple[Span, ...]:
     """Who can read what they could not, and which protections end."""
     opened: dict[tuple[str, int], dict[Address, None]] = {}
     loosened: dict[str, list[str]] = {}
@@ -48,17 +48,18 @@ def gained(exposures: Iterable[Exposure]) -> tuple[Span, ...]:
     sentences = []
     for (readers, window), addresses in opened.items():
         during = f" during {count(window, 'request')} of this run" if window else ""
-        sentences.append(f"New access for {readers}{during}: {_objects(addresses)}.")
+        sentences.append(f"New access for {readers}{during}: {_objects(addresses, exposures)}.")
     sentences += [f"{names}: {'; '.join(texts)}." for names, texts in says_of.items()]
     return tuple(_first(sentences, Style.DELETE, "exposure"))
 
 
-def _lost(readers: Mapping[Address, Sequence[str]]) -> Iterator[Span]:
+def _lost(plan: Plan) -> Iterator[Span]:
     """Who can no longer read what remains."""
     lost: dict[str, list[Address]] = {}
-    for address, texts in readers.items():
+    for address, texts in plan.lost_readers.items():
         lost.setdefault(listed(list(texts), len(texts)), []).append(address)
-    yield from _first([f"Access ends for {texts}: {_objects(addresses)}." for texts, addresses in lost.items()], Style.UPDATE, "loss")
+    sentences = [f"Access ends for {texts}: {_objects(addresses, plan.changes)}." for texts, addresses in lost.items()]
+    yield from _first(sentences, Style.UPDATE, "loss")
 
 
 def _urls(plan: Plan) -> Iterator[Span]:
@@ -78,25 +79,26 @@ def _deleted(changes: Sequence[Change]) -> Iterator[Span]:
     """What ceases to exist, and what is created again."""
     for word, action in (("Deleted and created again", Action.REPLACE), ("Deleted", Action.DELETE)):
         addresses = {change.address for change in changes if action in change.actions}
-        outer = [address for address in addresses if addresses.isdisjoint(address.containers)]
-        inner = [address for address in addresses if address not in outer]
+        outer = [address for address in sorted(addresses) if addresses.isdisjoint(address.containers)]
+        inner = [address for address in sorted(addresses) if address not in outer]
         if addresses:
-            within = f", with {_kinds(inner)} in {'it' if len(outer) == 1 else 'them'}" if inner else ""
-            yield Span(Style.DELETE, f"{word}: {_kinds(outer)}{within}{_named(sorted(outer))}.")
+            within = f", with {_kinds(inner, changes)} in {'it' if len(outer) == 1 else 'them'}" if inner else ""
+            yield Span(Style.DELETE, f"{word}: {_kinds(outer, changes)}{within}{_named(outer)}.")
 
 
-def _objects(addresses: Collection[Address]) -> str:
+def _objects(addresses: Collection[Address], about: Iterable[Change | Exposure]) -> str:
     """`2 spaces (acme/space/one and acme/space/two)`."""
-    return f"{_kinds(addresses)}{_named(addresses)}"
+    return f"{_kinds(addresses, about)}{_named(addresses)}"
 
 
 def _named(addresses: Collection[Address]) -> str:
     return f" ({listed(list(map(str, addresses)), NAMED)})" if len(addresses) <= NAMED else ""
 
 
-def _kinds(addresses: Iterable[Address]) -> str:
-    """`1 site, 2 sections and 4 spaces`."""
-    numbers = Counter(address.kind or "organization" for address in addresses)
+def _kinds(addresses: Iterable[Address], about: Iterable[Change | Exposure]) -> str:
+    """`1 site, 2 sections and 4 spaces`. `about`: what else says of which kind the objects are; the address of a root does not."""
+    kinds = {item.address: item.kind for item in about}
+    numbers = Counter(address.kind or kinds.get(address, "object") for address in addresses)
     return listed([count(number, kind) for kind, number in numbers.items()], len(numbers))
 
 

@@ -274,14 +274,18 @@ def violation_data(violation: Violation) -> plan_types.ViolationData:
 
 
 def _change(change: Change) -> plan_types.ChangeData:
-    notes = [f"{delta.name}: {delta.note}" for delta in change.fields if delta.note]
     return record(
         plan_types.ChangeData,
         change,
         fields=[_field(delta) for delta in change.fields],
         place={"before": _spot(change.before), "after": _spot(change.after)} if Action.MOVE in change.actions else None,
-        reason="; ".join(filter(None, [change.reason, *notes])),
+        reason="; ".join(filter(None, [change.reason, *field_notes(change.fields)])),
     )
+
+
+def field_notes(fields: Iterable[Delta]) -> list[str]:
+    """What the reason of a change ends with: the notes of its fields, by name."""
+    return [f"{delta.name}: {delta.note}" for delta in fields if delta.note]
 
 
 def _field(delta: Delta) -> plan_types.FieldData:
@@ -289,6 +293,8 @@ def _field(delta: Delta) -> plan_types.FieldData:
     document = record(plan_types.FieldData, delta, **hidden)
     if not delta.from_defaults:
         del document["fromDefaults"]
+    if not delta.note:
+        del document["note"]
     return document
 
 

@@ -358,12 +358,15 @@ def _hindered(plan: Plan, full: bool) -> Iterator[EntryPart]:
         yield _held(unread.what, [SheetLine(Style.BLOCKED, "?", "unknown", text, id="RC-unread")])
     # Each cause, with the addresses that wait for it: these have no entries of their own, because unblocking the cause unblocks them.
     own = {resource.address for resource in plan.blocked if resource.cause is None}
+    causes = {resource.address: resource.cause for resource in plan.blocked if resource.cause is not None}
+    # What waits for the old container of a probable rename waits for the new one, which alone is unblocked.
+    outer = {address: causes.get(cause, cause) for address, cause in causes.items()}
     waiting: dict[Address, list[str]] = {}
     for resource in plan.blocked:
-        if resource.cause is not None and resource.cause in own:
-            waiting.setdefault(resource.cause, []).append(str(resource.address))
+        if outer.get(resource.address) in own:
+            waiting.setdefault(outer[resource.address], []).append(str(resource.address))
     for resource in plan.blocked:
-        if resource.cause not in own:
+        if outer.get(resource.address) not in own:
             yield _blocked(resource, waiting.pop(resource.address, []), full)
 
 

@@ -41,7 +41,7 @@ from reconciler.model import (
     Withheld,
 )
 from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift
-from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN
+from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
 from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
@@ -105,27 +105,31 @@ def _plan(document: Data) -> Sheet:
 
 def _change(item: Data) -> Change:
     place = item["place"] or {"before": None, "after": None}
+    fields = tuple(map(_delta, item["fields"]))
     return Change(
         Address.parse(item["address"]),
         item["kind"],
         tuple(map(Action, item["actions"])),
-        tuple(
-            Delta(
-                field["name"],
-                field["before"],
-                field["after"],
-                Cause(field["cause"]),
-                HIDDEN in (field["before"], field["after"]),
-                from_defaults=field.get("fromDefaults", False),
-            )
-            for field in item["fields"]
-        ),
+        fields,
         _spot(place["before"]),
         _spot(place["after"]),
-        item["reason"],
+        item["reason"].removesuffix("; ".join(field_notes(fields))).removesuffix("; "),
         _source(item["source"]),
         # Who deleted what is restored is not in a document: nobody is accused.
         deleted_by_us=True,
+    )
+
+
+def _delta(field: Data) -> Delta:
+    before, after = field["before"], field["after"]
+    return Delta(
+        field["name"],
+        before,
+        after,
+        Cause(field["cause"]),
+        HIDDEN in (before, after),
+        field.get("note"),
+        from_defaults=field.get("fromDefaults", False),
     )
 
 

@@ -48,6 +48,7 @@ from reconciler.sandbox.routes import (
     teams,
     translations,
 )
+from reconciler.sandbox.served import routes as served
 from reconciler.sandbox.service import Fault, Service, note, who
 from reconciler.sandbox.sites.readers import HEADER as READER
 from reconciler.sandbox.sites.visitors import as_reader
@@ -88,7 +89,7 @@ class Sandbox(Starlette):
 
     def __init__(self, service: Service, endpoints: tuple[Endpoint, ...]) -> None:
         self.table = Table(endpoints)
-        super().__init__(routes=[self.table], exception_handlers={Fault: _fault, HTTPException: _http, Exception: _broken})
+        super().__init__(routes=[*served.ROUTES, self.table], exception_handlers={Fault: _fault, HTTPException: _http, Exception: _broken})
         self.state.service = service
         self.add_middleware(Faults, service=service, endpoints=[endpoint for endpoint in endpoints if endpoint.include_in_schema])
         self.add_middleware(Front, service=service)

@@ -148,7 +148,7 @@ def test_a_renamed_key_with_previously_changes_only_the_state(acme: Org) -> None
     tree["teams"]["authors"] = {**tree["teams"].pop("writers"), "previously": ["writers"]}
     tree["saml"]["okta"]["defaultTeam"] = "authors"
     acme.write(tree)
-    assert described(acme.plan()) == ["acme/team/authors: adopt"]
+    assert described(acme.plan()) == ["acme/team/authors: rename"]
     assert applied(acme, tree).results == ()
 
 

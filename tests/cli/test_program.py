@@ -103,9 +103,11 @@ def test_every_help_ends_with_its_exit_codes_and_the_place_of_its_documentation(
     headings = {line.strip("# ").replace(" ", "-") for line in page.splitlines() if line.startswith("##")}
     for line, command, lazy in ALL:
         words = line.split()[1:]
-        help = command.get_help(click.Context(command, info_name=words[-1]))
+        help = command.get_help(click.Context(command, info_name=words[-1], terminal_width=80))
         _, _, end = help.rpartition("Exit codes:")
-        codes = [int(row.split()[0]) for row in end.partition("Options can")[0].splitlines() if row.strip()]
+        meanings = end.partition("Options can")[0]
+        assert max(map(len, meanings.splitlines())) <= 80, line
+        codes = [int(code) for code in re.findall(r"^ +(\d+) ", meanings, flags=re.MULTILINE)]
         own = command.codes() if isinstance(command, LazyGroup) else lazy.codes
         assert codes == sorted({*exits.ALWAYS, *own}), line
         assert help.endswith(f"Documentation: docs/reference/commands.md#{'-'.join(words)}")

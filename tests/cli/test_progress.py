@@ -103,7 +103,7 @@ def test_an_import_says_what_it_does_with_what_it_read(slow: Cli) -> None:
     assert [re.sub(r"\d+", "N", phase).split(" from ")[0] for phase in phases] == [
         "Reading org_acme",
         "Describing N objects in YAML",
-        "Checking N written files",
+        "Checking N written file",
         "Tracking N objects",
     ]
 

@@ -450,13 +450,13 @@ def test_the_state_lists_and_shows_them_and_forgets_and_adopts_them_without_an_i
 
 def test_import_writes_them_and_the_plan_after_it_is_empty(agents: Cli) -> None:
     assert agents("import", "new", "--org", "org_example", *SANDBOX).exit_code == 0
-    (organization,) = yaml.safe_load((agents.root / "new" / "reconciler.yaml").read_text("utf-8"))["organizations"].values()
+    imported = yaml.safe_load((agents.root / "new" / "reconciler.yaml").read_text("utf-8"))
+    (organization,) = imported["organizations"].values()
     assert (
         organization["agentInstructions"].splitlines()
         == yaml.safe_load((EXAMPLE / "reconciler.yaml").read_text("utf-8"))["organizations"]["example"]["agentInstructions"].splitlines()
     )
-    (site,) = (agents.root / "new" / "sites").glob("*.yaml")
-    (written,) = yaml.safe_load(site.read_text("utf-8"))["sites"].values()
+    (written,) = organization["sites"].values()
     assert written["adaptiveSchema"] == json.loads((EXAMPLE / "visitors.schema.json").read_text("utf-8"))
     assert agents("plan", "new", "--detailed-exitcode").exit_code == 0
 

@@ -281,7 +281,7 @@ def test_a_wait_for_the_limit_is_reported_once_however_many_requests_wait() -> N
     answers = iter([httpx2.Response(429, headers={"Retry-After": "60"}), *(httpx2.Response(200, json={}) for _ in range(16))])
 
     async def main() -> None:
-        async with Reader(SETTINGS, transport=mock(lambda _: next(answers)), clock=LoopClock(), listener=notes) as reader:
+        async with Reader(SETTINGS, transport=mock(lambda _: next(answers)), clock=LoopClock(0.0), listener=notes) as reader:
             await asyncio.gather(*(reader.get(f"/x/{number}") for number in range(8)))
 
     run_virtually(main())

@@ -55,7 +55,7 @@ REFERENCE: Final = Scene(
         "production examples/environments": "production $PWD/examples/environments",
         "reconciler import acme --org org_acme --sandbox .reconciler/acme.db": "rm -r acme; reconciler import acme --org org_acme",
         "reconciler config render --env staging": "reconciler -C examples/environments config render --env staging",
-        "reconciler config diff staging production": "cd examples/environments; reconciler config diff staging production",
+        "reconciler config diff staging production": "reconciler -C examples/environments config diff staging production",
         "reconciler adopt": "reconciler state forget acme/team/writers examples/acme; reconciler adopt",
         "--base-url https://api.example.com --db copy.db": "--sandbox .reconciler/acme.db --db another.db",
         "reconciler undo last": "reconciler undo last --yes --allow-delete 99 --allow-exposure '**'",
@@ -67,6 +67,8 @@ REFERENCE: Final = Scene(
         " --into --env staging": " --into",
         " --env production --": " --",
         "team_9f2": "team_writers",
+        "reconciler import acme --org org_acme --split": "reconciler import split --org org_acme --split",
+        "reconciler show acme.plan.json": "reconciler plan examples/acme --out acme.plan.json; reconciler show acme.plan.json",
     },
     codes={"reconciler undo last examples/acme --sandbox .reconciler/acme.db": 5},
     apart=True,
@@ -219,6 +221,7 @@ git commit -qam change; reconciler apply --yes
 NEEDS_FORGE: Final = "a pull request of a forge, which has a stand-in: tests/forges, tests/cli/test_comment.py"
 NEEDS_DOUBT: Final = "a request whose outcome is unknown: tests/cli/test_answers.py"
 NEEDS_PLAN: Final = "a plan that waits for somebody: tests/fleet/test_approvals.py"
+NEEDS_ALARM: Final = "drift of somebody who edits: tests/docs/test_runbooks.py"
 NEEDS_OIDC: Final = "a provider of OpenID Connect: tests/fleet/serve"
 FLEET_RUNS: Final = "it works until it is interrupted: the scene of the page starts it"
 NEEDS_ROOT: Final = "services of a machine, and its administrator: tests/packaging/test_deployment.py"
@@ -236,6 +239,19 @@ NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
     **_lines("sandbox.md", SERVES, "reconciler sandbox serve --db sandbox.db --port 8080 --token-file token.txt"),
     **_lines("fleet.md", FLEET_RUNS, "reconciler fleet up fleet.yaml"),
     **_lines("fleet.md", NEEDS_PLAN, "reconciler fleet approve acme"),
+    **_lines(
+        "fleet.md", NEEDS_ALARM,
+        "reconciler fleet drift acme --revert",
+        'reconciler fleet drift acme --ignore-until 7d --reason "renamed for the fair"',
+    ),
+    **_lines(
+        "pipelines.md", NEEDS_ALARM, "reconciler drift docs --accept acme/space/guides", "reconciler drift docs --baseline known.yaml"
+    ),
+    **_lines(
+        "reference/commands.md", NEEDS_ALARM,
+        "reconciler fleet drift acme --revert",
+        'reconciler fleet drift acme --ignore-until 7d --reason "renamed for the fair"',
+    ),
     **_lines("fleet.md", NEEDS_OIDC, "reconciler fleet serve --host 0.0.0.0 --port 8400"),
     **_lines("reference/commands.md", FLEET_RUNS, "reconciler fleet up fleet.yaml"),
     **_lines(

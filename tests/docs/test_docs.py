@@ -13,6 +13,7 @@ import pytest
 
 from docs.generate import PAGES as PAGES_OF_CODE
 from reconciler.cli.option_table import ROWS
+from reconciler.cli.other_words import ALIASES
 from tests import browser
 from tests.docs import pictures
 from tests.docs.pictures import FOLDER, PICTURES, SIZE_MAX
@@ -66,6 +67,8 @@ def unknown(call: str) -> str | None:
     context = click.Context(main, info_name="reconciler")
     options: dict[str, click.Parameter] = {name: each for each in main.get_params(context) for name in each.opts}
     rest = words(call)
+    if rest[:1] and rest[0] in ALIASES:
+        return None
     for index, word in enumerate(rest):
         if word == "--":  # what follows is for another command
             return None

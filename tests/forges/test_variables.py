@@ -39,7 +39,7 @@ def test_the_pipeline_the_comment_and_the_saved_plan_know_the_same_pull_request(
     assert trigger.head == comment.commit == plan.head == HEAD
     assert trigger.commit == plan.commit == MERGED
     assert trigger.fork is comment.read_only is fork
-    assert comment.run_url == plan.run != ""
+    assert comment.run_url == plan.run_url != ""
     assert comment.pull == 5
 
 

@@ -18,7 +18,7 @@ OURS = re.compile(r"::(error|warning|notice) (?:(?:file|line|col|title)=[^,:\n]+
 MARKUP = {"h3", "p", "strong", "ul", "li", "pre", "code", "table", "thead", "tbody", "tr", "th", "td"}
 PAGE = {
     "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "figure", "svg", "rect", "circle", "text", "g", "article",
-    "header", "span", "table", "tbody", "tr", "td", "div", "ul", "li",
+    "header", "span", "table", "tbody", "tr", "td", "div", "ul", "li", "code",
 }  # fmt: skip
 
 

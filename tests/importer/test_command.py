@@ -12,6 +12,7 @@ from reconciler.importer.gather import TakenKeys, slug
 from tests.cli.conftest import Cli, prepared
 from tests.harness import Org
 from tests.importer.imported import everything, imported, written
+from tests.newer import newer
 from tests.small import applied, small
 
 ACME = Path(__file__).parents[2] / "examples" / "acme"
@@ -101,7 +102,7 @@ def test_what_could_not_be_read_is_said_at_the_top(tmp_path: Path) -> None:
 
 def test_a_value_that_cannot_be_written_is_unchanged_and_reported(tmp_path: Path) -> None:
     site = {"organization": "org_acme", "id": "site_1", "title": "Docs", "visibility": "by-invitation"}
-    found, plan = imported(Org(tmp_path, seed={**Org(tmp_path / "plain").seed, "sites": [site]}), tmp_path / "new")
+    found, plan = imported(newer(tmp_path, {**Org(tmp_path / "plain").seed, "sites": [site]}, ["by-invitation"]), tmp_path / "new")
     assert plan.empty
     assert '  # visibility is "by-invitation", which is left as it is: ' in found.files["reconciler.yaml"]
 

@@ -14,6 +14,7 @@ from reconciler.importer.project import LIMITS, Limits
 from tests.certificates import IDP, OTHER, pem
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import added, everything, fits, imported, written
+from tests.newer import newer
 from tests.proofs import sampled, tries
 
 ODD = [
@@ -170,7 +171,7 @@ def site(data: st.DataObject, org: Org, base: str, spaces: list[str]) -> None:
 @given(seeds(), st.sampled_from([LIMITS, *SHORT]), st.data())
 def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[str, Any], limits: Limits, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        org = Org(Path(folder), seed=seed)
+        org = newer(Path(folder), seed, ["suggest", "maybe", "members-only"])
         build(data, org)
         found, plan = imported(org, Path(folder) / "new", limits)
         assert [f"{change.address}: {' '.join(change.actions)} {[delta.name for delta in change.fields]}" for change in plan.changes] == []

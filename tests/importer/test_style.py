@@ -14,6 +14,7 @@ from reconciler.importer.project import LIMITS, SPLIT, Limits
 from tests.certificates import IDP, pem
 from tests.harness import ORGANIZATION, SEED, Org, kinds
 from tests.importer.imported import added, fits, imported
+from tests.newer import newer
 
 BASE = f"/orgs/{ORGANIZATION}"
 FEW = Limits(lines=0)
@@ -25,7 +26,7 @@ def seeded(folder: Path, **lists: list[dict[str, Any]]) -> Org:
     for name, some in lists.items():
         entries = [{"organization": ORGANIZATION, "id": f"{name}_{number}", **entry} for number, entry in enumerate(some)]
         seed[name] = [*seed.get(name, []), *entries]
-    return Org(folder, seed=seed)
+    return newer(folder, seed, ["suggest"])
 
 
 def spaces(*titles: str, **values: Any) -> list[dict[str, Any]]:

@@ -186,7 +186,7 @@ def test_what_is_imported_is_planned_empty_and_found_again_without_a_state(org: 
         }
     }
     assert list(written["installations"].values()) == [{"integration": "acme-charts"}]
-    assert "script of an integration was not written: the service does not show it" in text
+    assert "not written: script of an integration, of which the service shows nothing" in text
     known = {address: org.id(address) for address in (MINE, CHARTS, SEARCH)}
     (org.root / "state.db").unlink()
     org.requests.clear()

@@ -48,7 +48,8 @@ def scripts() -> list[tuple[str, str]]:
 def test_every_file_is_valid_for_the_schema_that_its_service_publishes(tmp_path: Path) -> None:
     checks: dict[str, list[Path]] = {"vendor.github-actions": [ROOT / "action.yml"], "vendor.github-workflows": [], "vendor.gitlab-ci": []}
     checks["vendor.github-workflows"] += sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-    texts = [(name, text) for name, text in BLOCKS if not isinstance(yaml.safe_load(text), list)]
+    whole = [(name, text, yaml.safe_load(text)) for name, text in BLOCKS]
+    texts = [(name, text) for name, text, data in whole if not isinstance(data, list) and "known" not in data]  # not a baseline
     for number, (name, text) in enumerate(
         [*texts, *((".gitlab-ci.yml", text) for text in COMPONENT.read_text(encoding="utf-8").split("\n---\n"))]
     ):

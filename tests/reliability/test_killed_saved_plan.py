@@ -119,7 +119,7 @@ def test_after_a_kill_the_file_goes_on_where_nothing_was_done_and_is_refused_whe
             assert again.exit_code == 0, f"{fatal}: {again.stderr}"
         else:
             run = cli.json("history", "p")["runs"][1]
-            if run["exitCode"] == 0:  # killed after the last thing that it had to do
+            if run["exit"] == 0:  # killed after the last thing that it had to do
                 assert "The plan was applied already" in again.stdout
                 assert again.exit_code == 0
                 continue

@@ -62,3 +62,15 @@ def test_alike_changes_that_are_folded_name_it(cli: Cli) -> None:
     assert cli("apply", "p", "--sandbox", "s.db", "--yes").exit_code == 0
     cli.edit("p/reconciler.yaml", "language: de", "language: no")
     assert "language (from defaults) of acme/space/" in cli("plan", "p", "--sandbox", "s.db").stdout
+
+
+def test_a_saved_plan_is_shown_with_the_notes_of_its_fields_as_the_plan_was(cli: Cli) -> None:
+    site = "    sites:\n      docs: {title: Docs, visibility: public, published: true, structure: [guides]}\n"
+    cli.write("p/reconciler.yaml", PROJECT + site)
+    assert cli("apply", "p", "--sandbox", "s.db", "--yes", "--allow-exposure", "acme/**").exit_code == 0
+    cli.write("p/reconciler.yaml", PROJECT + site.replace("published: true, ", "") + "      new: {title: New, visibility: public}\n")
+    planned = cli("plan", "p", "--sandbox", "s.db", "--full", "--out", "plan.json")
+    for printed in (planned, cli("show", "plan.json")):
+        lines = [" ".join(line.split()) for line in printed.stdout.splitlines()]
+        assert ". published true (no longer managed; it is left unchanged)" in lines
+        assert "+ basename new (from the title)" in lines

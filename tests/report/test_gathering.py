@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from reconciler.errors import ReconcilerError
-from reconciler.model import Action, BrokenUrl, Exposure, Plan, Source, Unknown
+from reconciler.model import Action, Blocked, BrokenUrl, Exposure, Plan, Source, Unknown
 from reconciler.report.consequences import NOTHING
 from reconciler.report.documents import plan_document
 from reconciler.report.html import html
@@ -129,6 +129,21 @@ MEANS = {
 @pytest.mark.parametrize("sentence", MEANS)
 def test_what_a_plan_means_is_a_sentence_for_each_consequence(sentence: str) -> None:
     assert said(MEANS[sentence]) == [sentence]
+
+
+@pytest.mark.parametrize("name", "abcdefghijkl")
+def test_what_is_deleted_is_named_and_counted_in_the_order_of_addresses(name: str) -> None:
+    section, space = f"acme/site/{name}/section/s", f"acme/site/{name}/site-space/s"
+    assert said(changes(Action.DELETE, space, section)) == [f"Deleted: 1 section and 1 site-space ({section} and {space})."]
+
+
+def test_what_waits_for_the_old_container_of_a_probable_rename_is_listed_under_the_new_one() -> None:
+    new, old, inner = map(at, ("acme/site/new", "acme/site/old", "acme/site/old/section/s"))
+    rename = Blocked(new, "would be created with what is in acme/site/old", "write previously: [old]", id="RC-probable-rename")
+    blocked = (rename, Blocked(old, "", "", cause=new, id="RC-waits"), Blocked(inner, "", "", cause=old, id="RC-waits"))
+    (entry,) = plan_sheet(plan(blocked=blocked)).entries
+    assert entry.title == "acme/site/new"
+    assert entry.lines[-1].value == "2 resources: acme/site/old and acme/site/old/section/s"
 
 
 def test_nothing_is_claimed_about_what_was_not_read() -> None:

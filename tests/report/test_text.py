@@ -131,7 +131,7 @@ acme/team/x
         change("acme/team/x", Action.RENAME, reason="was acme/team/y", id="team_1", title="X"),
         """\
 acme/team/x
-  → rename      team_1 "X" was acme/team/y""",
+  → rename      was acme/team/y""",
         "a rename says what it was",
     ),
     (

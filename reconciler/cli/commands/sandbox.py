@@ -55,6 +55,8 @@ DB = click.option("--db", type=click.Path(path_type=Path), required=True, metava
 def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **parameters: Any) -> None:
     """Serve a sandbox on 127.0.0.1 until interrupted. Prints one line when it is ready.
 
+    In a browser, / shows its content, and /published/SITE each published site as its readers get it.
+
     \b
     Example:
       reconciler sandbox serve --db sandbox.db --port 8080 --token-file token.txt

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from reconciler.sandbox.server import Embedded
 
 SEED_FILE = "sandbox.seed.yaml"
-EXTRA = ("fastapi", "uvicorn")  # the packages of the extra `sandbox`
+EXTRA = ("fastapi", "uvicorn")  # what the sandbox cannot start without
+PACKAGES = ("fastapi", "markdown-it-py", "uvicorn")  # of the extra `sandbox`
 
 
 def checked(path: Path, *, option: str = "--sandbox") -> Path:
@@ -123,7 +124,7 @@ def _without_extra(missing: Sequence[str]) -> ReconcilerError:
     return ReconcilerError(
         f"the sandbox requires packages that are not installed: {', '.join(missing)}",
         id="RC-package-missing",
-        hint=f"Install it: {installing(*EXTRA)}",
+        hint=f"Install it: {installing(*PACKAGES)}",
     )
 
 

@@ -86,7 +86,7 @@ class Use:
     def repeated(self, run: str, earlier: RecordedRun) -> Outcome:
         """The outcome of a run that found the whole file applied: a job that is started again ends as it did the first time."""
         document = self.saved.document
-        onward = f"The plan was applied already, at {clock_time(earlier.ended or earlier.started, HERE)} by {earlier.who}: nothing to do."
+        onward = f"The plan was applied already, at {clock_time(earlier.ended or earlier.started, HERE)} by {earlier.who}."
         return Outcome(run, Plan(document["project"], document["environment"]), onward=onward)
 
     def approved_part(self, session: ApplySession, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final
 
 from reconciler.config.source.json_text import WrittenNumber
@@ -87,6 +88,36 @@ class Function:
         # Wrong number of arguments, or of another type. The values are not named: one of them may be a secret.
         except TypeError:
             raise ExpressionError(f"{self.name} does not accept {listed(args)}", id="RC-function-arguments") from None
+
+
+Path = tuple[str | int, ...]
+"""Keys of maps and indexes of lists."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """`names`: what it uses of its context. `variables`: the keys of `vars` it names; `all_variables`: it may use any.
+    `secrets`: the keys below `secrets` that it names, as far as they are written; () where it may use any. `keys`: of each name, the keys
+    that follow it. `calls`: the functions that it calls by name, with the texts that are written as arguments; None for anything else.
+    `boolean`: whether it can be true or false, as far as its form says. `path`: the name and the keys after it if it is nothing else;
+    `operands` of the operator `~` or `+` if it is one, else ()."""
+
+    # the function that evaluates it, each time with the values that the context then has
+    over: Callable[[Mapping[str, Any]], Callable[[], Any]]
+    names: frozenset[str]
+    variables: frozenset[str]
+    all_variables: bool
+    secrets: frozenset[Path]
+    keys: Mapping[str, frozenset[str]]
+    calls: tuple[tuple[str, tuple[str | None, ...]], ...]
+    boolean: bool
+    path: Path | None = None
+    operator: str = ""
+    operands: tuple[Compiled, ...] = ()
+
+    def __call__(self, context: Mapping[str, Any]) -> Any:
+        """Its value, which may still be undefined. Raises `ExpressionError`."""
+        return self.over(context)()
 
 
 def known(value: Any) -> Any:

@@ -20,8 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from reconciler.config.keys import SECRETS
-from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, within_bounds
-from reconciler.config.language.compiled import Compiled, Path
+from reconciler.config.language.bounds import Compiled, ExpressionError, Function, Path, kind_of, known, within_bounds
 from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS, binary, compared, joined, part, unary
 from reconciler.config.source.nodes import HOLE_OPENING
 from reconciler.text.names import did_you_mean

@@ -17,16 +17,18 @@ from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import (
     TEXT_MAX,
     WORK,
+    Compiled,
     ExpressionError,
     Function,
     NoValue,
+    Path,
     Usage,
     plain,
     spend,
     text_of,
     text_room,
 )
-from reconciler.config.language.compiled import CACHE, Compiled, Path, compiled, concatenation, end_of_hole
+from reconciler.config.language.compiled import CACHE, compiled, concatenation, end_of_hole
 from reconciler.config.language.functions import binary, from_json, numbers
 from reconciler.config.source.nodes import HOLE_OPENING, SECRET, UNKNOWN
 from reconciler.text.names import did_you_mean

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.language.compiled import Compiled
+from reconciler.config.language.bounds import Compiled, ExpressionError
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.policies.keys import ACTIONS, EVERYWHERE, OF_A_RESOURCE
 from reconciler.config.source.nodes import Scalar

@@ -13,8 +13,8 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.config.keys import EXCEPTION, POLICY, USE
-from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.language.compiled import Compiled, compiled
+from reconciler.config.language.bounds import Compiled, ExpressionError
+from reconciler.config.language.compiled import compiled
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.variables import Variables
 from reconciler.config.policies.checks import ExpressionScope, expressions, test_of

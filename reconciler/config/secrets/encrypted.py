@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.config.language.compiled import Path
+from reconciler.config.language.bounds import Path
 from reconciler.config.source.nodes import UNREAD, List, Map, Node, plain
 from reconciler.config.source.reader import read
 from reconciler.text.names import did_you_mean

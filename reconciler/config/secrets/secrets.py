@@ -16,8 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NoReturn
 
 from reconciler.config.keys import SECRETS
-from reconciler.config.language.bounds import ExpressionError, NoValue
-from reconciler.config.language.compiled import Path as KeyPath
+from reconciler.config.language.bounds import ExpressionError, NoValue, Path as KeyPath
 from reconciler.config.language.files import ProjectFiles
 from reconciler.config.language.variables import is_usable, texts
 from reconciler.config.secrets.command import program, run

@@ -40,6 +40,7 @@ class FieldData(t.Record):
     after: Annotated[Any, t.doc("The declared value.")]
     cause: Annotated[str, t.OneOf(Cause), t.doc("Who changed it: your files, the service, or both.")]
     fromDefaults: NotRequired[Annotated[bool, t.doc("`true`: the declared value is that of `defaults`. Absent: it is not.")]]
+    note: NotRequired[Annotated[t.Text, t.doc("What else to know about the value; the change's `reason` repeats it. Absent: nothing.")]]
 
 
 class MoveData(t.Record):

@@ -122,9 +122,10 @@ class Book:
         text = page.get("markdown")
         path = str(page.get("path") or page.get("slug") or "")
         if isinstance(text, str):
-            yield from filter(None, (self._link(id, path, address) for address in LINK.findall(text)))
+            yield from filter(None, (self.link(id, path, address) for address in LINK.findall(text)))
 
-    def _link(self, page: str, path: str, address: str) -> Link | None:
+    def link(self, page: str, path: str, address: str) -> Link | None:
+        """Where an address in the text of a page leads; None for another address of the web. `path`: the page's own."""
         own = self.space["id"]
         if address.startswith(f"{self.caller.service.base}/app/"):
             return Link(page, "url", own, address, "in-app")

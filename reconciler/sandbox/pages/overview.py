@@ -117,6 +117,7 @@ class Sketch:
         return {
             "id": id,
             "title": data["title"],
+            "name": data.get("basename") or id,
             "readers": [name for name in inside if name in (inside[0], AGENT)],
             "type": data["type"],
             "visibility": data["visibility"],

@@ -34,6 +34,11 @@ def _environment() -> Environment:
     return environment
 
 
+def html(template: str, data: Any) -> str:
+    """The text of a page of one template, which names its data `it`."""
+    return _environment().get_template(template).render(it=data)
+
+
 def rendered(template: str, data: Any) -> HTMLResponse:
-    """A page of one template, which names its data `it`."""
-    return HTMLResponse(_environment().get_template(template).render(it=data), headers=_HEADERS)
+    """A page of one template with the headers of the sandbox's own pages."""
+    return HTMLResponse(html(template, data), headers=_HEADERS)

@@ -41,11 +41,17 @@ def part(caller: Caller, organization: str, site: str, kind: str, id: str) -> Ob
     return caller.get(kind, id, organization, site)
 
 
-def _tree(store: Store, site: str) -> list[tuple[str, Object]]:
-    """The sections and groups of a site in the order of its visitors, what is in a group right after it."""
+def levels(store: Store, site: str) -> dict[str | None, list[tuple[str, Object]]]:
+    """The sections and groups of a site by the group they are in, None at its root; each row in the order of its visitors."""
     rows: dict[str | None, list[tuple[str, Object]]] = {}
     for kind, part in store.in_site(site, "section", "group"):
         rows.setdefault(part.get("sectionGroup"), []).append((kind, part))
+    return rows
+
+
+def _tree(store: Store, site: str) -> list[tuple[str, Object]]:
+    """The sections and groups of a site in the order of its visitors, what is in a group right after it."""
+    rows = levels(store, site)
     walked: list[tuple[str, Object]] = []
     waiting = rows.get(None, [])[::-1]
     while waiting:

@@ -42,11 +42,15 @@ def as_reader(caller: Caller, header: str, method: str) -> Visitor:
     # the header says how a visitor sees the service; a visitor has no account that could write
     if method not in ("GET", "HEAD"):
         raise Fault(403, f"{HEADER}: a reader only reads")
+    return Visitor(caller.service, "", "read", "", OUTSIDER, described(header))
+
+
+def described(header: str) -> Reader:
+    """The reader that a header describes. Raises 400."""
     try:
-        reader = Reader.model_validate_json(header)
+        return Reader.model_validate_json(header)
     except (ValidationError, RecursionError) as error:
         raise Fault(400, f'{HEADER}: expected JSON like {{"claims": {{"staff": true}}}}') from error
-    return Visitor(caller.service, "", "read", "", OUTSIDER, reader)
 
 
 def _reader(caller: Caller, organization: str, share_key: str | None) -> Reader | None:

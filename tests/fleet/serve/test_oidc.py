@@ -24,6 +24,8 @@ from reconciler.fleet.serve import oidc, site as site_module
 from reconciler.fleet.serve.routes import login
 from reconciler.fleet.status import Reading
 from reconciler.fleet.store import FleetDatabase, approvals, audit, schema as tables
+from reconciler.model import Plan
+from reconciler.report.documents import plan_document
 from tests.fleet.serve.provider import CLIENT, SECRET, Provider, provided
 from tests.fleet.serve.served import Served, add, csrf, declare, plain, project, read, rows_of, served
 from tests.proofs import tries
@@ -67,7 +69,7 @@ def site(database: FleetDatabase, provider: Provider, monkeypatch: pytest.Monkey
         read(database, made.name, GOOD, waits="the plan needs approvals: delete (2)")
     with database.transaction() as connection:
         for row in connection.execute(select(tables.projects.c.id, tables.projects.c.name, tables.projects.c.tenant)).all():
-            document: dict[str, Any] = {"changes": [], "exposures": [], "broken": [], "summary": {}, "about": row.name}
+            document: dict[str, Any] = {**plan_document(Plan("acme", None), created_at=datetime.now(UTC)), "about": row.name}
             approvals.keep_plan(
                 connection, row.id, approvals.StoredPlan("c0ffee", document, f"digest-of-{row.name}", text=f"plan of {row.name}")
             )

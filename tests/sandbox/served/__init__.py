@@ -1,0 +1,1 @@
+"""Published sites as the sandbox serves them."""
