@@ -158,13 +158,13 @@ def _readers(changes: Sequence[ReaderChange], verb: str) -> list[str]:
     for change in changes:
         objects[change.who or change.reader].add(_name(change))
     alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for who, theirs in objects.items():
-        alike[tuple(sorted(theirs, key=lambda name: (name.count("/"), name)))].append(who)
+    for who, readable in objects.items():
+        alike[tuple(sorted(readable, key=lambda name: (name.count("/"), name)))].append(who)
     sentences = []
-    for names, readers in sorted(alike.items(), key=lambda item: (-len(item[0]), item[1])):
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        which = f"{count(len(names), 'object')}: " if len(names) > 1 else ""
-        sentences.append(f"{_enumerated(sorted(readers, key=_width))} {verb} {which}{', '.join(names[:NAMED])}{more}")
+    for addresses, readers in sorted(alike.items(), key=lambda item: (-len(item[0]), item[1])):
+        more = f" and {len(addresses) - NAMED} more" if len(addresses) > NAMED else ""
+        which = f"{count(len(addresses), 'object')}: " if len(addresses) > 1 else ""
+        sentences.append(f"{_enumerated(sorted(readers, key=_width))} {verb} {which}{', '.join(addresses[:NAMED])}{more}")
     return sentences
 
 

@@ -96,7 +96,8 @@ def test_notes_of_fields_are_part_of_the_reason() -> None:
     noted = change("acme/team/x", Action.UPDATE, fields=(delta("members", UNSET, [at("acme/member/a@b.c")], note="cannot be set"),))
     document = valid(plan_document(plan(noted), created_at=NOW), "plan")
     assert document["changes"][0]["reason"] == "members: cannot be set"
-    assert document["changes"][0]["fields"][0] == {"name": "members", "before": None, "after": ["acme/member/a@b.c"], "cause": "yours"}
+    field = {"name": "members", "before": None, "after": ["acme/member/a@b.c"], "cause": "yours", "note": "cannot be set"}
+    assert document["changes"][0]["fields"][0] == field
     assert document["changes"][0]["place"] is None
 
 
