@@ -196,7 +196,7 @@ def _name(change: ReaderChange) -> str:
 
 def _enumerated(names: Sequence[str]) -> str:
     """`a, b and c`; of many, the first ones."""
-    if len(names) > NAMED:
+    if len(names) > NAMED + 1:
         return f"{', '.join(names[:NAMED])} and {count(len(names) - NAMED, 'other reader')}"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 

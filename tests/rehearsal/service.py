@@ -58,7 +58,7 @@ class LivingService:
             await send({"type": "http.response.body", "body": b'{"error": {"code": 403, "message": "no more"}}'})
         else:
             await self.app(scope, receive, send)
-            self.writes.append(f"{scope['method']} {scope['path']}")
+            self.writes.append(f"{scope['method']} {scope['path'].removeprefix('/v1')}")
             self.moments.append(self.look())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from tests.organizations import TOKEN, Tree, pair, project, with_readers
 from tests.rehearsal.service import LivingService, serving
 
 ALL = ("--allow-exposure", "**", "--allow-delete", "1000", "--max-exposed", "100000", "--allow-replace", "**")
+ID = re.compile(r"[a-z]+_[0-9a-f]{12}")
 APPLY = ("apply", ".", "--yes", "--create-state", "--max-concurrency", "1", *ALL)
 
 
@@ -100,18 +102,36 @@ def _agrees(folder: Path, number: int, stops: int) -> None:
         assert document["divergences"] == []
         report = _reported(document, service.moments[0])
 
+        rehearsed = [moment["request"] for moment in document["moments"]]
+
         _again(service, saved)
         service.begin()
         cli(*APPLY)
-        assert report == _shown(service.moments)
+        shown = _shown(service.moments)
+        assert {**shown, "moments": 0} == {**report, "moments": 0}
+        assert Counter(_alike(service.writes, rehearsed)) == Counter(_alike(rehearsed, service.writes))
+        assert _compared(service.writes, shown["moments"], rehearsed, report["moments"]) == len(rehearsed)
 
-        whole = report["moments"]
-        for limit in sorted(random.Random(number).sample(range(len(whole)), min(stops, len(whole)))):
+        for limit in sorted(random.Random(number).sample(range(len(rehearsed)), min(stops, len(rehearsed)))):
             _again(service, saved)
             service.begin(limit=limit)
             cli(*APPLY)
             assert len(service.writes) == limit
-            assert _shown(service.moments)["moments"] == whole[:limit]
+            _compared(service.writes, _shown(service.moments)["moments"], rehearsed, report["moments"])
+
+
+def _alike(requests: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Requests without the ids that are new in each run."""
+    known = {id for request in others for id in ID.findall(request)}
+    return [ID.sub(lambda match: match[0] if match[0] in known else "new", request) for request in requests]
+
+
+def _compared(done: Sequence[str], moments: Sequence[Any], rehearsed: Sequence[str], expected: Sequence[Any]) -> int:
+    """The last moment that was compared: those after the same requests, since what does not wait for each other has no order."""
+    ours, theirs = _alike(done, rehearsed), _alike(rehearsed, done)
+    after = [number for number in range(len(ours) + 1) if Counter(ours[:number]) == Counter(theirs[:number])]
+    assert [(number, moments[number - 1]) for number in after if number] == [(number, expected[number - 1]) for number in after if number]
+    return after[-1]
 
 
 def _again(service: LivingService, saved: Path) -> None:

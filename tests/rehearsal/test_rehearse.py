@@ -9,6 +9,10 @@ import pytest
 import yaml
 
 from reconciler.cli import exits
+from reconciler.model.rehearsal import MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
+from reconciler.report.layout import plain
+from reconciler.report.rehearsal import rehearsal_sheet
+from reconciler.report.sheet import sheet_text
 from tests.cli.conftest import Cli, cli as cli
 from tests.organizations import ORGANIZATION, project
 
@@ -40,7 +44,11 @@ def _tree(**site: Any) -> Tree:
 
 
 def _write(cli: Cli, tree: Tree) -> None:
-    cli.write("reconciler.yaml", yaml.dump(project({"acme": tree}), sort_keys=False))
+    _write_with(cli, tree)
+
+
+def _write_with(cli: Cli, tree: Tree, **top: Any) -> None:
+    cli.write("reconciler.yaml", yaml.dump(project({"acme": tree}, **top), sort_keys=False))
 
 
 @pytest.fixture
@@ -124,6 +132,51 @@ def test_neither_the_living_service_nor_its_state_is_written(living: Cli) -> Non
     before = _everything(living)
     assert _rehearsed(living)["requests"]["apply"] == 1
     assert _everything(living) == before
+
+
+def test_readers_are_named_as_people_know_them(living: Cli) -> None:
+    tree = _tree(visibility="share-link", shareLinks={"partners": {"name": "Partners", "active": True}})
+    _write(living, tree)
+    living("apply", ".", "--sandbox", "living.db", "--yes", "--allow-exposure", "**", code=exits.DONE)
+    del tree["sites"]["docs"]["structure"][1]
+    _write(living, tree)
+    text = living("rehearse", ".", "--sandbox", "living.db", code=exits.DONE).stdout
+    assert (
+        'whoever has the share link "Partners" can no longer read 3 objects: acme/space/salaries, acme/site/docs/section/internal' in text
+    )
+    assert "acme/site/docs/section/internal was deleted; the service cannot restore a section" in text
+    assert "/internal no longer answers" in text
+    assert "link:" not in text
+    assert any(change["reader"].startswith("link:link_") for change in _rehearsed(living)["readers"]["lost"])
+
+
+def test_every_refusal_is_listed_not_only_the_first(living: Cli) -> None:
+    tree = _tree()
+    tree["content"].append({"space": "plans", "title": "Plans", "duplicateOf": "blank"})
+    _write(living, tree)
+    living("apply", ".", "--sandbox", "living.db", "--yes", code=exits.DONE)
+    tree["sites"]["docs"]["structure"][0]["spaces"].append("plans")
+    del tree["sites"]["docs"]["structure"][1]
+    access = [{"as": "anyone", "mustNotSee": ["acme/space/plans"], "reason": "not yet"}]
+    limits = {"maxDelete": {"percent": 0, "atLeast": 0}, "maxExposed": 0}
+    _write_with(living, tree, access=access, guards=limits)
+    refusals = "\n".join(_rehearsed(living, code=exits.REFUSED)["refusals"])
+    for why in ("access anyone", "the plan deletes", "the plan exposes", "requires consent"):
+        assert why in refusals
+
+
+def test_a_report_with_every_part_is_short() -> None:
+    some = tuple(f"acme/space/s{number}: something" for number in range(9))
+    readers = tuple(ReaderChange(f"r{number}", "space", f"S{number}", None, f"reader {number}") for number in range(9))
+    rehearsal = Rehearsal(
+        "acme", "staging", "0" * 64, "0" * 64, 10, 9, some, some, False, some, readers, readers, 9, 9,
+        tuple(f"https://docs.example/{number}" for number in range(9)),
+        tuple(MovedUrl(f"https://docs.example/a{number}", f"https://docs.example/b{number}") for number in range(9)),
+        (RehearsedMoment(1, "PATCH /x", 9, 9, 9),), True, some, some, some, some,
+    )  # fmt: skip
+    lines = plain(sheet_text(rehearsal_sheet(rehearsal), width=10_000)).splitlines()
+    assert len(lines) <= 25
+    assert sum("and 8 more like this" in line for line in lines) > 5
 
 
 def test_the_report_is_short_whatever_the_plan(living: Cli) -> None:
