@@ -195,7 +195,7 @@ class Pool:
         finally:
             if not connection.usable:
                 # A server that ended one connection has most likely ended them all, as a restart does.
-                self.close()
+                self._close_idle()
                 connection.raw.close()
             elif len(self._idle) < self._keep:
                 self._idle.append(connection)
@@ -203,7 +203,11 @@ class Pool:
                 connection.raw.close()
 
     def close(self) -> None:
-        """Close every connection that waits."""
+        """Close every connection, those that another thread still uses when it gives them back."""
+        self._keep = 0
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().raw.close()
 
