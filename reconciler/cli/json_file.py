@@ -36,7 +36,11 @@ def _bytes(path: Path, most: int) -> bytes:
         check_read(path)
         about = path.stat()
         is_file = stat.S_ISREG(about.st_mode)
-        content = path.read_bytes() if is_file and about.st_size <= most else b""
+        content = b""
+        if is_file and about.st_size <= most:
+            # The file may grow, or be one whose size the system does not know.
+            with path.open("rb") as file:
+                content = file.read(most + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else None
         raise OSError((reason or "unknown reason").lower()) from error

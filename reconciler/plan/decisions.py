@@ -1,4 +1,4 @@
-"""What happens to each address: a purpose, and what stands against it. Frozen data. Pure."""
+"""What happens to each address: its purpose, and what prevents it. Frozen data. Pure."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 from reconciler.client import Answer
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
-from reconciler.model import Actual
+from reconciler.model import Actual, Desired
 from reconciler.observe.everything import read_all
 from reconciler.resource import Kinds
 
@@ -69,6 +69,12 @@ async def _read(reader: Reader, path: str) -> str | None:
     except ServiceError as error:
         return error.message
     return None
+
+
+def root_ids(desired: Desired) -> list[str]:
+    """The ids of the roots that a project declares, in the order of its files."""
+    resources = desired.resources.items()
+    return [str(resource.id) for address, resource in resources if address.container is None and resource.id is not None]
 
 
 def joined(kept: Mapping[str, Answer]) -> Answers:

@@ -145,21 +145,23 @@ def read_runs(connection: Connection, state: int) -> tuple[RecordedRun, ...]:
         counts, word = (did, row.verb) if row.status in DONE else (undone, row.status or "in-doubt")
         counts[row.run][word] = counts[row.run].get(word, 0) + row.number
     turned = count_state_changes(connection, state)
-    changed = _changed(connection, state)
     rows = connection.rows("SELECT * FROM runs WHERE state = :state ORDER BY started DESC, id", state=state)
-    runs = (_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in rows)
-    return tuple(run if run.changed else replace(run, changed=changed.get(run.id, {})) for run in runs)
+    runs = [_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in rows]
+    # A run that ended recorded what it did. The requests of all others are read, and of no more: a journal can be long.
+    untold = [run.id for run in runs if not run.changed and run.did]
+    changed = _changed(connection, state, untold) if untold else {}
+    return tuple(replace(run, changed=changed[run.id]) if run.id in changed else run for run in runs)
 
 
-def _changed(connection: Connection, state: int) -> dict[str, Counter[str]]:
+def _changed(connection: Connection, state: int, runs: Sequence[str]) -> dict[str, Counter[str]]:
     """By run, how many addresses it created, updated and so on, as far as its requests show it: what a create needs is part of it."""
     query = (
         "SELECT journal.run, journal.address, journal.verb, outcomes.bound, outcomes.forgotten FROM journal"
         " JOIN outcomes ON outcomes.state = journal.state AND outcomes.intent = journal.id"
-        " WHERE journal.state = :state AND outcomes.status IN :done ORDER BY outcomes.id"
+        " WHERE journal.state = :state AND journal.run IN :runs AND outcomes.status IN :done ORDER BY outcomes.id"
     )
     verbs: dict[str, dict[str, set[str]]] = defaultdict(dict)
-    for row in connection.rows(query, state=state, done=DONE):
+    for row in connection.rows(query, state=state, runs=runs, done=DONE):
         others = mapping(row.bound, BOUND) if row.verb == CREATED else from_json(row.forgotten, BOUND) if row.verb == DELETED else ()
         for address in (row.address, *others):
             verbs[row.run].setdefault(address, set()).add(row.verb)

@@ -21,7 +21,7 @@ from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.rehearsal.copying import LivingAnswers, read_living
+from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 
@@ -107,8 +107,7 @@ def command(
 
 
 def _roots(project: Project | None) -> list[str]:
-    resources = project.desired.resources if project is not None else {}
-    ids = [str(resource.id) for address, resource in resources.items() if address.container is None and resource.id is not None]
+    ids = root_ids(project.desired) if project is not None else []
     if not ids:
         raise UsageError("the project declares no organization", id="RC-missing-argument", hint="Pass --org ID instead of --from.")
     return ids

@@ -42,7 +42,7 @@ from reconciler.model.rehearsal import Rehearsal
 from reconciler.model.state import StateScope
 from reconciler.plan.guard import consent, guard, refuse
 from reconciler.rehearsal.assumptions import assumptions
-from reconciler.rehearsal.copying import LivingAnswers, read_living
+from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
 from reconciler.rehearsal.moments import Moments
 from reconciler.report.documents import plan_document
@@ -92,13 +92,8 @@ async def _read(
             planned = await make_plan(
                 reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage
             )  # fmt: skip
-        read = await read_living(reader, kinds, _roots(project), wanted, earlier=dict(answers))
+        read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
         return planned, replace(read, requests=reader.requests)
-
-
-def _roots(project: Project) -> list[str]:
-    resources = project.desired.resources
-    return [str(resource.id) for address, resource in resources.items() if address.container is None and resource.id is not None]
 
 
 def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]:
@@ -140,7 +135,7 @@ class _Stage:
         self, screen: Screen, options: Options, project: Project, kinds: Kinds, twin: ConnectedService, state: Store, copy: Path, base: str
     ) -> None:
         self.screen, self.options, self.project, self.kinds, self.twin, self.state = screen, options, project, kinds, twin, state
-        self.copy, self.base, self.organizations = copy, base, _roots(project)
+        self.copy, self.base, self.organizations = copy, base, root_ids(project.desired)
 
     def carry(self, document: Mapping[str, Any]) -> None:
         """Give the copy the state of the original."""
