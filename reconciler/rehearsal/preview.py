@@ -79,6 +79,8 @@ def preview_of(moments: Moments, before: SeenPicture, after: SeenPicture, addres
             "lost": sorted(map(tables.reading, delta.lost)),
             "dead": [numbers[url] for url in delta.dead],
             "back": [numbers[url] for url in delta.back],
+            "opened": [sorted(map(tables.reading, readings)) for readings in delta.opened],
+            "closed": [sorted(map(tables.reading, readings)) for readings in delta.closed],
         }
         for delta in moments.deltas
     ]

@@ -53,19 +53,19 @@
     data.start.forEach((objects, reader) => objects.forEach((object) => rows[object].push(reader)));
     return rows;
   });
-  // Compared with the start: gained and lost as pairs of reader and object, and the numbers of dead URLs.
+  // Compared with the start: what was opened and closed, as pairs of reader and object; all that differs; the numbers of dead URLs.
   const stateAt = cached((after) => {
-    const net = new Map(), dead = new Set();
+    const net = new Map(), dead = new Set(), opened = new Map(), closed = new Map();
     for (const moment of data.moments.slice(0, after)) {
       for (const [pairs, sign] of [[moment.gained, 1], [moment.lost, -1]]) for (const [reader, object] of pairs) {
         const key = reader * data.objects.length + object, now = (net.get(key) || 0) + sign;
         if (now) net.set(key, now); else net.delete(key);
       }
+      for (const [pairs, [more, less]] of [[opened, moment.opened], [closed, moment.closed]]) { more.forEach((pair) => pairs.set(pair.join(), pair)); less.forEach((pair) => pairs.delete(pair.join())); }
       moment.dead.forEach((url) => dead.add(url));
       moment.back.forEach((url) => dead.delete(url));
     }
-    const pairs = (wanted) => [...net].filter(([, sign]) => sign === wanted).map(([key]) => [Math.floor(key / data.objects.length), key % data.objects.length]);
-    return { gained: pairs(1).filter(([, object]) => !data.objects[object].created), lost: pairs(-1), dead: [...dead].sort((one, other) => one - other), net };
+    return { opened, closed, net, dead: [...dead].sort((one, other) => one - other) };
   });
   const readersOf = (object, after) => {
     const { net } = stateAt(after), readers = new Set(startReaders()[object]);
@@ -108,14 +108,15 @@
     return [h("div", { class: "split" }, nav, h("div", {}, moment(after)))];
   }
   function moment(after) {
-    const row = steps()[after - 1], state = stateAt(after), delta = data.moments[after - 1] || { gained: [], lost: [], dead: [], back: [] };
+    const row = steps()[after - 1], state = stateAt(after), delta = data.moments[after - 1] ;
     const groups = [];
     for (const { url, page } of state.dead.map((number) => urls()[number]).sort((one, other) => one.url < other.url ? -1 : 1)) {
       const top = groups.findLast((group) => url.startsWith(group.url + "/"));
       if (top) top.below.push({ url, page }); else groups.push({ url, page, below: [] });
     }
     const urlRow = ({ url, page }) => h("li", {}, short(url), h("small", {}, titleOf(page)));
-    const alone = [delta.gained.length && `${count(delta.gained.length, "reading")} begin`, delta.lost.length && `${count(delta.lost.length, "reading")} end`, delta.dead.length && `${count(delta.dead.length, "URL")} stop answering`, delta.back.length && `${count(delta.back.length, "URL")} answer again`].filter(Boolean);
+    const objects = (pairs) => new Set(pairs.map(([, object]) => object)).size, more = objects(delta.opened[0]), less = objects(delta.closed[0]);
+    const alone = [more && `${count(more, "object")} can be read by somebody new`, less && `${count(less, "object")} can no longer be read by somebody`, delta.dead.length && `${count(delta.dead.length, "URL")} stop answering`, delta.back.length && `${count(delta.back.length, "URL")} answer again`].filter(Boolean);
     return [
       h("p", { class: "over" }, report.worst?.after === after ? "The worst moment" : "If it stops here"),
       h("h1", { tabindex: -1 }, `After request ${after.toLocaleString("en")} of ${steps().length.toLocaleString("en")}`),
@@ -124,8 +125,8 @@
       h("p", {}, `${count(row.deadUrls, "published URL")} ${row.deadUrls === 1 ? "answers" : "answer"} 404, and ${row.opened ? count(row.opened, "object") + " can be read by somebody new" : "nobody can read more"}.`),
       h("p", { class: "soft small" }, alone.length ? `By this request: ${alone.join(", ")}.` : "This request changes nothing that a reader sees."),
       h("p", { class: "pager" }, after > 1 && h("a", { href: `#/requests/${after - 1}` }, "Previous"), after < steps().length && h("a", { href: `#/requests/${after + 1}` }, "Next")),
-      part("Newly readable", byReader(state.gained), readerRow(after), "Nobody can read more than at the start."),
-      part("No longer readable", byReader(state.lost), readerRow(after), "Nobody can read less than at the start."),
+      part("Newly readable", byReader([...state.opened.values()]), readerRow(after), "Nobody can read more than at the start."),
+      part("No longer readable", byReader([...state.closed.values()]), readerRow(after), "Nobody can read less than at the start."),
       part("URLs that answer 404", groups, (group) => {
         if (!group.below.length) return urlRow(group);
         const inner = h("details", { toggle: () => inner.children.length < 2 && inner.append(list(group.below, urlRow)) }, h("summary", {}, `with ${count(group.below.length, "URL")} below it`));
@@ -155,10 +156,10 @@
     const number = h("input", { type: "number", id: "after", min: 0, max: last, value: chosen }), range = h("input", { type: "range", min: 0, max: last, value: chosen, "aria-label": "After request" });
     const show = (after) => {
       number.value = range.value = after;
-      const now = readersOf(object, after), start = new Set(startReaders()[object]);
+      const now = readersOf(object, after), start = new Set(startReaders()[object]), { opened } = stateAt(after);
       const rows = data.readers.map((_, reader) => reader).filter((reader) => now.has(reader) || start.has(reader));
       at.replaceChildren(h("h2", {}, after === 0 ? "At the start" : after === last ? `At the end, after request ${last}` : `After request ${after}`),
-        rows.length ? list(rows, (reader) => h("li", {}, h("span", { class: now.has(reader) ? null : "soft" }, who(reader)), " ", now.has(reader) && !start.has(reader) && !item.created && tag("opened"), now.has(reader) && !start.has(reader) && item.created && tag("new"), !now.has(reader) && tag("closed"))) : h("p", { class: "soft" }, "No reader."));
+        rows.length ? list(rows, (reader) => h("li", {}, h("span", { class: now.has(reader) ? null : "soft" }, who(reader)), " ", opened.has(`${reader},${object}`) && tag("opened"), now.has(reader) && !start.has(reader) && item.created && tag("new"), !now.has(reader) && tag("closed"))) : h("p", { class: "soft" }, "No reader."));
     };
     number.addEventListener("input", () => number.value !== "" && show(Math.min(Math.max(Number(number.value), 0), last)));
     range.addEventListener("input", () => show(Number(range.value)));
