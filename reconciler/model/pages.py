@@ -35,9 +35,9 @@ class PageTree:
 class UrlReason(StrEnum):
     """What happens to a URL at which a page answered, or will answer.
 
-    MOVED: the page answers at `after` instead. GONE: nothing answers there after the plan. SHADOWED: another page answers there. NEW: the page
-    answers there and did not before, and no other URL of it ended for that. UNKNOWN: only the service knows where the page will answer, or
-    its pages could not be read.
+    MOVED: the page answers at `after` instead. GONE: nothing answers there after the plan. SHADOWED: another page answers there.
+    NEW: the page answers there and did not before, and no other URL of it ended for that. UNKNOWN: only the service knows where the page
+    will answer, or its pages could not be read.
     """
 
     MOVED = "moved"
@@ -66,8 +66,8 @@ class PageChange:
     `page`: the id, None for all pages of an object that could not be read, and for a secret URL. `title`: the page's, else that of what
     contains it. `space`: what contains the page, None for a secret URL. `site`: what publishes it. `before`: the URL that answered with the
     page, None for a new one; a pattern that ends in `/**` where the pages are not known; a digest of a secret URL. `after`: where the page
-    answers after the plan, None where it answers nowhere or only the service knows. A page that is gone or shadowed with `after` stays
-    reachable there, at a URL that existed before.
+    answers after the plan, None where it answers nowhere or only the service knows. A page whose URL ends (GONE or SHADOWED) with
+    `after` stays reachable there, at a URL that existed before.
     """
 
     page: str | None
