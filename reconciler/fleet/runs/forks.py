@@ -55,9 +55,17 @@ class Fork:
         await asyncio.shield(self._end)
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line = await reader.readline()
+        line = await _line(reader)
         self.returncode = int(line) if line else -signal.SIGKILL  # without its server, the kernel has ended it
         writer.close()
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """The next line; b"" if the other side has ended, also with something unread."""
+    try:
+        return await reader.readline()
+    except ConnectionResetError:
+        return b""
 
 
 class ForkServer:
@@ -94,7 +102,7 @@ class ForkServer:
                 self._leave()
                 continue
             writer.write(request)
-            pid = await reader.readline()
+            pid = await _line(reader)
             if pid:
                 return Fork(int(pid), reader, writer)
             writer.close()
