@@ -212,6 +212,11 @@ def test_a_served_preview_shows_texts_and_ends_with_its_copy(living: Cli, number
     assert json.loads(living("sandbox", "export", "--db", "living.db").stdout)["objects"] == json.loads(before)["objects"]
 
 
+def test_a_preview_cannot_be_served_beside_another_format(living: Cli) -> None:
+    done = living("rehearse", ".", *SANDBOX, "--serve", "--format", "json", code=exits.WRONG)
+    assert "--report json=FILE" in done.stderr
+
+
 def test_the_script_makes_no_markup_of_texts() -> None:
     script = (Path(__file__).parents[2] / "reconciler/report/preview/static/preview.js").read_text(encoding="utf-8")
     assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|https?://\w", script) == []

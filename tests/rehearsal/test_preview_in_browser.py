@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from copy import copy
@@ -19,10 +21,10 @@ from reconciler.rehearsal.moments import Moments
 from reconciler.rehearsal.preview import preview_of, rehearsed_sites
 from reconciler.report.preview.page import page as page_of
 from reconciler.report.rehearsal import rehearsal_document
-from tests import browser
+from tests import browser, processes
 from tests.cli.conftest import Cli, cli as cli
 from tests.plan.edits import NOW
-from tests.rehearsal.previewed import HOSTILE, FakePicture, applied, save, written
+from tests.rehearsal.previewed import HOSTILE, SANDBOX, FakePicture, applied, save, written
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -42,20 +44,38 @@ WIDTHS = (360, 768, 999, 1000, 1440, 1920)
 
 
 @pytest.fixture(scope="module")
-def preview() -> Iterator[str]:
-    """The URL of a file with hostile titles and texts."""
+def folder() -> Iterator[Path]:
+    """A project with hostile titles and texts, and the file of its preview."""
     with tempfile.TemporaryDirectory() as folder:
         project = Cli(Path(folder))
-        with contextlib.chdir(folder):
-            applied(project)
-            file = written(project, "--content")
-        yield save(Path(folder), file.html)
+        applied(project)
+        save(Path(folder), written(project, "--content").html)
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def preview(folder: Path) -> str:
+    """The URL of the file."""
+    return (folder / "preview.html").as_uri()
 
 
 @pytest.fixture(scope="module")
 def chromium(preview: str) -> Iterator[Browser]:  # whose loop would not let the file be written after it started
     with browser.chromium() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def served(folder: Path) -> Iterator[str]:
+    """The URL that `rehearse --serve` prints."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("RECONCILER_")}
+    command = [sys.executable, "-m", "reconciler", "rehearse", ".", *SANDBOX, "--serve"]
+    with processes.Popen(
+        command, cwd=folder, env={**environ, "HOME": str(folder), "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, text=True
+    ) as running:
+        yield next(line for line in running.stdout if "http://127.0.0.1:" in line).split()[-1]
+        running.send_signal(signal.SIGINT)
+        assert running.wait() == 0
 
 
 class Opened:
@@ -201,6 +221,23 @@ def test_the_keyboard_alone_opens_a_site_a_reader_and_a_page(chromium: Browser, 
         opened.page.wait_for_timeout(50)
         assert "agents" in opened.page.evaluate(focused)
         assert "Differences for agents" in opened.page.inner_text("main")
+
+
+def test_a_served_page_reads_texts_of_pages_when_they_are_opened(chromium: Browser, served: str) -> None:
+    base = served.partition("/open/")[0]
+    context = chromium.new_context()
+    page, asked, wrong = context.new_page(), list[str](), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: wrong.append(message.text))
+    page.goto(served)
+    page.wait_for_selector("html[data-ready]")
+    assert page.url == f"{base}/"
+    assert not [url for url in asked if "/text" in url]
+    page.get_by_role("link", name="Docs").click()
+    page.get_by_role("region", name="After").get_by_text("Hello").wait_for()
+    assert [url for url in asked if not url.startswith(base)] == []
+    assert wrong == []
+    context.close()
 
 
 def large(seed: int = 1) -> str:

@@ -21,6 +21,7 @@ from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.page_texts import pages_of, read_text, read_texts
 from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.client.service import Reader
+from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model.rehearsal import Rehearsal
 from reconciler.report.preview.page import page, policy
@@ -81,6 +82,12 @@ def command(
       reconciler rehearse examples/acme --sandbox .reconciler/acme.db --report html=preview.html
     """
     options = Options.of(screen, parameters)
+    if serve and options.format != "text":
+        raise UsageError(
+            f"--serve prints a URL, and --format {options.format} nothing else",
+            id="RC-options-conflict",
+            hint=f"Write a file: --report {options.format}=FILE.",
+        )
     if file is not None:
         options = apply_saved.opened(screen, options, file, partial=False, ask=False, commit=None).options
     kinds = load_kinds()
@@ -88,7 +95,8 @@ def command(
     with connect(screen, options, by.project, kinds) as service:
         rehearsal = screen.masked_data(rehearse(screen, options, by.project, kinds, service))
         document, sheet, made_at = rehearsal_document(rehearsal), partial(rehearsal_sheet, rehearsal), now()
-        texts = asyncio.run(read_texts(screen, service, pages_of(rehearsal.preview)[:max_pages])) if content else None
+        shown = serve or options.format == "html" or any(name == "html" for name, _ in report)
+        texts = asyncio.run(read_texts(screen, service, pages_of(rehearsal.preview)[:max_pages])) if content and shown else None
         html = partial(page, document, rehearsal.preview, created_at=made_at.astimezone(HERE), texts=texts)
         folder = reports.folder(by.project)
         reports.write(screen, report, document, sheet, created_at=made_at, folder=folder, page=html)

@@ -43,6 +43,7 @@
     return shown;
   };
   const part = (title, rows, make, empty) => h("section", { class: "part" }, h("h2", {}, title), rows.length ? list(rows, make) : h("p", { class: "soft" }, empty));
+  const broken = (text) => text.split(/(?<=\/)/).flatMap((piece, at) => at ? [document.createElement("wbr"), piece] : [piece]);
   const short = (url) => { const found = /^https?:\/\/([^/]*)(.*)$/.exec(url); return !found ? url : /^(127\.0\.0\.1|localhost|\[::1\])(:|$)/.test(found[1]) ? found[2] || "/" : found[1] + found[2]; };
 
   // -- what readers see after a request -----------------------------------------------------------------------------------------------------
@@ -89,12 +90,12 @@
     return readers.filter((reader) => !wide.test(data.readers[reader].reader));
   };
   const readerRow = (after) => ({ readers, objects }) => h("li", {}, h("b", {}, widest(readers).map(who).join(", ")),
-    list(objects, (object) => h("li", {}, h("a", { href: `#/readers/${object}?after=${after}` }, objectName(data.objects[object])), h("small", {}, objectNote(data.objects[object])))));
+    list(objects, (object) => h("li", {}, h("a", { href: `#/readers/${object}?after=${after}` }, objectName(data.objects[object])), h("small", {}, broken(objectNote(data.objects[object]))))));
 
   // -- requests -----------------------------------------------------------------------------------------------------------------------------
 
   const steps = () => report.moments;
-  const stepName = (moment) => moment.what ? moment.what[0].toUpperCase() + moment.what.slice(1) : moment.request;
+  const stepName = (moment) => (moment.what ? moment.what[0].toUpperCase() + moment.what.slice(1) : moment.request).replaceAll(" -> ", " → ");
   function requestsView([asked]) {
     if (!steps().length) return [h("h1", { tabindex: -1 }, "The plan sends no requests")];
     const after = Math.min(Math.max(Number(asked) || report.worst?.after || 1, 1), steps().length), first = Math.floor((after - 1) / PART) * PART;
@@ -102,7 +103,7 @@
     const nav = h("nav", { "aria-label": "Requests" },
       first > 0 && h("p", {}, h("a", { href: `#/requests/${first}` }, `Requests before ${first + 1}`)),
       h("ol", { class: "rows" }, rows.map((moment) => h("li", {}, h("a", { href: `#/requests/${moment.after}`, "aria-current": moment.after === after && "true" },
-        h("span", { class: "number" }, moment.after), h("span", {}, stepName(moment)), h("small", {}, moment.address || moment.request),
+        h("span", { class: "number" }, moment.after), h("span", {}, stepName(moment)), h("small", {}, broken(moment.address || moment.request)),
         (moment.deadUrls > 0 || moment.opened > 0) && h("small", { class: report.worst?.after === moment.after ? "bad" : null }, [moment.deadUrls && `${count(moment.deadUrls, "URL")} dead`, moment.opened && `${count(moment.opened, "object")} opened`, report.worst?.after === moment.after && "worst"].filter(Boolean).join(" · ")))))),
       first + PART < steps().length && h("p", {}, h("a", { href: `#/requests/${first + PART + 1}` }, `Requests after ${first + PART}`)));
     return [h("div", { class: "split" }, nav, h("div", {}, moment(after)))];
@@ -114,14 +115,14 @@
       const top = groups.findLast((group) => url.startsWith(group.url + "/"));
       if (top) top.below.push({ url, page }); else groups.push({ url, page, below: [] });
     }
-    const urlRow = ({ url, page }) => h("li", {}, short(url), h("small", {}, titleOf(page)));
+    const urlRow = ({ url, page }) => h("li", {}, broken(short(url)), h("small", {}, titleOf(page)));
     const objects = (pairs) => new Set(pairs.map(([, object]) => object)).size, more = objects(delta.opened[0]), less = objects(delta.closed[0]);
     const alone = [more && `${count(more, "object")} can be read by somebody new`, less && `${count(less, "object")} can no longer be read by somebody`, delta.dead.length && `${count(delta.dead.length, "URL")} stop answering`, delta.back.length && `${count(delta.back.length, "URL")} answer again`].filter(Boolean);
     return [
       h("p", { class: "over" }, report.worst?.after === after ? "The worst moment" : "If it stops here"),
       h("h1", { tabindex: -1 }, `After request ${after.toLocaleString("en")} of ${steps().length.toLocaleString("en")}`),
       h("p", {}, stepName(row), row.address && h("span", { class: "soft" }, " of " + row.address)),
-      h("p", { class: "soft small mono" }, row.request),
+      h("p", { class: "soft small mono" }, broken(row.request)),
       h("p", {}, `${count(row.deadUrls, "published URL")} ${row.deadUrls === 1 ? "answers" : "answer"} 404, and ${row.opened ? count(row.opened, "object") + " can be read by somebody new" : "nobody can read more"}.`),
       h("p", { class: "soft small" }, alone.length ? `By this request: ${alone.join(", ")}.` : "This request changes nothing that a reader sees."),
       h("p", { class: "pager" }, after > 1 && h("a", { href: `#/requests/${after - 1}` }, "Previous"), after < steps().length && h("a", { href: `#/requests/${after + 1}` }, "Next")),
@@ -130,7 +131,7 @@
       part("URLs that answer 404", groups, (group) => {
         if (!group.below.length) return urlRow(group);
         const inner = h("details", { toggle: () => inner.children.length < 2 && inner.append(list(group.below, urlRow)) }, h("summary", {}, `with ${count(group.below.length, "URL")} below it`));
-        return h("li", {}, short(group.url), h("small", {}, titleOf(group.page)), inner);
+        return h("li", {}, broken(short(group.url)), h("small", {}, titleOf(group.page)), inner);
       }, "Every URL that answered at the start answers."),
     ];
   }
@@ -145,7 +146,7 @@
       const wanted = field.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
       const hits = data.objects.map((item, number) => ({ item, number })).filter(({ item }) => wanted.every((word) => `${item.title} ${item.address || ""} ${item.kind}`.toLocaleLowerCase().includes(word)));
       hits.sort((one, other) => changed.has(other.number) - changed.has(one.number) || one.number - other.number);
-      rows.replaceChildren(h("p", { class: "soft small", role: "status" }, `${count(hits.length, "object")}, those with changed readers first`), hits.length ? list(hits, ({ item, number }) => h("li", {}, h("a", { href: `#/readers/${number}` }, objectName(item)), " ", changed.has(number) && h("span", { class: "warn small" }, "readers change"), h("small", {}, objectNote(item)))) : h("p", {}, "No object has these words in its title or address."));
+      rows.replaceChildren(h("p", { class: "soft small", role: "status" }, `${count(hits.length, "object")}, those with changed readers first`), hits.length ? list(hits, ({ item, number }) => h("li", {}, h("a", { href: `#/readers/${number}` }, objectName(item)), " ", changed.has(number) && h("span", { class: "warn small" }, "readers change"), h("small", {}, broken(objectNote(item))))) : h("p", {}, "No object has these words in its title or address."));
     };
     show();
     return [h("h1", { tabindex: -1 }, "Who reads what"), h("p", { class: "field" }, h("label", { for: "search" }, "Find"), field), h("div", { class: "part" }, rows)];
@@ -165,7 +166,7 @@
     range.addEventListener("input", () => show(Number(range.value)));
     show(chosen);
     const events = data.moments.flatMap((row, index) => [["gained", "can read it"], ["lost", "can no longer read it"]].map(([key, verb]) => [index + 1, row[key].filter(([, other]) => other === object).map(([reader]) => who(reader)), verb])).filter(([, readers]) => readers.length);
-    return [h("p", { class: "over" }, h("a", { href: "#/readers" }, "Readers")), h("h1", { tabindex: -1 }, "Who reads ", objectName(item)), h("p", { class: "soft" }, objectNote(item), item.created ? "; the plan creates it" : ""),
+    return [h("p", { class: "over" }, h("a", { href: "#/readers" }, "Readers")), h("h1", { tabindex: -1 }, "Who reads ", objectName(item)), h("p", { class: "soft" }, broken(objectNote(item)), item.created ? "; the plan creates it" : ""),
       last > 0 && h("p", { class: "field" }, h("label", { for: "after" }, "After request"), number, h("span", { class: "soft small" }, `of ${last}`), range), at,
       part("Changes on the way", events, ([after, readers, verb]) => h("li", {}, h("a", { href: `#/requests/${after}` }, `Request ${after}`), `: ${readers.join(", ")} ${verb}`), "Its readers do not change.")];
   }
@@ -259,9 +260,25 @@
     for (const [part, shown] of was) if (now.has(part) && now.get(part).title !== shown.title) names.push({ status: "renamed", text: `${shown.title} → ${now.get(part).title}`, note: shown.kind });
     const row = (tabs, other) => tabs.map((tab) => tab.id).filter((tab) => other.some((candidate) => candidate.id === tab)).join("\n");
     if (row(before.tabs, after.tabs) !== row(after.tabs, before.tabs)) names.push({ status: "reordered", text: "Sections", note: `now ${after.tabs.map((tab) => tab.title).join(", ")}` });
-    const sorted = [...groups.values()].sort((one, other) => ORDER.indexOf(one.status) - ORDER.indexOf(other.status));
+    const sorted = gathered([...groups.values()], before, after).sort((one, other) => ORDER.indexOf(one.status) - ORDER.indexOf(other.status));
     return { before, after, statuses, groups: sorted, names, number: number + names.length };
   });
+  // Groups with one fate: of a whole site that opens or closes, and of the variants of one section.
+  function gathered(groups, before, after) {
+    const fates = new Map();
+    for (const group of groups) {
+      const sites = before.open !== after.open, begin = (shown) => shown?.section ? [shown.begin.slice(0, shown.begin.length - shown.variant.path.length).replace(/\/$/, ""), shown.variant.path] : [shown?.begin ?? "", ""];
+      const [from, path] = begin(group.shown), [to, other] = begin(group.other), together = group.shown.section && (!group.other || path === other);
+      const key = sites ? group.status : together ? [group.status, from, to].join("\n") : [group.status, group.shown.begin, group.other?.begin].join("\n");
+      const whole = { status: group.status, title: sites ? "The whole site" : group.shown.section?.title, from: sites ? (before.site || after.site).url : from, to: group.other && !sites ? to : "", rows: [], parts: 0 };
+      const fate = fates.get(key) || whole;
+      fate.rows.push(...group.rows);
+      fate.parts += 1;
+      fate.one = { title: label(group.shown), from: group.shown.begin, to: group.other?.begin };
+      fates.set(key, fate);
+    }
+    return [...fates.values()].map((fate) => (fate.parts > 1 ? fate : { ...fate, ...fate.one }));
+  }
   const readersOn = (id) => {
     const numbers = new Set(), visit = (tree) => { data.audiences[tree.readers].forEach((reader) => numbers.add(reader)); (tree.parts || []).forEach(visit); };
     for (const side of ["before", "after"]) if (siteOf(side, id)) visit(siteOf(side, id));
@@ -316,16 +333,15 @@
     if (!rows.length) return h("p", { class: "soft" }, "This reader sees the same as before.");
     return list(rows, (row) => {
       if (row.text) return h("li", {}, h("div", {}, tag(row.status), h("span", {}, row.text, h("small", {}, row.note))));
-      const from = row.other && row.status === "moved" ? `${short(row.shown.begin)} → ${short(row.other.begin)}` : row.other && row.status === "gone" ? `${short(row.shown.begin)} → ${short(row.other.begin)}` : short(row.shown.begin);
-      const pages = `${count(row.rows.length, "page")}, ${from}`;
-      return h("li", {}, h("a", { href: link(...urlsOf(row, found)) }, tag(row.status), h("span", {}, h("b", {}, label(row.shown)), h("small", {}, pages))));
+      const pages = `${count(row.rows.length, "page")}, ${short(row.from)}${row.to && row.to !== row.from && ["moved", "gone"].includes(row.status) ? ` → ${short(row.to)}` : ""}`;
+      return h("li", {}, h("a", { href: link(...urlsOf(row, found)) }, tag(row.status), h("span", {}, h("b", {}, row.title), h("small", {}, broken(pages)))));
     }, { class: "changes" });
   }
 
   function pane(side, to, chosen) {
     const { id, reader, found } = to, here = found[side], url = side === "before" ? to.b : to.a, word = side === "before" ? "Before" : "After";
     const place = here.open ? placeAt(side, id, reader, url) : null, go = (target) => goTo(side, to, target);
-    const section = h("section", { class: "pane", "aria-label": word, "data-off": side !== chosen }, h("header", {}, h("h2", {}, word), h("span", { class: "mono" }, short(url))));
+    const section = h("section", { class: "pane", "aria-label": word, "data-off": side !== chosen }, h("header", {}, h("h2", {}, word), h("span", { class: "mono" }, broken(short(url)))));
     if (!here.site) { section.append(h("p", { class: "soft" }, side === "before" ? "This site does not exist yet." : "This site is deleted.")); return section; }
     if (!here.open) section.append(h("p", { class: "soft" }, here.site.published ? "This reader cannot open the site." : "The site is not published."));
     const tabs = here.tabs.filter((tab) => tab.title);
@@ -363,7 +379,7 @@
     const key = to.found[side === "after" ? "before" : "after"].byUrl.get(url)?.key || answering("before").get(url);
     const places = key && side === "after" ? placesOf("after", key, to.reader) : [], elsewhere = key && side === "after" && !places.length ? placesOf("after", key, "") : [];
     const where = places.map((place) => to.found.after.byUrl.get(place.url) === place
-      ? h("p", {}, "Its content is now at ", h("a", { href: to.link(to.b, place.url) }, short(place.url)))
+      ? h("p", {}, "Its content is now at ", h("a", { href: to.link(to.b, place.url) }, broken(short(place.url))))
       : h("p", {}, `Its content is now at ${short(place.url)}`));
     const now = side === "before" && to.found.after.byUrl.get(url), former = now ? placesOf("before", now.key, "")[0] : null;
     return h("div", { class: "article" }, h("p", { class: side === "before" ? "missing soft" : "missing" }, "404"), h("h3", {}, side === "before" ? "Nothing answers here yet" : "Page not found"), where,
@@ -424,6 +440,7 @@
     view.hidden = !make;
     if (make) view.replaceChildren(...make(rest.filter((word) => word !== ""), new URLSearchParams(query)).flat(Infinity).filter(Boolean)); else view.replaceChildren();
     const heading = view.querySelector("h1"), same = moved && show.last === `${first}/${rest[0] || ""}`;
+    for (const current of view.querySelectorAll("nav li > [aria-current]")) { const nav = current.closest("nav"); if (nav.scrollHeight > nav.clientHeight) nav.scrollTop = current.offsetTop - nav.clientHeight / 3; }
     document.title = make && heading ? `${heading.textContent} · ${name}` : name;
     if (moved && same) { scrollTo(0, kept); (focused ? view.querySelector(`.pane[aria-label=${focused}] [aria-current]`) : first === "site" ? view.querySelector(".readers [aria-current]") : null)?.focus({ preventScroll: true }); }
     else if (moved) { scrollTo(0, 0); (heading || document.getElementById("main")).focus({ preventScroll: true }); }
