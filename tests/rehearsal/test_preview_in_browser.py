@@ -181,7 +181,7 @@ def test_each_reader_is_one_click_and_sees_other_differences(chromium: Browser, 
         assert any("share link" in text for text in chips.all_inner_texts())
         assert "gone" in opened.page.inner_text("main")
         chips.filter(has_text="agents").click()
-        assert "cannot open" in opened.page.get_by_role("region", name="After").inner_text()
+        assert "This reader cannot open the site" in opened.page.get_by_role("region", name="After").inner_text()
         chips.filter(has_text="share link").click()
         opened.page.get_by_role("region", name="After").get_by_role("link", name="Plans").first.click()
         opened.page.get_by_text("Who else sees this page?").last.click()

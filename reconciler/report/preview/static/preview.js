@@ -343,15 +343,15 @@
     const place = here.open ? placeAt(side, id, reader, url) : null, go = (target) => goTo(side, to, target);
     const section = h("section", { class: "pane", "aria-label": word, "data-off": side !== chosen }, h("header", {}, h("h2", {}, word), h("span", { class: "mono" }, broken(short(url)))));
     if (!here.site) { section.append(h("p", { class: "soft" }, side === "before" ? "This site does not exist yet." : "This site is deleted.")); return section; }
-    if (!here.open) section.append(h("p", { class: "soft" }, here.site.published ? "This reader cannot open the site." : "The site is not published."));
-    const tabs = here.tabs.filter((tab) => tab.title);
+    if (!here.open) section.append(h("div", { class: "article" }, h("p", { class: side === "before" ? "missing soft" : "missing" }, "404"), h("h3", {}, here.site.published ? "This reader cannot open the site" : "The site is not published")));
+    const tabs = here.tabs.filter((tab) => tab.title), entire = found.before.open !== found.after.open;
     if (tabs.length) section.append(h("nav", { class: "tabs", "aria-label": `Sections ${side}` }, tabs.map((tab) => {
       const first = pagesOf(tab).find((candidate) => candidate.url), status = common(pagesOf(tab), found.statuses[side]);
-      return first ? h("a", { href: go(first), "aria-current": place?.shown.section?.id === tab.id && "true" }, tab.group ? `${tab.group}: ` : "", tab.title, status && [" ", tag(status)]) : h("span", { class: "soft" }, tab.title);
+      return first ? h("a", { href: go(first), "aria-current": place?.shown.section?.id === tab.id && "true" }, tab.group ? `${tab.group}: ` : "", tab.title, status && !entire && [" ", tag(status)]) : h("span", { class: "soft" }, tab.title);
     })));
     const tab = here.tabs.find((candidate) => place ? candidate.variants.includes(place.shown) : false);
     // A status is shown once, where everything below has it.
-    const whole = tab && common(pagesOf(tab), found.statuses[side]), shared = place && common(place.shown.pages, found.statuses[side]) && (whole || tab.variants.length > 1);
+    const whole = entire || tab && common(pagesOf(tab), found.statuses[side]), shared = entire || place && common(place.shown.pages, found.statuses[side]) && (whole || tab.variants.length > 1);
     if (tab && tab.variants.length > 1) section.append(h("nav", { class: "variants", "aria-label": `Variants ${side}` }, tab.variants.map((shown) => {
       const first = shown.pages.find((candidate) => candidate.url), status = common(shown.pages, found.statuses[side]);
       return first ? h("a", { href: go(shown.pages.find((candidate) => candidate.key.split("/")[1] === place.key.split("/")[1] && candidate.url) || first), "aria-current": shown === place.shown && "true" }, shown.title, status && !whole && [" ", tag(status)]) : h("span", { class: "soft" }, shown.title);
@@ -408,10 +408,10 @@
   });
   function text(key) {
     const shown = h("div", { class: "text" });
-    const put = (answer) => { if (answer.html) shown.replaceChildren(...safe(answer.html)); else shown.replaceChildren(h("p", { class: "soft" }, answer.reason || "This page has no text.")); };
+    const put = (answer) => { if (answer.html) shown.replaceChildren(...safe(answer.html)); else shown.replaceChildren(h("p", { class: "soft" }, answer.reason || "This page has no text.", answer.command && [" ", h("code", {}, answer.command), " shows them."])); };
     if (data.texts && key in data.texts) put({ html: data.texts[key] });
     else if (data.live) { put({ reason: "Reading the text from the service …" }); fetched(key).then(put); }
-    else put({ reason: data.texts ? "The text of this page is not in this file." : "Page texts are not in this file. rehearse --serve shows them." });
+    else put(data.texts ? { reason: "The text of this page is not in this file." } : { reason: "Page texts are not in this file.", command: "rehearse --serve" });
     return shown;
   }
   // The server renders texts without raw HTML. What it sends is still cut down to elements and links that can do no harm.
