@@ -94,15 +94,16 @@ async def linking_pages(
 ) -> tuple[tuple[LinkingPage, ...], tuple[str, ...]]:
     """The pages that link to pages that answer nowhere after a plan, and a sentence for each list that could not be read.
 
-    `dead`: the titles of those pages by id, by the object that contains them. Every object with pages in the same containers is asked for
-    its links, once.
+    `dead`: the titles of those pages by id, by the object that contains them; under "" its own where nothing of it answers. Every other
+    object with pages in the same containers is asked for its links, once.
     """
     sources = [
         (kind, observed)
         for kind in kinds.values()
         if kind.pages is not None
         for observed in actual.objects.get(kind.name, {}).values()
-        if observed.deleted_at is None and _beside(actual, observed, dead)
+        # What is not shown at all after the plan has no readers to follow its links.
+        if observed.deleted_at is None and "" not in dead.get((kind.name, observed.id), {}) and _beside(actual, observed, dead)
     ]
     answers = await asyncio.gather(*(_links(reader, kind, observed.id) for kind, observed in sources))
     pages: dict[tuple[Key, str], tuple[str, dict[str, None]]] = {}

@@ -90,15 +90,19 @@ def page_sentences(plan: Plan) -> Iterator[Span]:
     stays = sum(group.urls for group in plan.url_groups if group.reason in (UrlReason.GONE, UrlReason.SHADOWED) and group.after is not None)
     moved = sum(group.urls for group in plan.url_groups if group.reason is UrlReason.MOVED)
     unknown = sum(group.urls for group in plan.url_groups if group.reason is UrlReason.UNKNOWN)
-    parts = [
-        f"{count(moved, 'URL')} of pages {'moves' if moved == 1 else 'move'}" if moved else "",
-        f"{count(ended, 'URL')} of pages {'ends' if ended == 1 else 'end'}" if ended else "",
-        f"{count(stays, 'URL')} of pages {'ends' if stays == 1 else 'end'} although the pages stay at another URL" if stays else "",
-        f"of {count(unknown, 'URL')} only the service knows the new one" if unknown else "",
+    numbered = [
+        (moved, "{} moves", "{} move"),
+        (ended, "{} ends", "{} end"),
+        (stays, "{} ends although the page stays at another URL", "{} end although the pages stay at another URL"),
+        (unknown, "{} gets a new one that only the service knows", "{} get new ones that only the service knows"),
     ]
-    sentence = listed([part for part in parts if part], len(parts))
-    if sentence:
-        yield Span(Style.DELETE, f"{sentence[0].upper()}{sentence[1:]}.")
+    parts: list[str] = []
+    for number, one, many in numbered:
+        if number:
+            # What is counted is said once.
+            parts.append((one if number == 1 else many).format(f"{number:,}" if parts else f"{count(number, 'URL')} of pages"))
+    if parts:
+        yield Span(Style.DELETE, f"{listed(parts, len(parts))}.")
     if plan.linking:
         spaces = len({page.space for page in plan.linking})
         pages = count(len(plan.linking), "page")

@@ -56,13 +56,17 @@ def with_urls(plan: Plan, trees: Trees) -> Plan:
 
 
 def dead_pages(plan: Plan) -> dict[Key, dict[str, str]]:
-    """The titles of the pages that answer nowhere after the plan, by id, by the object that contains them."""
+    """The titles of the pages that answer nowhere after the plan, by id, by the object that contains them; under "" its own title where
+    nothing of it answers."""
     keys = {address: key for key, address in plan.site_urls.names.items()}
     alive = {(change.space, change.page) for change in plan.urls if change.after is not None}
     dead: dict[Key, dict[str, str]] = {}
     for change in plan.urls:
         if change.page is not None and change.space is not None and change.reason in ENDING and (change.space, change.page) not in alive:
             dead.setdefault(keys[change.space], {})[change.page] = change.title
+    shown = {variant.space for variant in plan.site_urls.after}
+    for key in dead.keys() - shown:
+        dead[key][""] = plan.site_urls.titles[key]
     return dead
 
 
@@ -80,10 +84,9 @@ def page_urls(variants: tuple[Variant, ...], site_urls: SiteUrls, trees: Trees) 
 
 def needed(site_urls: SiteUrls, trees: Trees) -> frozenset[Key]:
     """The objects whose pages must be read next; empty where `trees` has all that matter."""
-    both = (*site_urls.before, *site_urls.after)
     was, then = (_urls_of(variants) for variants in (site_urls.before, site_urls.after))
     changed = was ^ then
-    asked = {space for space, _, _ in changed} | {variant.space for variant in both if not variant.bases}
+    asked = {space for space, _, _ in changed}
     stays = {(space, base) for space, _, base in was & then}
     # A URL that changes may be below one that stays: then a page below the second may have, get or lose it.
     above = {part for _, _, base in changed for part in _above(base)}
