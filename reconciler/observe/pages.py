@@ -55,12 +55,13 @@ async def _tree(reader: Reader, kind: Kind, id: str, observed: Observed | None) 
         body = (await reader.get(encode(kind.pages.tree, {"id": bare(id)}))).body
     except ServiceError as error:
         return error.message
-    pages = pages_in(body)
+    pages = pages_in(body, kind.pages.heading)
     return UNREADABLE if pages is None else PageTree(_revision(kind, observed), pages)
 
 
-def pages_in(body: Any) -> tuple[Page, ...] | None:
-    """The pages with a URL in an answer, in the order of readers; None where it is no tree, or a page has no id or path."""
+def pages_in(body: Any, heading: str) -> tuple[Page, ...] | None:
+    """The pages with a URL in an answer, in the order of readers; None where it is not a tree, or a page has no id or path. `heading`: the
+    type of pages without a URL."""
     pages: list[Page] = []
     waiting = _nested(body)
     while waiting:
@@ -68,8 +69,7 @@ def pages_in(body: Any) -> tuple[Page, ...] | None:
         if not isinstance(raw, Mapping):
             return None
         inside = _nested(raw) if raw.get("pages") is not None else []
-        # A group is a heading: it has no URL of its own (the API reference, "Published pages").
-        if raw.get("type") != "group":
+        if raw.get("type") != heading:
             id, path, title = raw.get("id"), raw.get("path"), raw.get("title")
             if not isinstance(id, str) or not isinstance(path, str) or not path.strip("/"):
                 return None

@@ -183,7 +183,7 @@ def test_pages_that_are_shown_elsewhere_too_are_said_to_stay_there(site: Site) -
     plan = planned(site, after)
     assert lines(plan.urls)[2] == ("Past", "/use/v1/past", "/more/archive/past", "gone")
     assert "ends 3 URLs: /use/v1/** (2 pages of acme/space/old; they stay at /more/archive/**)" in said(plan)
-    assert "3 URLs of pages end although the pages stay at another URL." in said(plan)
+    assert "3 URLs of pages end although their pages answer at another URL." in said(plan)
     assert plan.linking == ()
 
 

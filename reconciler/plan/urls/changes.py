@@ -7,7 +7,7 @@
     -                                        /beta/install      page 4            new
 
 In: what shows pages before and after (`SiteUrls`), and the pages of what is shown. Which pages must be known is a question with several
-rounds (`needed`): a variant that stays as it is may take a URL, or lose one to a page that moves. Out: a change for each URL. Where pages
+rounds (`needed`): a variant that is unchanged may take a URL, or lose one to a page that moves. Out: a change for each URL. Where pages
 could not be read, one change for all below a URL, whose number nobody knows.
 """
 
@@ -31,7 +31,7 @@ ANY = "/**"
 ENDING = (UrlReason.GONE, UrlReason.SHADOWED)
 
 
-class Answer(NamedTuple):
+class UrlAnswer(NamedTuple):
     """What answers at a URL. `rank`: how much is left out of it. `first`: the page answers at the URL of the variant itself."""
 
     rank: int
@@ -116,19 +116,19 @@ def _url(base: str, page: Page) -> str:
 # -- page by page ------------------------------------------------------------------------------------------------------------------------
 
 
-def _answers(variants: tuple[Variant, ...], trees: Trees) -> dict[str, Answer]:
+def _answers(variants: tuple[Variant, ...], trees: Trees) -> dict[str, UrlAnswer]:
     """What answers at each URL: of several pages, that of the URL from which least is left out."""
     ranked = sorted(
         ((rank, base, variant) for variant in variants for rank, base in variant.bases.items()), key=lambda entry: (entry[0], entry[1])
     )
-    answers: dict[str, Answer] = {}
+    answers: dict[str, UrlAnswer] = {}
     for rank, base, variant in ranked:
         tree = trees.get(variant.space)
         pages = tree.pages if isinstance(tree, PageTree) else ()
         for page in pages:
-            answers.setdefault(_url(base, page), Answer(rank, variant, page))
+            answers.setdefault(_url(base, page), UrlAnswer(rank, variant, page))
         for page in pages[:1]:
-            answers.setdefault(base, Answer(rank, variant, page, first=True))
+            answers.setdefault(base, UrlAnswer(rank, variant, page, first=True))
     return answers
 
 
@@ -137,14 +137,14 @@ class _Match:
     """Where the pages of `before` answer in `after`."""
 
     site_urls: SiteUrls
-    before: Mapping[str, Answer]
-    after: Mapping[str, Answer]
+    before: Mapping[str, UrlAnswer]
+    after: Mapping[str, UrlAnswer]
     # The URLs of each page after the plan.
     urls: Mapping[tuple[Key, str], list[str]]
     # Objects whose pages will be shown at URLs that only the service knows.
     unknown: frozenset[Key]
 
-    def target(self, url: str, answer: Answer) -> str | None:
+    def target(self, url: str, answer: UrlAnswer) -> str | None:
         """Where the page of a URL that ends answers: in the place nearest to that, at a new URL rather than at one it had already."""
 
         def distance(candidate: str) -> tuple[bool, bool, bool, bool, bool, int, str]:
@@ -161,7 +161,7 @@ class _Match:
 
         return min(self.urls.get(answer.identity, ()), key=distance, default=None)
 
-    def has(self, url: str, answer: Answer) -> bool:
+    def has(self, url: str, answer: UrlAnswer) -> bool:
         """Whether the same page answers at a URL before the plan."""
         was = self.before.get(url)
         return was is not None and was.identity == answer.identity
@@ -197,7 +197,7 @@ def _matched(site_urls: SiteUrls, trees: Trees) -> _Match:
     return _Match(site_urls, before, after, urls, unknown)
 
 
-def _reason(match: _Match, answer: Answer, then: Answer | None, after: str | None) -> UrlReason:
+def _reason(match: _Match, answer: UrlAnswer, then: UrlAnswer | None, after: str | None) -> UrlReason:
     if then is not None:
         return UrlReason.SHADOWED
     if after is not None and not match.has(after, answer):
@@ -205,7 +205,7 @@ def _reason(match: _Match, answer: Answer, then: Answer | None, after: str | Non
     return UrlReason.UNKNOWN if after is None and answer.variant.space in match.unknown else UrlReason.GONE
 
 
-def _line(site_urls: SiteUrls, answer: Answer, before: str | None, after: str | None, reason: UrlReason) -> PageChange:
+def _line(site_urls: SiteUrls, answer: UrlAnswer, before: str | None, after: str | None, reason: UrlReason) -> PageChange:
     names = site_urls.names
     return PageChange(answer.page.id, answer.page.title, names[answer.variant.space], names[answer.variant.site], before, after, reason)
 

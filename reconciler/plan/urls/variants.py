@@ -222,7 +222,7 @@ def site_urls(before: Published, after: Published, called: Callable[[Key], Addre
     changed = {site for site in _sites(old, new) if _answers(old, site) != _answers(new, site)}
     was, then = (tuple(variant for variant in some.values() if variant.site in changed) for some in (old, new))
     spaces = {variant.space for variant in (*was, *then)}
-    # The same space on a site that stays as it is: its pages are reachable there, at URLs that no other page can take.
+    # The same space on a site that is unchanged: its pages are reachable there, at URLs that no other page can take.
     was += tuple(_complete(variant) for variant in old.values() if variant.site not in changed and variant.space in spaces)
     then += tuple(_complete(variant) for variant in new.values() if variant.site not in changed and variant.space in spaces)
     keys = {key for variant in (*was, *then) for key in (variant.space, variant.site)}
