@@ -117,6 +117,7 @@ class _Worker:
                         task.cancel()
                     await asyncio.wait(running, timeout=END_SECONDS)  # an unreachable database must not keep this worker running
         finally:
+            await self.place.server.close()
             await asyncio.to_thread(spans.flush)
             with suppress(ReconcilerError):
                 await self._write(lambda connection: runs.leave(connection, self.id))

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +48,30 @@ def server_of(folder: Path, program: Path) -> ForkServer:
     return ForkServer([sys.executable, "-c", SERVER], environ, program)
 
 
+def at_work(private: folders.PrivateFolder, program: Path, work: Callable[[ForkServer], Awaitable[Any]]) -> Any:
+    """The result of what uses a server, which is ended then."""
+
+    async def used() -> Any:
+        server = server_of(private.path, program)
+        try:
+            return await work(server)
+        finally:
+            await server.close()
+
+    return asyncio.run(used())
+
+
 def run(server: ForkServer, private: folders.PrivateFolder, code: str, *, seconds: float = 30.0, **secrets: str) -> Any:
     return process.execute([code], server=server, folder=private, secrets=secrets, seconds=seconds)
 
 
 def test_a_run_has_its_own_session_environment_and_folder_and_nothing_of_another_run(private: folders.PrivateFolder, program: Path) -> None:
-    async def both() -> list[Any]:
-        server = server_of(private.path, program)
+    async def both(server: ForkServer) -> list[Any]:
         first = await run(server, private, ABOUT, TOKEN="one")
         second = await run(server, private, ABOUT, OTHER="two")
         return [json.loads(said) for _, said, _ in (first, second)]
 
-    first, second = asyncio.run(both())
+    first, second = at_work(private, program, both)
     assert (first["environ"]["TOKEN"], second["environ"]["OTHER"]) == ("one", "two")
     assert not {"OTHER"} & first["environ"].keys()
     assert not {"TOKEN"} & second["environ"].keys()
@@ -71,35 +83,34 @@ def test_a_run_has_its_own_session_environment_and_folder_and_nothing_of_another
 
 
 def test_the_server_never_has_a_secret(private: folders.PrivateFolder, program: Path) -> None:
-    async def environ_of_server() -> bytes:
-        server = server_of(private.path, program)
+    async def environ_of_server(server: ForkServer) -> bytes:
         said = (await run(server, private, ABOUT, RECONCILER_TOKEN="tok_secret"))[1]
         return Path(f"/proc/{json.loads(said)['parent']}/environ").read_bytes()
 
-    assert b"tok_secret" not in asyncio.run(environ_of_server())
+    assert b"tok_secret" not in at_work(private, program, environ_of_server)
     assert b"os.fork" in Path(forks.__file__).read_bytes().partition(b"json.loads")[0], "a request is read after the fork only"
 
 
 @pytest.mark.parametrize(("code", "ends"), [("pass", 0), ("raise SystemExit(4)", 4), ("import os, signal; os.kill(os.getpid(), 9)", -9)])
 def test_the_worker_learns_how_a_run_ended(private: folders.PrivateFolder, program: Path, code: str, ends: int) -> None:
-    assert asyncio.run(run(server_of(private.path, program), private, code))[0] == ends
+    assert at_work(private, program, lambda server: run(server, private, code))[0] == ends
 
 
 def test_a_run_is_ended_at_its_time_limit(private: folders.PrivateFolder, program: Path) -> None:
-    code, _, late = asyncio.run(run(server_of(private.path, program), private, SLEEP, seconds=2.0))
+    code, _, late = at_work(private, program, lambda server: run(server, private, SLEEP, seconds=2.0))
     assert (late, code) == (True, -signal.SIGTERM)
 
 
 def test_a_cancelled_run_is_ended(private: folders.PrivateFolder, program: Path) -> None:
-    async def cancelled() -> None:
-        task = asyncio.create_task(run(server_of(private.path, program), private, SLEEP))
+    async def cancelled(server: ForkServer) -> None:
+        task = asyncio.create_task(run(server, private, SLEEP))
         await begun(private)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     before = time.monotonic()
-    asyncio.run(cancelled())
+    at_work(private, program, cancelled)
     assert time.monotonic() - before < 20
 
 
@@ -109,19 +120,17 @@ async def begun(private: folders.PrivateFolder) -> None:
 
 
 def test_many_runs_at_once_end_each_with_its_own_code(private: folders.PrivateFolder, program: Path) -> None:
-    async def many() -> list[int]:
-        server = server_of(private.path, program)
+    async def many(server: ForkServer) -> list[int]:
         return [code for code, _, _ in await asyncio.gather(*(run(server, private, f"raise SystemExit({number})") for number in range(40)))]
 
-    assert asyncio.run(many()) == [*range(40)]
+    assert at_work(private, program, many) == [*range(40)]
 
 
 @pytest.mark.parametrize("what", ["killed", "upgraded", "used up"])
 def test_another_server_takes_over_and_the_runs_of_the_old_one_go_on(
     private: folders.PrivateFolder, program: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    async def parents() -> tuple[int, int, int]:
-        server = server_of(private.path, program)
+    async def parents(server: ForkServer) -> tuple[int, int, int]:
         waiting = asyncio.create_task(
             run(server, private, "import os, time; open('begun', 'w').close(); time.sleep(2); raise SystemExit(7)")
         )
@@ -136,14 +145,13 @@ def test_another_server_takes_over_and_the_runs_of_the_old_one_go_on(
         second = json.loads((await run(server, private, ABOUT))[1])["parent"]
         return first, second, (await waiting)[0]
 
-    first, second, code = asyncio.run(parents())
+    first, second, code = at_work(private, program, parents)
     assert first != second
     assert code == (-signal.SIGKILL if what == "killed" else 7)
 
 
 def test_a_server_that_a_service_manager_signals_lets_the_worker_end_its_runs(private: folders.PrivateFolder, program: Path) -> None:
-    async def signalled() -> int:
-        server = server_of(private.path, program)
+    async def signalled(server: ForkServer) -> int:
         parent = json.loads((await run(server, private, ABOUT))[1])["parent"]
         waiting = asyncio.create_task(run(server, private, "import time; open('begun', 'w').close(); time.sleep(1); raise SystemExit(7)"))
         await begun(private)
@@ -151,7 +159,7 @@ def test_a_server_that_a_service_manager_signals_lets_the_worker_end_its_runs(pr
             os.kill(parent, number)
         return int((await waiting)[0])
 
-    assert asyncio.run(signalled()) == 7
+    assert at_work(private, program, signalled) == 7
 
 
 WORKER = """

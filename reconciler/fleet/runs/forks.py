@@ -32,6 +32,7 @@ from typing import Final
 RUNS_MAX: Final = 200
 """Runs of one server, so that nothing grows that a run could leave behind in it."""
 
+CLOSE_SECONDS: Final = 5.0
 PR_SET_PDEATHSIG: Final = 1
 _RUN: Final = b"r"  # a run is asked for; a descriptor comes with it
 _LAST: Final = b"l"  # no other will be asked for: end with the last run
@@ -108,6 +109,18 @@ class ForkServer:
             writer.close()
             self._leave()
         raise OSError("no process could be started")
+
+    async def close(self) -> None:
+        """End the servers, and the runs that still go on after some seconds."""
+        self._leave()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                for server, _ in self._servers:
+                    await server.wait()
+        for server, control in self._servers:
+            control.close()
+            await server.wait()
+        self._servers = []
 
     async def _current(self) -> socket.socket:
         async with self._starting:
