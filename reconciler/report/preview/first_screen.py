@@ -134,7 +134,7 @@ def environment() -> Environment:
     made.trim_blocks = made.lstrip_blocks = True
     made.globals["count"] = count
     made.filters["tied"] = lambda text: Markup(NUMBER.sub(r'<span class="rh-tied">\g<0></span>', str(escape(terminal(text)))))  # noqa: S704
-    made.filters["breakable"] = lambda text: Markup(str(escape(terminal(text))).replace("/", "/<wbr>"))  # noqa: S704  escaped before
+    made.filters["breakable"] = lambda text: Markup(str(escape(terminal(text))).replace("/", "<wbr>/"))  # noqa: S704  escaped before
     return made
 
 

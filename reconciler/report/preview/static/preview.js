@@ -29,11 +29,11 @@
   };
   const count = (number, word, words) => `${number.toLocaleString("en")} ${number === 1 ? word : words || word + "s"}`;
   const tag = (status) => h("span", { class: `tag ${TAGS[status][2]}`, "data-sign": TAGS[status][0] }, TAGS[status][1]);
-  const list = (rows, make, attributes) => {
+  const list = (rows, make, attributes, least = 0) => {
     const shown = h("ul", attributes);
     const more = (from) => {
-      for (const row of rows.slice(from, from + PART)) shown.append(make(row));
-      const next = from + PART;
+      const next = Math.max(from + PART, least + 1);
+      for (const row of rows.slice(from, next)) shown.append(make(row));
       if (next < rows.length) {
         const item = h("li", {}, h("button", { type: "button", click: () => { item.remove(); more(next); shown.children[next]?.querySelector("a, summary")?.focus(); } }, `Show ${Math.min(PART, rows.length - next)} more of ${rows.length.toLocaleString("en")}`));
         shown.append(item);
@@ -43,7 +43,7 @@
     return shown;
   };
   const part = (title, rows, make, empty) => h("section", { class: "part" }, h("h2", {}, title), rows.length ? list(rows, make) : h("p", { class: "soft" }, empty));
-  const broken = (text) => text.split(/(?<=\/)/).flatMap((piece, at) => at ? [document.createElement("wbr"), piece] : [piece]);
+  const broken = (text) => text.split(/(?<=\w)(?=\/)/).flatMap((piece, at) => at ? [document.createElement("wbr"), piece] : [piece]);
   const short = (url) => { const found = /^https?:\/\/([^/]*)(.*)$/.exec(url); return !found ? url : /^(127\.0\.0\.1|localhost|\[::1\])(:|$)/.test(found[1]) ? found[2] || "/" : found[1] + found[2]; };
 
   // -- what readers see after a request -----------------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@
         : h("span", { class: "plain" }, candidate.title);
       item.style.paddingLeft = `${0.5 + Math.min(candidate.depth, 5) * 0.8}rem`;
       return h("li", {}, item);
-    }, { class: "tree" }));
+    }, { class: "tree" }, place.shown.pages.indexOf(place)));
     section.append(h("div", { class: place ? "body" : "" }, tree, place ? article(side, to, place) : here.open ? missing(side, to, url) : null));
     return section;
   }
