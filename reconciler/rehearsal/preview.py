@@ -185,7 +185,11 @@ def _readers_by_object(readings: Iterable[SeenReading]) -> dict[str, set[str]]:
 
 def _changed(site: Data, changes: Mapping[str, set[str]]) -> int:
     """How many spaces have a change of somebody who reads them on this site."""
-    return len({variant["content"] for variant in _variants(site) if changes.get(variant["content"], set()) & set(variant["readers"])})
+    changed = set()
+    for variant in _variants(site):
+        readers = changes.get(variant["content"], set()) | changes.get(variant["id"], set())
+        changed |= {variant["content"]} if readers & set(variant["readers"]) else set()
+    return len(changed)
 
 
 def _variants(part: Data) -> Iterator[Data]:

@@ -342,8 +342,11 @@
     const { id, reader, found } = to, here = found[side], url = side === "before" ? to.b : to.a, word = side === "before" ? "Before" : "After";
     const place = here.open ? placeAt(side, id, reader, url) : null, go = (target) => goTo(side, to, target);
     const section = h("section", { class: "pane", "aria-label": word, "data-off": side !== chosen }, h("header", {}, h("h2", {}, word), h("span", { class: "mono" }, broken(short(url)))));
-    if (!here.site) { section.append(h("p", { class: "soft" }, side === "before" ? "This site does not exist yet." : "This site is deleted.")); return section; }
-    if (!here.open) section.append(h("div", { class: "article" }, h("p", { class: side === "before" ? "missing soft" : "missing" }, "404"), h("h3", {}, here.site.published ? "This reader cannot open the site" : "The site is not published")));
+    if (!here.open) {
+      const why = !here.site ? (side === "before" ? "This site does not exist yet" : "This site is deleted") : here.site.published ? "This reader cannot open the site" : "The site is not published";
+      section.append(h("div", {}, missing(side, to, url, why)));
+      return section;
+    }
     const tabs = here.tabs.filter((tab) => tab.title), entire = found.before.open !== found.after.open;
     if (tabs.length) section.append(h("nav", { class: "tabs", "aria-label": `Sections ${side}` }, tabs.map((tab) => {
       const first = pagesOf(tab).find((candidate) => candidate.url), status = common(pagesOf(tab), found.statuses[side]);
@@ -363,7 +366,7 @@
       item.style.paddingLeft = `${0.5 + Math.min(candidate.depth, 5) * 0.8}rem`;
       return h("li", {}, item);
     }, { class: "tree" }, place.shown.pages.indexOf(place)));
-    section.append(h("div", { class: place ? "body" : "" }, tree, place ? article(side, to, place) : here.open ? missing(side, to, url) : null));
+    section.append(h("div", { class: place ? "body" : "" }, tree, place ? article(side, to, place) : missing(side, to, url, side === "before" ? "Nothing answers here yet" : "Page not found")));
     return section;
   }
   const pagesOf = (tab) => tab.variants.flatMap((shown) => shown.pages);
@@ -375,28 +378,37 @@
     const old = found.before.byPage.get(place.key)?.find((candidate) => candidate.url === place.url) || found.before.byPage.get(place.key)?.[0];
     return link(old?.url ?? place.url, place.url);
   };
-  function missing(side, to, url) {
+  function missing(side, to, url, title) {
     const key = to.found[side === "after" ? "before" : "after"].byUrl.get(url)?.key || answering("before").get(url);
     const places = key && side === "after" ? placesOf("after", key, to.reader) : [], elsewhere = key && side === "after" && !places.length ? placesOf("after", key, "") : [];
     const where = places.map((place) => to.found.after.byUrl.get(place.url) === place
       ? h("p", {}, "Its content is now at ", h("a", { href: to.link(to.b, place.url) }, broken(short(place.url))))
       : h("p", {}, `Its content is now at ${short(place.url)}`));
     const now = side === "before" && to.found.after.byUrl.get(url), former = now ? placesOf("before", now.key, "")[0] : null;
-    return h("div", { class: "article" }, h("p", { class: side === "before" ? "missing soft" : "missing" }, "404"), h("h3", {}, side === "before" ? "Nothing answers here yet" : "Page not found"), where,
+    return h("div", { class: "article" }, h("p", { class: side === "before" ? "missing soft" : "missing" }, "404"), h("h3", {}, title), where,
       former && h("p", {}, `Its content is at ${short(former.url)}.`),
       elsewhere.length > 0 && h("p", {}, `Its content is at ${short(elsewhere[0].url)}, which this reader cannot read.`),
       key && side === "after" && !places.length && !elsewhere.length && h("p", { class: "soft" }, "No site shows its content any more."));
   }
+  // Who reads a page on one side: on this site, and anywhere.
+  const objectOf = cached((id) => data.objects.findIndex((object) => object.id === id));
+  const readersOfPage = (side, id, key) => {
+    const [content] = key.split("/"), object = objectOf(content), places = index(side, id, "").byPage.get(key) || [];
+    const here = new Set(places.flatMap((place) => [...audience(place.shown.variant.readers)]));
+    return { here, all: new Set([...here, ...(object < 0 ? [] : readersOf(object, side === "before" ? 0 : data.moments.length))]) };
+  };
   function article(side, to, place) {
-    const status = to.found.statuses[side].get(place), readers = audience(place.shown.variant.readers);
+    const status = to.found.statuses[side].get(place), was = readersOfPage("before", to.id, place.key), now = readersOfPage("after", to.id, place.key);
+    const shown = side === "before" ? was : now, created = objectOf(place.key.split("/")[0]) >= 0 && data.objects[objectOf(place.key.split("/")[0])].created;
     const other = to.found[side === "before" ? "after" : "before"], before = side === "after" ? other.byUrl.get(place.url) : null;
-    const twin = (other.byPage.get(place.key) || [])[0], others = twin ? audience(twin.shown.variant.readers) : new Set();
     const replaced = side === "after" && to.b === place.url && before && before.key !== place.key ? (to.found.after.byPage.get(before.key) || [])[0] : null;
-    const names = data.readers.map((_, reader) => reader).filter((reader) => readers.has(reader) || others.has(reader));
+    const names = data.readers.map((_, reader) => reader).filter((reader) => was.all.has(reader) || now.all.has(reader));
     return h("div", { class: "article" }, h("h3", {}, place.title), h("p", { class: "soft small" }, label(place.shown), status && [" ", tag(status)]),
       replaced && h("p", { class: "note warn" }, h("span", {}, `Another page answers at this URL now. ${before.title} is at `, h("a", { href: to.link(to.b, replaced.url) }, short(replaced.url)))),
       status === "opened" && h("p", { class: "note bad" }, h("span", {}, "This reader could not read it before.")),
-      h("details", {}, h("summary", {}, "Who else sees this page?"), h("ul", {}, names.map((reader) => h("li", {}, who(reader), " ", side === "after" && twin && readers.has(reader) && !others.has(reader) && tag("opened"), !readers.has(reader) && h("span", { class: "soft" }, side === "after" ? "not any more" : "only after")))), !names.length && h("p", { class: "soft" }, "Members only.")),
+      h("details", {}, h("summary", {}, "Who else sees this page?"), h("ul", {}, names.map((reader) => h("li", {}, who(reader), " ",
+        !shown.all.has(reader) ? h("span", { class: "soft" }, side === "after" ? "not any more" : "only after") : !shown.here.has(reader) && h("span", { class: "soft" }, "elsewhere"),
+        " ", side === "after" && now.all.has(reader) && !was.all.has(reader) && tag(created ? "new" : "opened")))), !names.length && h("p", { class: "soft" }, "Members only.")),
       text(place.key));
   }
 
