@@ -15,6 +15,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
+from reconciler.model.open_work import OpenWork
 from reconciler.model.policy import Source, Violation
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.resource import UNSET
@@ -311,6 +312,10 @@ class Plan:
     consents: tuple[Consent, ...] = ()
     # Published URLs that stop working.
     broken: tuple[BrokenUrl, ...] = ()
+    # What people are working on in what it changes, the worst first.
+    open_work: tuple[OpenWork, ...] = ()
+    # The time to which the ages of that refer; None where there is none. Not a part of what happens.
+    ages_at: datetime | None = field(default=None, compare=False)
     # Objects that remain, each with the classes of readers that can no longer read it.
     lost_readers: Mapping[Address, tuple[str, ...]] = field(default_factory=dict)
     # Requests that the token may not send.

@@ -79,6 +79,8 @@ class Rehearsal:
     divergences: tuple[str, ...]
     # What the copy had to guess about the service.
     assumptions: tuple[str, ...]
+    # What people work on in what the plan changes, and apply would not refuse, one sentence each.
+    open_work: tuple[str, ...] = ()
 
     @property
     def worst(self) -> RehearsedMoment | None:

@@ -79,11 +79,11 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
             new = unknown.project if unknown is not None else ""
             undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.with_digest_key(key, project.sensitive)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True, looks=True)
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
-        guard(planned.plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
+        guard(planned.plan, project.desired, **options.limits)
     except Refused as error:
         refused = error.message
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)

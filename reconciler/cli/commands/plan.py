@@ -68,7 +68,7 @@ def command(
         with narration.lasting("Reading the state"):
             state, key, new = read_state(screen, options, project, service)
         kinds = kinds.with_digest_key(key, project.sensitive)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options, looks=True)
 
     first = (*((str(new),) if new is not None else ()), *by.notes)
     planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))
@@ -82,7 +82,7 @@ def command(
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
-    guard(plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
+    guard(plan, project.desired, **options.limits)
     if options.format == "text" and plan.pending:
         rest = f"{not_changed(plan)} Apply the rest with" if plan.blocked else "Apply it with"
         screen.out(f"{rest}: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")

@@ -40,7 +40,7 @@ from reconciler.errors import Refused
 from reconciler.model import Outcome, Plan, Severity, State, StepStatus
 from reconciler.model.rehearsal import Rehearsal
 from reconciler.model.state import StateScope
-from reconciler.plan.guard import consent, guard, refuse
+from reconciler.plan.guard import consent, guard, listed_sorts, refuse, refuse_open_work
 from reconciler.rehearsal.assumptions import assumptions
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
@@ -51,7 +51,7 @@ from reconciler.state import Store
 from reconciler.text.escape import as_json
 
 COPY, STATE = "copy.db", "state.db"
-CONSENT = "RC-consent-required"
+CONSENT = ("RC-consent-required", "RC-open-work")
 
 
 def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService) -> Rehearsal:
@@ -99,18 +99,19 @@ async def _read(
 def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]:
     """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
     refusals: list[str] = []
-    lawful = replace(plan, violations=())
+    lawful = replace(plan, violations=(), open_work=())
     for check in (
         partial(refuse, plan.violations, "the plan"),
         partial(guard, lawful, project.desired, allow_delete=options.allow_delete, max_exposed=sys.maxsize),
         partial(guard, lawful, project.desired, allow_delete=sys.maxsize, max_exposed=options.max_exposed),
+        partial(refuse_open_work, plan.open_work, options.allow_open_work),
         partial(consent, plan, options.allow_exposure),
     ):
         try:
             check()
         except Refused as refused:
             first, *lines = refused.message.splitlines()
-            end = "; this requires consent" if refused.id == CONSENT else ""
+            end = "; this requires consent" if refused.id in CONSENT else ""
             refusals += [f"{line.strip()}{end}" for line in lines] or [first]
     return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
 
@@ -186,6 +187,7 @@ class _Stage:
             failures=tuple(failures),
             divergences=divergences,
             assumptions=assumptions(self.kinds, planned.plan),
+            open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
         )
 
     def _applied(self, planned: Planned, moments: Moments) -> tuple[str, Outcome, Plan, tuple[str, ...]]:

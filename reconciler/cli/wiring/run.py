@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
@@ -17,10 +17,12 @@ from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
+from reconciler.observe.open_work import open_work
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import believable
+from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_work
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.world import Selection
@@ -33,7 +35,8 @@ from reconciler.resource import Kinds
 class Planned:
     """A plan and its inputs.
 
-    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock.
+    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock. `answers`: the work in
+    progress in what the plan changes.
     """
 
     plan: Plan
@@ -42,6 +45,7 @@ class Planned:
     matches: Matches
     read_at: float
     forecast: Forecast
+    answers: Answers = field(default_factory=dict)
 
     @property
     def age(self) -> float:
@@ -66,12 +70,13 @@ async def make_plan(
     *,
     allow_replace: Collection[str] = (),
     everything: bool = False,
+    looks: bool = True,
     stage: Callable[[str], None] = lambda what: None,
     earlier: tuple[Mapping[str, Answer], float] | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists.
-    `stage`: called with the name of each stage after the reading. `earlier`: the answers to a
-    reading of this run, which are reused, and when it began (monotonic seconds).
+    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `looks`: read what
+    people are working on in what the plan changes. `stage`: called with the name of each stage after the reading. `earlier`: the answers to
+    a reading of this run, which are reused, and when it began (monotonic seconds).
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -94,9 +99,28 @@ async def make_plan(
     stage(f"Checking the plan for {objects}")
     known = matches if complete is actual else None
     proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
+    answers: Answers = {}
+    if looks:
+        lost = lost_work(kinds, desired, proved, complete, matches)
+        answers = await open_work(reader, kinds, lost, complete) if lost else {}
+        proved = with_work(kinds, desired, state, proved, complete, matches, answers)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
-    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead)
+    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, answers)
+
+
+def lost_work(kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, matches: Matches) -> tuple[Loss, ...]:
+    """The objects that lose work in progress if there is any; none where the project does not look."""
+    return () if desired.guards.open_work == IGNORE else losses(kinds, plan, actual, matches.ids)
+
+
+def with_work(
+    kinds: Kinds, desired: Desired, state: State, plan: Plan, actual: Actual, matches: Matches, answers: Answers
+) -> Plan:  # fmt: skip
+    """The plan with the work in progress that it ends. `answers`: what was read of that."""
+    lost = lost_work(kinds, desired, plan, actual, matches)
+    # The service's clock, where it shows one: what people do there has its times.
+    return with_open_work(plan, lost, answers, desired.guards, state.consents, actual.date or now()) if lost else plan
 
 
 def _check_selection(selection: Selection, desired: Desired, state: State, plan: Plan) -> None:
@@ -123,15 +147,16 @@ def read_only(
     options: Options,
     *,
     everything: bool = False,
+    looks: bool = False,
 ) -> Planned:
-    """A plan, read with a client that cannot write."""
+    """A plan, read with a client that cannot write. `looks`: see `make_plan`."""
 
     async def run() -> Planned:
 
         async with Reader(service.settings, listener=narration) as reader:
             chosen, allowed = selected(options), replaceable(options)
             return await make_plan(
-                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage
+                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, looks=looks, stage=narration.stage
             )
 
     with narration.phase(f"Reading {desired.project}", where=service.where):
