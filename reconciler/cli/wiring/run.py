@@ -80,8 +80,9 @@ async def make_plan(
     kept: KeptTrees | None = None,
 ) -> Planned:
     """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `stage`: called with
-    the name of each stage after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began (monotonic
-    seconds). `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people are working on.
+    the name of each stage after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began
+    (monotonic seconds). `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people are
+    working on.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
