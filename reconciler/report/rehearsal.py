@@ -50,6 +50,7 @@ def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
         "worst": None if worst is None else _moment(types.WorstData, worst, of=rehearsal.writes),
         "moments": [_moment(types.MomentData, moment) for moment in rehearsal.moments],
         "refusals": list(rehearsal.refusals),
+        "openWork": list(rehearsal.open_work),
         "failures": list(rehearsal.failures),
         "divergences": list(rehearsal.divergences),
         "assumptions": list(rehearsal.assumptions),
@@ -162,6 +163,7 @@ def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
     moved = _sentences(">", _moved(rehearsal.moved), Style.MOVE, named)
     yield SheetEntry("Published URLs", "", [*dead, *moved], Weight.URGENT)
     yield entry("apply would refuse this", "!", Style.BLOCKED, rehearsal.refusals, Weight.HINDERED)
+    yield entry("Work in progress", "!", Style.UPDATE, rehearsal.open_work, Weight.HINDERED)
     yield entry("Failed on the copy", "!", Style.BLOCKED, rehearsal.failures, Weight.HINDERED)
     yield entry("A second plan is not empty", "~", Style.UPDATE, rehearsal.remaining, Weight.CHANGE)
     yield entry("Not as before after an undo", "~", Style.UPDATE, rehearsal.leftovers, Weight.CHANGE)

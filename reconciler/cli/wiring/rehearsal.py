@@ -40,7 +40,7 @@ from reconciler.errors import Refused
 from reconciler.model import Outcome, Plan, Severity, State, Step, StepStatus
 from reconciler.model.rehearsal import DeletedObject, Rehearsal
 from reconciler.model.state import StateScope
-from reconciler.plan.guard import consent, guard, refuse
+from reconciler.plan.guard import consent, guard, listed_sorts, refuse, refuse_open_work
 from reconciler.rehearsal.assumptions import assumptions
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
@@ -53,7 +53,7 @@ from reconciler.state import Store
 from reconciler.text.escape import as_json
 
 COPY, STATE = "copy.db", "state.db"
-CONSENT = "RC-consent-required"
+CONSENT = ("RC-consent-required", "RC-open-work")
 
 
 def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService) -> Rehearsal:
@@ -91,9 +91,10 @@ async def _read(
     async with Reader(service.settings, listener=narration) as reader:
         selection, allow_replace = selected(options), replaceable(options)
         with reader.keeping() as answers:
+            # The copy needs the trees of pages too, so that those of the state would save no request.
             planned = await make_plan(
-                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage
-            )  # fmt: skip
+                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage, kept=lambda keys: {}
+            )
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
         return planned, replace(read, requests=reader.requests)
 
@@ -101,18 +102,19 @@ async def _read(
 def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]:
     """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
     refusals: list[str] = []
-    lawful = replace(plan, violations=())
+    lawful = replace(plan, violations=(), open_work=())
     for check in (
         partial(refuse, plan.violations, "the plan"),
         partial(guard, lawful, project.desired, allow_delete=options.allow_delete, max_exposed=sys.maxsize),
         partial(guard, lawful, project.desired, allow_delete=sys.maxsize, max_exposed=options.max_exposed),
+        partial(refuse_open_work, plan.open_work, options.allow_open_work),
         partial(consent, plan, options.allow_exposure),
     ):
         try:
             check()
         except Refused as refused:
             first, *lines = refused.message.splitlines()
-            end = "; this requires consent" if refused.id == CONSENT else ""
+            end = "; this requires consent" if refused.id in CONSENT else ""
             refusals += [f"{line.strip()}{end}" for line in lines] or [first]
     return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
 
@@ -199,6 +201,7 @@ class _Stage:
             failures=tuple(failures),
             divergences=divergences,
             assumptions=assumptions(self.kinds, planned.plan),
+            open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
             deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),
             sites=rehearsed_sites(moments, start, end, addresses),
             preview=preview_of(moments, start, end, addresses),
