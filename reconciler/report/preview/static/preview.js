@@ -293,8 +293,9 @@
   function siteView([id], query) {
     if (id === undefined || !siteIds().includes(id)) {
       const cards = overview.querySelector(".rh-sites > ul");
-      if (cards) return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "rehearsal" }, h("div", { class: "rh-sites" }, cards.cloneNode(true)))];
-      return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "part" }, list(siteIds(), (site) => h("li", {}, h("a", { href: `#/site/${encodeURIComponent(site)}` }, siteTitle(site)), h("small", {}, short((siteOf("after", site) || siteOf("before", site)).url)))))];
+      if (cards?.children.length === report.sites.length) return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "rehearsal" }, h("div", { class: "rh-sites" }, cards.cloneNode(true)))];
+      const rows = [...report.sites].sort((one, other) => other.differences - one.differences);
+      return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "part" }, list(rows, (site) => h("li", {}, h("a", { href: `#/site/${encodeURIComponent(site.id)}` }, site.title), h("small", {}, site.differences ? count(site.differences, "difference") : "no differences", ", ", broken(short(site.url))))))];
     }
     const offered = readersOn(id), asked = offered.find((reader) => data.readers[reader].reader === query.get("as"));
     const reader = asked ?? offered.find((candidate) => compare(id, candidate).before.open || compare(id, candidate).after.open) ?? offered[0] ?? "";
