@@ -274,7 +274,7 @@ def _card(site: Data) -> SiteCard:
     spaces = (("opened", "has new readers", "have new readers"), ("closed", "loses readers", "lose readers"))
     sentences = [
         f"{count(site[key], noun)} {singular if site[key] == 1 else plural}"
-        for noun, rows in (("page", pages), ("space", spaces))
+        for noun, rows in (("page", pages), ("space", spaces), ("title", (("renamed", "changes", "change"),)))
         for key, singular, plural in rows
         if site[key]
     ]
