@@ -32,8 +32,8 @@ from reconciler.text.names import HERE
 
 FILES: Final = "the files as they are"
 COVERS: Final = (
-    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them, and it is not known "
-    "which pages are behind these URLs."
+    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them, "
+    "and neither the pages behind these URLs nor work in progress: plan shows them."
 )
 
 
