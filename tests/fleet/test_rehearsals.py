@@ -137,6 +137,7 @@ def test_a_plan_is_approved_after_a_rehearsal_of_exactly_it_and_a_change_of_the_
 def test_an_approval_ends_when_the_service_changes_before_the_plan_is_applied(fleet: Watched) -> None:
     closed = {"windows": [{"from": "00:00", "until": "00:01", "days": ["monday"]}]}  # so that an approved plan waits
     fleet.waiting(rehearse="required", **closed)
+    before = fleet.writes()
     assert "as planned" in fleet.call("fleet", "rehearse", "a", "--wait")
     assert fleet.call("fleet", "approve", "a", "--digest", fleet.plan(), "--rehearsal", fleet.rehearsal()["digest"])
     fleet.call("fleet", "sync", "a", "--wait", code=2)
@@ -159,10 +160,10 @@ def test_an_approval_ends_when_the_service_changes_before_the_plan_is_applied(fl
         page = browser.get("/projects/a").text
         assert ">Approve</button>" in page
         assert f'name="rehearsal" value="{fleet.rehearsal()["digest"]}"' in page
-    assert "PATCH" not in " ".join(fleet.writes()).replace("PATCH /v1/spaces/spc_a", "")
+    assert fleet.writes() == [*before, "PATCH /v1/spaces/spc_a"]
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.proof)])
 def test_a_rehearsal_whose_worker_dies_is_taken_up_by_the_next_run_and_the_service_gets_no_write(
     fleet: Watched, how: signal.Signals
 ) -> None:
@@ -174,7 +175,7 @@ def test_a_rehearsal_whose_worker_dies_is_taken_up_by_the_next_run_and_the_servi
     os.kill(fleet.first.pid, how)
     fleet.until(lambda: not rehearsing(fleet))
     fleet.call("sandbox", "faults", "clear", "--db", "sandbox.db")
-    assert fleet.rehearsal()["state"] == "waiting"
+    fleet.until(lambda: fleet.rehearsal()["state"] == "waiting")
     fleet.worker()
     ended = fleet.ended()
     assert (ended["state"], ended["valid"], fleet.plan()) == ("done", True, digest)
@@ -201,7 +202,7 @@ def test_what_cannot_be_rehearsed_says_why_and_the_run_goes_on(fleet: Watched) -
         acts.rehearse(connection, ROOT, "a", digest=fleet.plan())
         connection.execute(text("UPDATE reconciler_fleet.rehearsals SET tries = 3"))
     fleet.until(lambda: fleet.rehearsal()["error"] == f"{pure.LOST} [RC-fleet-run-failed]", 60)
-    assert "lost with their workers" in fleet.error("fleet", "rehearse", "a", "--wait", code=1) or fleet.rehearsal()["valid"]
+    assert "as planned" in fleet.call("fleet", "rehearse", "a", "--wait"), "whoever asks again starts again"
 
 
 def test_a_plan_that_is_replaced_before_it_was_rehearsed_says_so(fleet: Watched) -> None:
@@ -350,19 +351,35 @@ def document(objects: int, *, word: Callable[[], str]) -> dict[str, Any]:
     """A rehearsal in which each of so many objects gains three readers, loses one, is written once, and changes its URL."""
     urls = [f"https://docs.example.com/{word()}/{number}" for number in range(objects)]
     gained = [
-        {"reader": f"reader-{reader}", "kind": "space", "title": f"Title {number}", "address": f"acme/space/s{number}"}
+        {
+            "reader": f"reader-{reader}",
+            "who": f"reader {reader}",
+            "kind": "space",
+            "title": f"Title {number}",
+            "address": f"acme/space/s{number}",
+        }
         for number in range(objects)
         for reader in range(3)
     ]
     moments = [
-        {"after": number + 1, "request": f"PATCH /v1/spaces/{word()}", "deadUrls": 0, "readersGained": number} for number in range(objects)
+        {
+            "after": number + 1,
+            "request": f"PATCH /v1/spaces/{word()}",
+            "deadUrls": 0,
+            "readersGained": number,
+            "opened": 0,
+            "address": None,
+            "what": "update",
+        }
+        for number in range(objects)
     ]
     moved = [{"before": url, "after": f"{url}/new"} for url in urls]
     return {
         "format": "reconciler.rehearsal/1", "project": "acme", "environment": None, "digests": {"plan": "a" * 64, "reading": "b" * 64},
         "requests": {"copy": objects, "apply": objects}, "secondPlanEmpty": True, "remaining": [], "undo": {"exact": True, "leftovers": []},
         "readers": {"gained": gained, "lost": gained[::3]},
-        "urls": {"before": objects, "after": objects, "dead": urls, "moved": moved}, "worst": None, "moments": moments,
+        "urls": {"before": objects, "after": objects, "dead": urls, "moved": moved},
+        "deleted": [], "sites": [], "worst": None, "moments": moments,
         "refusals": [], "failures": [], "divergences": [], "assumptions": [], "unread": [],
     }  # fmt: skip
 

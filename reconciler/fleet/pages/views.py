@@ -192,7 +192,8 @@ class ApprovalsView:
 @dataclass(frozen=True)
 class RehearsalView:
     """The rehearsal of the plan. `state`: "" if nobody asked for one, or one of `rehearsals.STATES`. `required`: approvals must name it.
-    `valid`: it is of this plan on the last reading. `text`: as `rehearse` shows it; `document`: of `rehearse --format json`."""
+    `valid`: it is of this plan on the last reading. `text`: as `rehearse` shows it. `document`: of `rehearse --format json`, None if it was
+    not read, or an older version wrote it."""
 
     required: bool = False
     state: str = ""
@@ -283,12 +284,12 @@ class ProjectView:
     error: str | None = None
     plan: PlanView | None = None
     approvals: ApprovalsView | None = None
-    rehearsal: RehearsalView | None = None
     samples: Sequence[Sample] = ()
     runs: Sequence[RunView] = ()
     quarantines: Sequence[Quarantine] = ()
     drift: DriftView | None = None
     first_apply: str = ""
+    rehearsal: RehearsalView | None = None
     shown: str | None = None
     shown_rehearsal: str = ""
     seen: str = ""

@@ -23,6 +23,8 @@ from reconciler.fleet.store.approvals import decision_of
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.model import Sort
 from reconciler.report.reading import sheet_of
+from reconciler.report.schemas.documents import problem
+from reconciler.report.schemas.rehearsal import RehearsalDocument
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -178,7 +180,7 @@ def rehearsal_view(judged: Judged, document: Mapping[str, Any] | None) -> views.
         as_planned=last.as_planned is not False,
         valid=judged.rehearsed != "",
         text=last.text,
-        document=document,
+        document=document if document is not None and problem(RehearsalDocument, document) is None else None,
     )
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, and_, delete, func, literal, not_, or_, select, tuple_, update
+from sqlalchemy import Connection, Row, and_, delete, func, literal, not_, or_, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from reconciler.fleet.rehearsals import ERROR_MAX, KEPT, MOVED, PlanRehearsal, RehearsalResult
-from reconciler.fleet.store.schema import rehearsals, runs
+from reconciler.fleet.store.admission import ALIVE
+from reconciler.fleet.store.schema import rehearsals, runs, workers
 
 # The beginning of a transaction may be before the end of a run that it waited for: a request would look older than that run's result.
 _CLOCK: Final = func.clock_timestamp()
 _PENDING: Final = or_(rehearsals.c.ended_at.is_(None), rehearsals.c.asked_at > rehearsals.c.ended_at)
-_RUNNING: Final = select(runs.c.id).where(runs.c.id == rehearsals.c.run, runs.c.ended_at.is_(None)).exists()
+_ALIVE: Final = select(workers.c.id).where(workers.c.id == runs.c.worker, text(ALIVE)).exists()
+_RUNNING: Final = select(runs.c.id).where(runs.c.id == rehearsals.c.run, runs.c.ended_at.is_(None), _ALIVE).exists()
 _COLUMNS: Final = [column for column in rehearsals.c if column.name not in ("document", "text")]
 _NO_TEXT: Final = literal("").label("text")
 

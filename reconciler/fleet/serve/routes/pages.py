@@ -129,7 +129,7 @@ def _project(connection: Connection, name: str, caller: Caller, done: str) -> vi
         error=row.error,
         plan=plan,
         approvals=filled.approvals_view(judged, decisions, caller.person, row, reverts=reverts) if judged is not None else None,
-        rehearsal=_rehearsal(connection, row, caller, judged),
+        rehearsal=_rehearsal(connection, row, caller, judged, whole=True),
         samples=samples.chart(connection, row.id, DRIFT_SINCE),
         runs=[filled.run_view(run) for run in store.runs_of(connection, row.id)],
         quarantines=held,
@@ -145,11 +145,13 @@ def _judged(connection: Connection, row: ProjectRow, caller: Caller) -> Judged |
         return None
 
 
-def _rehearsal(connection: Connection, row: ProjectRow, caller: Caller, judged: Judged | None) -> views.RehearsalView | None:
-    """The rehearsal of a plan that people decide on."""
+def _rehearsal(
+    connection: Connection, row: ProjectRow, caller: Caller, judged: Judged | None, *, whole: bool = False
+) -> views.RehearsalView | None:
+    """The rehearsal of a plan that people decide on. `whole`: with what it shows."""
     if judged is None or row.project.mode is not Mode.APPLY or row.orphaned or not judged.plan.changes:
         return None
-    return filled.rehearsal_view(judged, acts.rehearsal_document(connection, caller.person, row.project.name))
+    return filled.rehearsal_view(judged, acts.rehearsal_document(connection, caller.person, row.project.name) if whole else None)
 
 
 @router.get("/projects/{name}/status")
