@@ -298,8 +298,12 @@ def _seen_rehearsal(current: Judged, row: ProjectRow, seen: str, *, allow_unplan
     if row.project.rehearse is not RehearsalRule.REQUIRED:
         return seen if seen and seen == valid else None
     if not valid:
-        before = current.rehearsal is not None and current.rehearsal.digest is not None
-        why = "the service contains something else since its rehearsal" if before else "this project requires a rehearsal first"
+        last = current.rehearsal
+        why = "this project requires a rehearsal first"
+        if last is not None and last.is_pending:
+            why = "its rehearsal has not ended yet"
+        elif last is not None:
+            why = f"it was not rehearsed: {last.error}" if last.error else "the service contains something else since its rehearsal"
         raise Refused(
             f"the plan of {name} cannot be approved yet: {why}",
             id="RC-fleet-rehearsal",

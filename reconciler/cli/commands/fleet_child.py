@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import click
 
+from reconciler.address import Glob
 from reconciler.cli import exits, options as shared
 from reconciler.cli.checks.rules_from import JudgedProject, judged
 from reconciler.cli.options import Options
@@ -160,7 +161,9 @@ def rehearse_command(screen: Screen, /, allowed: str, folder: Path, sent: str, r
                     hint="Rehearse the plan that follows from it.",
                 )
 
-        rehearsal = screen.masked_data(rehearse(screen, options, by.project, kinds, service, everything=True, check=check))
+        # In a fleet, the approval of an exposure is the consent to it.
+        consenting = replace(options, allow_exposure=(Glob.parse("**"),))
+        rehearsal = screen.masked_data(rehearse(screen, consenting, by.project, kinds, service, everything=True, check=check))
     write_report(folder / "rehearsal.json", screen.masked(as_json(rehearsal_document(rehearsal))))
     write_report(folder / "rehearsal.txt", screen.masked(plain(sheet_text(rehearsal_sheet(rehearsal)))))
     return exits.DONE

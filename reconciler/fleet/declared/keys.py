@@ -94,8 +94,8 @@ OIDC: Final = {
 }
 ROLE: Final = {
     "value": "A value of the claim.",
-    "role": "viewer: sees projects. approver: also rehearses, approves, rejects and runs them, and decides on drift. admin: also pauses, resumes, and "
-    "reads the audit log.",
+    "role": "viewer: sees projects. approver: also rehearses, approves, rejects and runs them, and decides on drift. admin: also pauses, "
+    "resumes, and reads the audit log.",
     "tenants": "The tenants in which it has the role. By default, all.",
 }
 WEBHOOKS: Final = {

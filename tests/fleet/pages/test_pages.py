@@ -200,7 +200,7 @@ def test_a_plan_that_requires_a_rehearsal_is_approved_after_it_and_knowingly() -
     assert (f'name="rehearsal" value="{samples.rehearsed().digest}"' in page, '/rehearse"' in page) == (True, False)
     assert "If it stops after request 2 of 3" in text_of(page)
     unplanned = samples.PAGES["project-rehearsal-unplanned"]()
-    assert "It did not go as planned" in text_of(unplanned)
+    assert "it did not go as planned" in text_of(unplanned)
     assert re.search(r'<input type="checkbox" id="allow-unplanned" name="allow-unplanned" value="1" required>', unplanned)
     outdated = samples.PAGES["project-rehearsal-outdated"]()
     assert ("Rehearse again" in text_of(outdated), ">Approve</button>" in outdated) == (True, False)
