@@ -38,6 +38,7 @@ GRACE = Person("grace@acme.example", {"docs": Role.APPROVER})
 VERA = Person("vera@acme.example", {"docs": Role.VIEWER})
 MALLORY = Person("mallory@acme.example", {"other": Role.ADMIN})
 PLAN = approvals.StoredPlan("c0ffee", {"changes": []}, "d1", frozenset({ChangeClass.CREATE}), reading="r1")
+SITE = "    sites:\n      docs: {title: Docs, visibility: public, published: true, structure: [{space: docs, default: true}]}\n"
 
 
 class Watched(Running):
@@ -50,14 +51,17 @@ class Watched(Running):
     def writes(self) -> list[str]:
         return [f"{request.method} {request.path}" for request in requests(self.folder) if request.method != "GET"]
 
-    def waiting(self, **words: Any) -> str:
-        """Let the plan of a commit wait for an approval; its digest."""
+    def waiting(self, more: str = "", **words: Any) -> str:
+        """Let the plan of a commit wait for an approval; its digest. `more`: what it adds to the organization."""
         self.write("a")
         self.applied("a")
         self.declare({"name": "a", "source": {"path": "a"}, "mode": "apply", "approvals": {"titles": "one"}} | words)
         self.first = self.worker()
         self.until(lambda: self.status()["a"]["status"] == "Synced")
         self.write("a", title="two")
+        file = self.remote / "a" / "reconciler.yaml"
+        file.write_text(file.read_text().replace("    content:", f"{more}    content:"))
+        self.git("commit", "-qam", "three", "--allow-empty")
         self.call("fleet", "sync", "a", "--wait", code=2)
         return self.plan()
 
@@ -85,7 +89,8 @@ def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Watched]:
 
 
 def test_a_plan_is_approved_after_a_rehearsal_of_exactly_it_and_a_change_of_the_service_ends_that(fleet: Watched) -> None:
-    digest = fleet.waiting(rehearse="required")
+    one = dict.fromkeys(("titles", "create", "update", "exposure"), "one")
+    digest = fleet.waiting(SITE, rehearse="required", approvals=one)
     with connected(fleet.url) as database, served(database) as site, site.program() as client:
         base, before = "/api/v1/projects/a", fleet.writes()
         shown = client.get(f"{base}/approvals").json()
@@ -108,7 +113,9 @@ def test_a_plan_is_approved_after_a_rehearsal_of_exactly_it_and_a_change_of_the_
         assert fleet.rows("SELECT count(*) FROM reconciler_fleet.runs WHERE requests > 20") == [(1,)], "eight clicks are one rehearsal"
         document = client.get(f"{base}/rehearsal").json()
         assert problem(RehearsalDocument, document) is None
-        assert (document["requests"]["apply"], document["secondPlanEmpty"], document["undo"]["exact"]) == (1, True, True)
+        assert (document["secondPlanEmpty"], document["undo"]["exact"]) == (True, True)
+        assert next((change["reader"], change["title"]) for change in document["readers"]["gained"]) == ("anyone", "a two")
+        assert document["refusals"] == [], "an approval of the exposure is the consent to it"
 
         assert client.post(f"{base}/approve", json={"digest": digest}).status_code == 409, "the approval names no rehearsal"
         assert client.post(f"{base}/approve", json={"digest": digest, "rehearsal": "ab" * 32}).status_code == 409
@@ -261,6 +268,26 @@ def two(database: FleetDatabase) -> FleetDatabase:
 def last(database: FleetDatabase, id: int, plan: str = "d1") -> PlanRehearsal | None:
     with database.transaction() as connection:
         return rehearsals.of_plans(connection, [(id, plan)]).get(id)
+
+
+def test_whoever_approves_too_early_reads_why_it_is_too_early(two: FleetDatabase) -> None:
+    id = planned(two)
+
+    def why() -> str:
+        with pytest.raises(ReconcilerError) as raised:
+            act(two, acts.approve, GRACE, "a", digest="d1", rehearsal="aa")
+        assert raised.value.id == "RC-fleet-rehearsal"
+        return raised.value.message.partition(": ")[2]
+
+    assert why() == "this project requires a rehearsal first"
+    assert act(two, acts.rehearse, GRACE, "a", digest="d1")
+    assert why() == "its rehearsal has not ended yet"
+    rehearsed(two, id, RehearsalResult("d1", "it took longer than 1200 s"))
+    assert why() == "it was not rehearsed: it took longer than 1200 s"
+    rehearsed(two, id, result(reading="r0"))
+    assert why() == "the service contains something else since its rehearsal"
+    rehearsed(two, id, result())
+    assert act(two, acts.approve, GRACE, "a", digest="d1", rehearsal="aa").verdict.allows
 
 
 def test_who_may_look_may_not_rehearse_and_a_foreign_project_does_not_exist(two: FleetDatabase) -> None:
