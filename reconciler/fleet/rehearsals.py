@@ -74,7 +74,7 @@ class RehearsalResult:
 
 
 def result_of(plan: str, reading: str, document: Mapping[str, Any], text: str) -> RehearsalResult:
-    """The result in the files that a process wrote. Raises `ReconcilerError` if it is no rehearsal, or too large to be kept."""
+    """The result in the files that a process wrote. Raises `ReconcilerError` if the document is invalid, or too large to be kept."""
     wrong = problem(RehearsalDocument, document)
     if wrong is not None:
         raise ReconcilerError(f"the process wrote no rehearsal: {wrong}", id="RC-fleet-run-failed")
