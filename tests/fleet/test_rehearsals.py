@@ -189,9 +189,10 @@ def test_a_rehearsal_whose_worker_dies_is_taken_up_by_the_next_run_and_the_servi
     assert fleet.writes() == before
 
 
-def rehearsing(fleet: Running) -> dict[int, str]:
-    """The processes that rehearse for this fleet."""
-    return {id: line for id, line in children("fleet_child rehearse ").items() if str(fleet.folder) in line}
+def rehearsing(fleet: Running) -> list[int]:
+    """The process that rehearses for this fleet: after the reading of the run that has taken the request."""
+    taken = fleet.rows("SELECT 1 FROM reconciler_fleet.rehearsals WHERE run IS NOT NULL AND (ended_at IS NULL OR asked_at > ended_at)")
+    return list(children(fleet.folder)) if taken else []
 
 
 def test_what_cannot_be_rehearsed_says_why_and_the_run_goes_on(fleet: Watched) -> None:
