@@ -67,7 +67,7 @@ class Dashboard:
 
     def person(self, email: str, group: str, path: str = "/") -> Page:
         """A page of somebody who has just logged in, in a browser context of their own."""
-        self.provider.claims = {"email": email, "email_verified": True, "groups": [group]}
+        self.provider.claims = {"sub": email, "email": email, "email_verified": True, "groups": [group]}
         page = self.chromium.new_context().new_page()
         page.set_default_timeout(60_000)
         page.goto(self.url + path)
