@@ -114,6 +114,8 @@ class Rehearsal:
     divergences: tuple[str, ...]
     # What the copy had to guess about the service.
     assumptions: tuple[str, ...]
+    # What people work on in what the plan changes, and apply would not refuse, one sentence each.
+    open_work: tuple[str, ...] = ()
     deleted: tuple[DeletedObject, ...] = ()
     sites: tuple[RehearsedSite, ...] = ()
     # Data of the preview, for `report.preview.page`; not part of the document.

@@ -33,7 +33,7 @@ from reconciler.cli.wiring.connect import connect, open_store
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.cli.wiring.supervision import Supervision
-from reconciler.cli.wiring.unseen import unseen
+from reconciler.cli.wiring.unseen import kept_trees, unseen
 from reconciler.errors import Refused, StalePlan
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
@@ -76,11 +76,12 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
             new = unknown.project if unknown is not None else ""
             undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.with_digest_key(key, project.sensitive)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
+        kept = kept_trees(screen, options, project, service)
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True, kept=kept)
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
-        guard(planned.plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
+        guard(planned.plan, project.desired, **options.limits)
     except Refused as error:
         refused = error.message
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)

@@ -104,6 +104,7 @@ class RehearsalDocument(t.Record):
     worst: Annotated[WorstData | None, t.doc("The worst moment at which the apply could stop; null where none is worse than the start.")]
     moments: Annotated[t.Items[MomentData], t.doc("After each write, compared with the start.")]
     refusals: Annotated[t.Items[t.Text], t.doc("What `apply` would refuse.")]
+    openWork: Annotated[t.Items[t.Text], t.doc("What people work on in what the plan ends or interrupts, and `apply` would not refuse.")]
     failures: Annotated[t.Items[t.Text], t.doc("Requests that failed on the copy.")]
     divergences: Annotated[t.Items[t.Text], t.doc("Where the planner said something else than the copy showed.")]
     assumptions: Annotated[t.Items[t.Text], t.doc("What the copy guesses about the service, as far as this plan depends on it.")]
