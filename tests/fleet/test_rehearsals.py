@@ -407,7 +407,7 @@ def document(objects: int, *, word: Callable[[], str]) -> dict[str, Any]:
         "requests": {"copy": objects, "apply": objects}, "secondPlanEmpty": True, "remaining": [], "undo": {"exact": True, "leftovers": []},
         "readers": {"gained": gained, "lost": gained[::3]},
         "urls": {"before": objects, "after": objects, "dead": urls, "moved": moved},
-        "deleted": [], "sites": [], "worst": None, "moments": moments,
+        "deleted": [], "sites": [], "openWork": [], "worst": None, "moments": moments,
         "refusals": [], "failures": [], "divergences": [], "assumptions": [], "unread": [],
     }  # fmt: skip
 
