@@ -238,7 +238,7 @@ def _lines(page: str, why: str, *lines: str) -> dict[tuple[str, str], str]:
 NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
     **_lines("sandbox.md", SERVES, "reconciler sandbox serve --db sandbox.db --port 8080 --token-file token.txt"),
     **_lines("fleet.md", FLEET_RUNS, "reconciler fleet up fleet.yaml"),
-    **_lines("fleet.md", NEEDS_PLAN, "reconciler fleet approve acme"),
+    **_lines("fleet.md", NEEDS_PLAN, "reconciler fleet approve acme", "reconciler fleet rehearse acme --wait"),
     **_lines(
         "fleet.md", NEEDS_ALARM,
         "reconciler fleet drift acme --revert",
@@ -257,6 +257,7 @@ NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
     **_lines(
         "reference/commands.md", NEEDS_PLAN,
         "reconciler fleet approve acme",
+        "reconciler fleet rehearse acme --wait",
         "reconciler fleet approve acme --class create",
         'reconciler fleet reject acme --reason "the handbook is still linked"',
     ),
