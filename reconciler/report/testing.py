@@ -15,6 +15,7 @@ from reconciler.report.words import count
 from reconciler.text.escape import terminal, xml
 
 FORMAT: Final = "reconciler.tests/1"
+NOT_MET: Final = Mismatch.id
 PLACES_MAX: Final = 40  # columns
 
 
@@ -32,7 +33,9 @@ def tests_text(results: Sequence[ProjectTestResult]) -> Iterator[Span]:
 
 
 def _mismatch(mismatch: Mismatch) -> Iterator[Span]:
-    yield Span(Style.PLAIN, f"        {terminal(f'{mismatch.source}  {mismatch.message}')} [{mismatch.id}]\n")
+    # That an expectation is not met needs no explanation; another cause has a page.
+    cause = "" if mismatch.id == NOT_MET else f" [{mismatch.id}]"
+    yield Span(Style.PLAIN, f"        {terminal(f'{mismatch.source}  {mismatch.message}')}{cause}\n")
     if mismatch.expected or mismatch.actual:
         yield Span(Style.DELETE, f"          - expected: {terminal(mismatch.expected)}\n")
         yield Span(Style.CREATE, f"          + actual:   {terminal(mismatch.actual)}\n")

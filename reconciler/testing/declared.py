@@ -27,7 +27,7 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Step:
+class TwinStep:
     """One step. `sort`: its key. `address`: of an edit or a delete. `values`: by field, in the written form. `method`, `path` and `body`:
     of a request. `consent`: whether an apply has every consent."""
 

@@ -137,14 +137,15 @@ class Page:
     def check(self, kinds: Kinds, twin: Twin) -> Iterator[Mismatch]:
         pages = twin.pages(self.reader, self.site, self.path)
         if not pages:
-            where = f"{self.site} does not exist on the twin, or is not published" if self.site else "no site is published on the twin"
+            where = f"{self.site} does not exist on the twin, or is not published" if self.site else "no published site has this URL"
             yield Mismatch(self.source, f"{self.path}: {where}")
             return
         if any(map(self._is_met, pages.values())) if self.answers else not any(pages.values()):
             return
         several = len(pages) > 1
         actual = "; ".join(f"{site}: {_page(page)}" if several else _page(page) for site, page in pages.items())
-        yield Mismatch(self.source, f"{self.path} is not what {self.reader.says} must get", self._expected, actual)
+        wrong = f"answers {self.reader.says}, and must not" if not self.answers else f"does not show {self.reader.says} what it must"
+        yield Mismatch(self.source, f"{self.path} {wrong}", self._expected, actual)
 
     def _is_met(self, page: ServedPage | None) -> bool:
         if page is None:

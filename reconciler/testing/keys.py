@@ -52,7 +52,7 @@ STEP: Final = (
     Key("plan", "Plan; what cannot be planned fails the test."),
     Key("edit", "Edit a resource in the service, as a colleague does.", form="map", keys=EDIT, example="address: ADDRESS, set: {…}"),
     Key("delete", "Delete a resource in the service, as a colleague does: its address.", form="text"),
-    Key("api", "Send any request to the service.", form="map", keys=CALL, example="method: POST, path: /orgs/{ROOT}/collections"),
+    Key("api", "Send any request to the service.", form="map", keys=CALL, example="method: PATCH, path: /PATH/{ADDRESS}"),
     Key("by", "Who edits.", form="choice", options=(COLLEAGUE,), default=COLLEAGUE),
     Key("consent", "Of apply: all, or none.", form="choice", options=CONSENT),
 )

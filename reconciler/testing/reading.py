@@ -19,7 +19,7 @@ from reconciler.config.source.problems import Problems, described, described_or_
 from reconciler.model import Action, Declared, NamedReader, ReaderSort, Source
 from reconciler.resource import FieldRole, Kinds
 from reconciler.testing import keys as k
-from reconciler.testing.declared import Header, Step
+from reconciler.testing.declared import Header, TwinStep
 from reconciler.testing.expectations import (
     Bounds,
     Counts,
@@ -123,21 +123,21 @@ class TestReader:
 
     # -- steps -----------------------------------------------------------------------------------------------------------------------
 
-    def steps(self, header: Header) -> tuple[Step, ...]:
+    def steps(self, header: Header) -> tuple[TwinStep, ...]:
         """The steps of a test; without any, one apply."""
         entry = header.entries.get("steps")
         consent = header.entries.get("consent")
         everything = not (consent is not None and isinstance(consent.node, Scalar) and consent.node.text == "none")
         if entry is None:
-            return (Step("apply", header.source, everything),)
+            return (TwinStep("apply", header.source, everything),)
         entry.node = self.evaluate(entry.node)
         nodes = items_of(entry, "a list of steps", "write [apply]", self.problems.add)
         return tuple(step for node in nodes if (step := self._step(node, everything)) is not None)
 
-    def _step(self, node: Node, consent: bool) -> Step | None:
+    def _step(self, node: Node, consent: bool) -> TwinStep | None:
         way = f"write {', '.join(k.SORTS[:2])}, or a map with {', '.join(k.SORTS[2:])}"
         if isinstance(node, Scalar) and node.text in ("apply", "plan"):
-            return Step(node.text, node.at, consent)
+            return TwinStep(node.text, node.at, consent)
         if not isinstance(node, Map):
             hint = did_you_mean(node.text, k.SORTS) if isinstance(node, Scalar) else ""
             wrong = f"a step is {described_or_nothing(node)}, which does not exist{hint or f'; {way}'}"
@@ -159,12 +159,12 @@ class TestReader:
         entry = node.entries[sorts[0]]
         return self._of_sort(sorts[0], entry, consent if own is None else own != "none")
 
-    def _of_sort(self, sort: str, entry: MapEntry, consent: bool) -> Step | None:
+    def _of_sort(self, sort: str, entry: MapEntry, consent: bool) -> TwinStep | None:
         if sort in ("apply", "plan"):
             return self._run(sort, entry, consent)
         if sort == "delete":
             address = self._declared(KeyReader("", {sort: entry}, self.problems), sort)
-            return Step(sort, entry.at, address=address) if address is not None else None
+            return TwinStep(sort, entry.at, address=address) if address is not None else None
         if not isinstance(entry.node, Map):
             wrong = f"{sort} must be a map, not {described_or_nothing(entry.node)}; write {{{by_name(k.STEP)[sort].example}}}"
             self.problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
@@ -172,20 +172,20 @@ class TestReader:
         keys = KeyReader(sort, entry.node.entries, self.problems)
         return self._edit(keys, entry) if sort == "edit" else self._call(keys, entry)
 
-    def _run(self, sort: str, entry: MapEntry, consent: bool) -> Step | None:
+    def _run(self, sort: str, entry: MapEntry, consent: bool) -> TwinStep | None:
         """`apply: {consent: none}`; also `{apply, consent: none}`, where nothing is written after the key."""
         node = entry.node
         if isinstance(node, Scalar) and (node.empty or node.null):
-            return Step(sort, entry.at, consent)
+            return TwinStep(sort, entry.at, consent)
         if sort == "plan" or not isinstance(node, Map):
             self.problems.add(node.at, f"{sort} has nothing after it here, not {described(node)}; write {sort}", id="RC-wrong-form")
             return None
         keys = KeyReader(sort, node.entries, self.problems)
         values = keys.values(k.APPLY)
         keys.rest()
-        return Step(sort, entry.at, values["consent"] != "none" if "consent" in node.entries else consent)
+        return TwinStep(sort, entry.at, values["consent"] != "none" if "consent" in node.entries else consent)
 
-    def _edit(self, keys: KeyReader, entry: MapEntry) -> Step | None:
+    def _edit(self, keys: KeyReader, entry: MapEntry) -> TwinStep | None:
         address = self._declared(keys, "address")
         values = keys.entry("set")
         keys.rest()
@@ -193,19 +193,19 @@ class TestReader:
         if address is None or values is None:
             return None
         fields = self.edited(address, values)
-        return Step("edit", entry.at, address=address, values=fields) if fields else None
+        return TwinStep("edit", entry.at, address=address, values=fields) if fields else None
 
-    def _call(self, keys: KeyReader, entry: MapEntry) -> Step | None:
+    def _call(self, keys: KeyReader, entry: MapEntry) -> TwinStep | None:
         method, path, body = keys.choice("method", k.METHODS), keys.text("path"), keys.entry("body")
         keys.rest()
         self._missing(keys, k.CALL, entry.at, "api")
         if method is None or path is None:
             return None
         if not path[0].startswith("/") or not path[0].isprintable() or " " in path[0]:
-            wrong = f"api.path is {shown(path[0])}; it begins with / and has no spaces: /orgs/{{ROOT}}/collections"
-            self.problems.add(path[1], wrong, id="RC-request-path")
+            wrong = f"api.path is {shown(path[0])}; it begins with / and has no spaces: /PATH/{{ADDRESS}}"
+            self.problems.add(path[1], wrong, id="RC-api-path")
             return None
-        return Step("api", entry.at, method=method, path=path[0], body=plain(body.node) if body is not None else None)
+        return TwinStep("api", entry.at, method=method, path=path[0], body=plain(body.node) if body is not None else None)
 
     def _missing(self, keys: KeyReader, table: Iterable[Any], at: Source, what: str) -> None:
         for name in keys.missing(table):
@@ -267,7 +267,7 @@ class TestReader:
             self.problems.add(url[1], "nothing can be there and be shown; write answers: false alone", id="RC-contradictory-tests")
             return None
         if not url[0].startswith("/"):
-            self.problems.add(url[1], f"url is {shown(url[0])}; it begins with /: /guides/install", id="RC-request-path")
+            self.problems.add(url[1], f"url is {shown(url[0])}; it begins with /: /guides/install", id="RC-wrong-form")
             return None
         return Page(url[1], url[0], reader, site, space, title[0] if title else None, answers != "false")
 
@@ -347,7 +347,7 @@ class TestReader:
         written = keys.text(name)
         if written is not None and written[0] not in pages():
             self.problems.add(
-                written[1], f"there is no cause {shown(written[0])}{did_you_mean(written[0], pages())}", id="RC-unknown-choice"
+                written[1], f"there is no cause {shown(written[0])}{did_you_mean(written[0], pages())}", id="RC-unknown-cause"
             )
         return written[0] if written is not None else None
 
@@ -371,7 +371,7 @@ class TestReader:
         field = self.kinds.of(address).fields[name]
         if field.sensitive or not field.readable:
             wrong = f"the service does not show {name} of {address}, so it cannot be compared"
-            self.problems.add(written[1], wrong, id="RC-field-not-shown")
+            self.problems.add(written[1], wrong, id="RC-value-not-shown")
             return None
         if not untainted(value.node, "is", self.problems.add):
             return None

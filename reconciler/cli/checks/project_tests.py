@@ -35,7 +35,7 @@ from reconciler.model import Policies, Source
 from reconciler.model.testing import Mismatch, ProjectTestResult
 from reconciler.policies.cases import EXAMPLES, Case, differences
 from reconciler.resource import Kinds
-from reconciler.testing.declared import Header, Step
+from reconciler.testing.declared import Header, TwinStep
 from reconciler.testing.expectations import Readers
 from reconciler.testing.keys import EXAMPLES as POLICY_KEYS, TESTS
 from reconciler.testing.reading import FORM, TestReader, headers
@@ -334,7 +334,16 @@ class _Gathering:
             project, at = loaded[0], access[0].source
             expectations = tuple(Readers(test) for test in access)
             yield ProjectTest(
-                name, at, project, (Step("apply", at),), expectations, self._seeded(project, None, None), None, None, self.root, "access"
+                name,
+                at,
+                project,
+                (TwinStep("apply", at),),
+                expectations,
+                self._seeded(project, None, None),
+                None,
+                None,
+                self.root,
+                "access",
             )
 
     def _examples(self, file: TestFile) -> Iterator[ProjectTestResult]:

@@ -15,6 +15,7 @@ from reconciler.address import Address, bare
 from reconciler.model import Actual, Observed
 from reconciler.model.codec import path_ids, request
 from reconciler.resource import UNSET, FieldRole, Kind, Kinds, Verb
+from reconciler.text.names import a
 
 Call = tuple[str, str, Any]
 """A method, a path below /v1, and a body; None for none."""
@@ -49,7 +50,7 @@ def calls_of_delete(kinds: Kinds, address: Address, ids: Mapping[Address, str], 
     kind = kinds.of(address)
     verb = kind.api.get("delete")
     if verb is None:
-        return f"delete: the API has no request that deletes a {kind.name}"
+        return f"delete: the API has no request that deletes {a(kind.name)}"
     return [(verb.method, _path(kinds, verb, address, ids, actual.find(kind.name, ids[address])), None)]
 
 

@@ -42,7 +42,7 @@ from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.resource import Kinds
 from reconciler.state import Store
-from reconciler.testing.declared import Step
+from reconciler.testing.declared import TwinStep
 from reconciler.testing.expectations import Expectation, IsRefused, Refusal, ServedPage, Snapshot
 
 TWIN, STATE, WHO = "twin.db", "state.db", "reconciler test"
@@ -62,7 +62,7 @@ class ProjectTest:
     name: str
     source: Source
     project: Project
-    steps: tuple[Step, ...]
+    steps: tuple[TwinStep, ...]
     expectations: tuple[Expectation, ...]
     seed: Mapping[str, Any]
     seed_file: SeedFile | None = None
@@ -84,7 +84,7 @@ def run_test(test: ProjectTest, snapshots: Mapping[str, str], *, update: bool = 
         with tempfile.TemporaryDirectory(prefix="reconciler-test-") as folder, ExitStack() as stack:
             twin = _started(test, Path(folder), snapshots, stack)
             if test.before is not None:
-                twin.mismatches += twin.steps((Step("apply", test.source),), test.before)
+                twin.mismatches += twin.steps((TwinStep("apply", test.source),), test.before)
                 twin.refusal = None
             twin.mismatches += twin.steps(test.steps, test.project)
             mismatches = [*twin.mismatches, *twin.unexpected_refusal(test)]
@@ -145,7 +145,7 @@ class RunningTwin:
 
     # -- steps -----------------------------------------------------------------------------------------------------------------------
 
-    def steps(self, steps: Collection[Step], project: Project) -> Iterator[Mismatch]:
+    def steps(self, steps: Collection[TwinStep], project: Project) -> Iterator[Mismatch]:
         """Do these steps with a project; a mismatch for each that fails."""
         do = {"apply": self._apply, "plan": self._plan, "edit": self._edit, "delete": self._delete, "api": self._call}
         for step in steps:
@@ -155,7 +155,7 @@ class RunningTwin:
                 yield Mismatch(step.source, f"{step.sort} failed: {error.message}", id=error.id)
             self.known |= self.state.read().bindings.keys()
 
-    def _apply(self, step: Step, project: Project) -> Iterator[Mismatch]:
+    def _apply(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         options = EVERYTHING if step.consent else Options()
         self.refusal = None
         with ExitStack() as stack:
@@ -180,14 +180,14 @@ class RunningTwin:
                 wrong = f"{result.step.address}: {result.step.verb} {result.status}: {result.error}"
                 yield Mismatch(step.source, f"apply failed at {wrong}", id=result.id or "RC-test-step-failed")
 
-    def _plan(self, step: Step, project: Project) -> Iterator[Mismatch]:
+    def _plan(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         self._planned(project)
         yield from ()
 
     def _planned(self, project: Project) -> Planned:
         return read_only(Narration(self.screen), self.service, self.kinds, project.desired, self.state.read(), self.options)
 
-    def _edit(self, step: Step, project: Project) -> Iterator[Mismatch]:
+    def _edit(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         planned, address = self._planned(project), self._address(step)
         id = planned.matches.id(address)
         if id is None:
@@ -201,7 +201,7 @@ class RunningTwin:
         for method, path, body in calls:
             yield from self._sent(step, method, path, body)
 
-    def _delete(self, step: Step, project: Project) -> Iterator[Mismatch]:
+    def _delete(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         planned, address = self._planned(project), self._address(step)
         id = planned.matches.id(address)
         calls = calls_of_delete(self.kinds, address, planned.matches.ids, planned.actual) if id is not None else []
@@ -213,7 +213,7 @@ class RunningTwin:
         for method, path, body in calls:
             yield from self._sent(step, method, path, body)
 
-    def _call(self, step: Step, project: Project) -> Iterator[Mismatch]:
+    def _call(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         ids = self._planned(project).matches.ids if "{" in f"{step.path}{step.body}" else {}
         path, body, missing = substituted(step.path, step.body, ids)
         if missing:
@@ -222,18 +222,18 @@ class RunningTwin:
             return
         yield from self._sent(step, step.method, path, body)
 
-    def _sent(self, step: Step, method: str, path: str, body: Any) -> Iterator[Mismatch]:
+    def _sent(self, step: TwinStep, method: str, path: str, body: Any) -> Iterator[Mismatch]:
         refusal = send(self.service.settings.base_url, self.service.settings.token, method, path, body)
         if refusal is not None:
             yield Mismatch(step.source, f"{step.sort}: {method} {path} was refused: {refusal}", id="RC-test-step-failed")
 
     @staticmethod
-    def _address(step: Step) -> Address:
+    def _address(step: TwinStep) -> Address:
         assert step.address is not None
         return step.address
 
     @staticmethod
-    def _missing(step: Step) -> Mismatch:
+    def _missing(step: TwinStep) -> Mismatch:
         wrong = f"{step.sort}: {step.address} does not exist on the twin; apply first, or add it to the seed"
         return Mismatch(step.source, wrong, id="RC-test-step-failed")
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from reconciler.report.schemas.types import CauseId, Count, Number, OneOf, Record, SourceData, Text, doc
-
-
-class PlaceData(Record):
-    file: Annotated[Text, doc("Relative to the project.")]
-    line: Number
-    column: Number
+from reconciler.report.schemas.runs import PlaceData
+from reconciler.report.schemas.types import CauseId, Count, OneOf, Record, SourceData, Text, doc
 
 
 class MismatchData(Record):
