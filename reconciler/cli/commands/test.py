@@ -16,6 +16,7 @@ import click
 
 from reconciler.cli import exits, options as shared, reports
 from reconciler.cli.checks.project_tests import chosen, gather
+from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options, nearest_project
 from reconciler.cli.sandboxes.embedded import require_extra
 from reconciler.cli.terminal.progress import Narration
@@ -77,14 +78,15 @@ def command(
     for test, result in zip(ready.tests, run, strict=True):
         _write_snapshots(screen, test, result)
     results = sorted([*run, *ready.results], key=lambda result: result.source)
-    shown, folder = screen.masked_data(results), project_file(project).parent.as_posix()
+    shown, folder = screen.masked_data(results), path_from_here(project_file(project).parent).as_posix()
     folder = "" if folder == "." else folder
+    called = ready.tests[0].project.settings.project if ready.tests else folder or project_file(project).name
     for name, file in report:
-        reports.write_report(file, _rendered(name, shown, project, folder))
+        reports.write_report(file, _rendered(name, shown, called, folder))
     if options.format == "text":
         screen.spans(tests_text(shown))
     else:
-        screen.raw(_rendered(options.format, shown, project, folder))
+        screen.raw(_rendered(options.format, shown, called, folder))
     return exits.DONE if all(result.passed for result in results) else exits.FAILED
 
 
@@ -137,9 +139,8 @@ def _write_snapshots(screen: Screen, test: ProjectTest, result: ProjectTestResul
         screen.say(f"Wrote {file}.")
 
 
-def _rendered(name: str, results: Sequence[ProjectTestResult], project: Path, folder: str) -> str:
-    """Results in one of `FORMATS`."""
-    called = folder or "the project"
+def _rendered(name: str, results: Sequence[ProjectTestResult], called: str, folder: str) -> str:
+    """Results in one of `FORMATS`. `called`: the name of the project."""
     match name:
         case "json":
             return as_json(tests_document(results, project=called)) + "\n"

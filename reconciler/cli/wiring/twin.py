@@ -27,7 +27,7 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.colleague import calls_of_delete, calls_of_edit, send, substituted
 from reconciler.cli.wiring.connect import ConnectedService, recording_end
-from reconciler.cli.wiring.loading import now
+from reconciler.cli.wiring.loading import now, sensitive_texts
 from reconciler.cli.wiring.run import Planned, read_only
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.client import ClientSettings
@@ -123,6 +123,7 @@ def _started(test: ProjectTest, folder: Path, snapshots: Mapping[str, str], stac
     sandbox = Sandbox(file)
     stack.callback(sandbox.close)
     kinds = load_kinds().with_digest_key(state.digest_key(), test.project.sensitive)
+    screen.hide(sensitive_texts(test.project, kinds))
     options = EVERYTHING if all(step.consent for step in test.steps) else Options()
     return RunningTwin(screen, kinds, service, state, sandbox, test.project, options, snapshots)
 
