@@ -118,4 +118,5 @@ def _case(suite: ElementTree.Element, result: ProjectTestResult, folder: str) ->
     for mismatch in result.mismatches:
         failure = ElementTree.SubElement(case, "failure", {"type": mismatch.id, "message": xml(mismatch.message)})
         differing = [f"- expected: {mismatch.expected}", f"+ actual:   {mismatch.actual}"] if mismatch.expected or mismatch.actual else []
-        failure.text = xml("\n".join([f"{path_of(mismatch.source, folder)}:{mismatch.source.line}", *differing, *mismatch.lines]))
+        lines = [f"{path_of(mismatch.source, folder)}:{mismatch.source.line}", *differing, *mismatch.lines]
+        failure.text = "\n".join(map(xml, lines))
