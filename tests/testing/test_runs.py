@@ -115,7 +115,7 @@ def test_junit_has_a_case_for_each_test_and_a_failure_for_each_mismatch(cli: Cli
     assert failures[1].text == "tests/many.yaml:5\n- expected: Acme guides\n+ actual:   X"
     results = json.loads((cli.root / "out.sarif").read_text())["runs"][0]["results"]
     place = results[1]["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "tests/many.yaml"}, "region": {"startLine": 5, "startColumn": 14}}
+    assert place == {"artifactLocation": {"uri": "tests/many.yaml"}, "region": {"startLine": 5, "startColumn": 21}}
     assert results[1]["message"]["text"].startswith("nobody edits: the plan is not empty (expected: empty; actual: update: 1)")
 
 
