@@ -15,7 +15,8 @@ MANY = """\
 tests:
   - {name: partners see guides, expect: [{as: {link: partners}, sees: [acme/space/guides]}]}
   - name: nobody edits
-    steps: [apply, {edit: {address: acme/space/guides, set: {title: X}}}, {api: {method: POST, path: "/orgs/{acme}/collections", body: {title: Y}}}]
+    steps:
+      [apply, {edit: {address: acme/space/guides, set: {title: X}}}, {api: {method: PUT, path: "/orgs/{acme}/teams", body: {title: Z}}}]
     expect: [{plan: empty}, {field: acme/space/guides.title, is: Acme guides}]
   - {name: partners see no salaries, expect: [{as: {link: partners}, mustNotSee: [acme/space/salaries]}]}
 """
@@ -112,10 +113,10 @@ def test_junit_has_a_case_for_each_test_and_a_failure_for_each_mismatch(cli: Cli
         "the plan is not empty",
         "acme/space/guides.title is X, and must be Acme guides",
     ]
-    assert failures[1].text == "tests/many.yaml:5\n- expected: Acme guides\n+ actual:   X"
+    assert failures[1].text == "tests/many.yaml:6\n- expected: Acme guides\n+ actual:   X"
     results = json.loads((cli.root / "out.sarif").read_text())["runs"][0]["results"]
     place = results[1]["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "tests/many.yaml"}, "region": {"startLine": 5, "startColumn": 21}}
+    assert place == {"artifactLocation": {"uri": "tests/many.yaml"}, "region": {"startLine": 6, "startColumn": 21}}
     assert results[1]["message"]["text"].startswith("nobody edits: the plan is not empty (expected: empty; actual: update: 1)")
 
 

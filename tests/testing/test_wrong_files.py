@@ -1,4 +1,4 @@
-"""A test file that is wrong is refused before anything runs: every problem at its position, with what was meant; and so is what cannot fail."""
+"""A test file that is wrong is refused before anything runs, every problem at its position; and so is a test that cannot fail."""
 
 from __future__ import annotations
 

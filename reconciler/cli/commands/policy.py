@@ -23,6 +23,7 @@ from reconciler.model import Policies, Policy
 from reconciler.policies.cases import EXAMPLES, differences, unexpected
 from reconciler.report.layout import table, wrapped
 from reconciler.report.words import count
+from reconciler.testing.keys import TESTS
 from reconciler.text.escape import terminal
 
 command = LazyGroup(
@@ -116,7 +117,7 @@ def test_command(screen: Screen, /, file: Path, **parameters: Any) -> int:
         given = options if options.project != Path() else replace(options, project=file.parent)
         policies = load(screen, given, kinds).desired.policies
     for key, entry in top.entries.items():
-        if key not in (EXAMPLES, "policies", "use"):
+        if key not in (EXAMPLES, "policies", "use", TESTS):
             problems.add(entry.at, f'unknown key "{key}"; the keys are examples, policies and use', id="RC-unknown-key")
     cases = policy_examples.cases(kinds, top, policies, problems)
     if problems.found:
