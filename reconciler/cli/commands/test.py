@@ -6,10 +6,11 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, Final
 
 import click
@@ -34,6 +35,7 @@ from reconciler.report.words import count
 from reconciler.text.escape import as_json
 from reconciler.writing import create_folder, write_whole
 
+Job = tuple[ProjectTest, dict[str, str]]
 FORMATS: Final = ("json", "github", *reports.CHECKS)
 
 
@@ -102,21 +104,44 @@ def _run(screen: Screen, tests: Sequence[ProjectTest], parallel: int, *, update:
         context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         with ProcessPoolExecutor(min(parallel, len(jobs)), mp_context=context, initializer=_interruptible) as pool:
             try:
-                yield from pool.map(work, jobs)
+                yield from pool.map(partial(_in_child, work), jobs)
             except BaseException:
+                for child in multiprocessing.active_children():
+                    child.terminate()
                 pool.shutdown(cancel_futures=True)
                 raise
 
 
-def _interruptible() -> None:
-    """Let a signal raise in this process, so that its temporary folders are removed; the parent reports it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-
-
-def _job(job: tuple[ProjectTest, dict[str, str]], *, update: bool) -> ProjectTestResult:
+def _job(job: Job, *, update: bool) -> ProjectTestResult:
     test, snapshots = job
     return run_test(test, snapshots, update=update)
+
+
+# In a child: whether it runs a test, and whether it was told to end.
+RUNNING, ENDED = Event(), Event()
+
+
+def _interruptible() -> None:
+    """End the test of this process at a signal, so that its temporary folder is removed; the parent reports it."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+
+
+def _end(*_: object) -> None:
+    ENDED.set()
+    if RUNNING.is_set():
+        raise KeyboardInterrupt
+
+
+def _in_child(work: Callable[[Job], ProjectTestResult], job: Job) -> ProjectTestResult:
+    """The result of a test; none of those that wait is begun after a signal."""
+    RUNNING.set()
+    try:
+        if ENDED.is_set():
+            raise KeyboardInterrupt
+        return work(job)
+    finally:
+        RUNNING.clear()
 
 
 def _snapshots(test: ProjectTest) -> dict[str, str]:
