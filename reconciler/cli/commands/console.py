@@ -34,6 +34,10 @@ from reconciler.resource import Kinds
 from reconciler.text.names import did_you_mean
 from reconciler.writing import create_folder
 
+# Some builds of Python lack it. Lines are then typed without completion and history.
+with suppress(ModuleNotFoundError):
+    import readline
+
 HIDDEN: Final = "(hidden)"
 NO_VALUE: Final = "(no value)"
 PROMPT: Final = "> "
@@ -51,7 +55,7 @@ _ADDRESS: Final = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*")
 
 @click.command("console", short_help="Find out what expressions give.")
 @shared.project()
-@click.option("-e", "--expression", metavar="EXPR", help="Evaluate one expression, print its value, and end.")
+@click.option("-e", "--expression", metavar="EXPR", allow_from_autoenv=False, help="Evaluate one expression, print its value, and end.")
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, expression: str | None, **parameters: Any) -> int:
@@ -209,9 +213,7 @@ def _typed() -> Iterator[str]:
 @contextmanager
 def _editing(console: Console) -> Iterator[None]:
     """Completion, and a history that outlives the console, where the terminal can do it."""
-    try:
-        import readline  # Python on Windows has none
-    except ModuleNotFoundError:
+    if "readline" not in sys.modules:
         yield
         return
     found: list[str] = []

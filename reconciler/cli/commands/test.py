@@ -42,7 +42,14 @@ FORMATS: Final = ("json", "github", *reports.CHECKS)
 @click.command("test", short_help="Try the project on a twin, and check what tests expect.")
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[PROJECT] [FILE]...")
 @shared.environment()
-@click.option("--name", "names", metavar="PATTERN", multiple=True, help="Run the tests with a matching name: 'partners *'. Repeatable.")
+@click.option(
+    "--name",
+    "names",
+    metavar="PATTERN",
+    multiple=True,
+    allow_from_autoenv=False,
+    help="Run the tests with a matching name: 'partners *'. Repeatable.",
+)
 @click.option("--parallel", type=click.IntRange(1, 256), metavar="N", help="Run up to N tests at the same time. Default: one for each CPU.")
 @click.option("--update", is_flag=True, allow_from_autoenv=False, help="Write the snapshots of plans instead of comparing them.")
 @reports.option(FORMATS)
@@ -97,7 +104,8 @@ def _run(screen: Screen, tests: Sequence[ProjectTest], parallel: int, *, update:
     jobs = [(test, _snapshots(test)) for test in tests]
     work = partial(_job, update=update)
     with Narration(screen).lasting(f"Running {count(len(tests), 'test')}"):
-        if min(parallel, len(jobs)) <= 1:
+        # A daemon of multiprocessing may have no children.
+        if min(parallel, len(jobs)) <= 1 or multiprocessing.current_process().daemon:
             yield from map(work, jobs)
             return
         # A child of fork has imported everything. Elsewhere than on Linux, libraries of the system do not survive it.
@@ -117,7 +125,7 @@ def _job(job: Job, *, update: bool) -> ProjectTestResult:
     return run_test(test, snapshots, update=update)
 
 
-# In a child: whether it runs a test, and whether it was told to end.
+# In a child: whether it runs a test, and whether a signal came.
 RUNNING, ENDED = Event(), Event()
 
 
