@@ -41,6 +41,10 @@ EDIT: Final = (
     Key("address", "What is edited; it is declared.", form="text", required=True),
     Key("set", "Fields and their new values, as in the project.", required=True),
 )
+CREATE: Final = (
+    Key("address", "The address that it would have; it says the kind and the container.", form="text", required=True),
+    Key("set", "Its fields, as in the project; a reference is an address.", required=True),
+)
 CALL: Final = (
     Key("method", "The method.", form="choice", options=METHODS, required=True),
     Key("path", "The path without /v1; {ADDRESS} is replaced by the id of that resource.", form="text", required=True),
@@ -51,12 +55,16 @@ STEP: Final = (
     Key("apply", "Apply the project."),
     Key("plan", "Plan; what cannot be planned fails the test."),
     Key("edit", "Edit a resource in the service, as a colleague does.", form="map", keys=EDIT, example="address: ADDRESS, set: {…}"),
+    Key(
+        "create", "Create an object in the service that the project does not declare, as a colleague does.", form="map", keys=CREATE,
+        example="address: ADDRESS, set: {…}",
+    ),
     Key("delete", "Delete a resource in the service, as a colleague does: its address.", form="text"),
     Key("api", "Send any request to the service.", form="map", keys=CALL, example="method: PATCH, path: /PATH/{ADDRESS}"),
     Key("by", "Who edits.", form="choice", options=(COLLEAGUE,), default=COLLEAGUE),
     Key("consent", "Of apply: all, or none.", form="choice", options=CONSENT),
-)
-SORTS: Final = ("apply", "plan", "edit", "delete", "api")
+)  # fmt: skip
+SORTS: Final = ("apply", "plan", "edit", "create", "delete", "api")
 """The keys of which each step has one."""
 
 READERS: Final = ACCESS_TEST

@@ -31,7 +31,7 @@ from reconciler.testing.expectations import (
     Readers,
     Snapshot,
 )
-from reconciler.text.names import did_you_mean, one_of
+from reconciler.text.names import a, did_you_mean, one_of
 from reconciler.text.pages import pages
 
 FORM: Final = "write [{name: …, expect: [{plan: empty}]}]"
@@ -170,7 +170,7 @@ class TestReader:
             self.problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
             return None
         keys = KeyReader(sort, entry.node.entries, self.problems)
-        return self._edit(keys, entry) if sort == "edit" else self._call(keys, entry)
+        return {"edit": self._edit, "create": self._create, "api": self._call}[sort](keys, entry)
 
     def _run(self, sort: str, entry: MapEntry, consent: bool) -> TwinStep | None:
         """`apply: {consent: none}`; also `{apply, consent: none}`, where nothing is written after the key."""
@@ -194,6 +194,47 @@ class TestReader:
             return None
         fields = self.edited(address, values)
         return TwinStep("edit", entry.at, address=address, values=fields) if fields else None
+
+    def _create(self, keys: KeyReader, entry: MapEntry) -> TwinStep | None:
+        written, values = keys.text("address"), keys.entry("set")
+        keys.rest()
+        self._missing(keys, k.CREATE, entry.at, "create")
+        address = self._new_address(*written) if written is not None else None
+        if address is None or values is None:
+            return None
+        if not isinstance(values.node, Map) or not values.node.entries:
+            wrong = f"create.set must be a map of fields, not {described_or_nothing(values.node)}; write {{FIELD: VALUE}}"
+            self.problems.add(values.node.at, wrong, id=wrong_form(values.node))
+            return None
+        kind = self.kinds.of(address)
+        known = [sent.name for sent in kind.sent_by("create")]
+        for name, value in values.node.entries.items():
+            if name not in known:
+                wrong = f'no request that creates {a(kind.name)} has "{name}"{did_you_mean(name, known) or f"; {one_of(known)}"}'
+                self.problems.add(value.at, wrong, address, id="RC-unknown-field")
+        return TwinStep("create", entry.at, address=address, values=plain(values.node))
+
+    def _new_address(self, text: str, at: Source) -> Address | None:
+        """An address of a kind that can be created, in a declared container, where nothing is declared; None with a problem."""
+        try:
+            address = Address.parse(text)
+        except ValueError as error:
+            self.problems.add(at, str(error), id="RC-address-form")
+            return None
+        if address.kind is not None and address.kind not in self.kinds:
+            hint = did_you_mean(address.kind, self.kinds)
+            self.problems.add(at, f'there is no kind "{address.kind}"{hint}', id="RC-unknown-kind")
+        elif address in self.resources:
+            self.problems.add(at, f"{address} is declared; apply creates it", id="RC-not-declared")
+        elif address.container not in self.resources:
+            hint = did_you_mean(str(address.container), map(str, self.resources))
+            self.problems.add(at, f"{address.container or address} is not declared{hint}", id="RC-unknown-reference")
+        elif "create" not in self.kinds.of(address).api:
+            wrong = f"the API has no request that creates {a(self.kinds.of(address).name)}"
+            self.problems.add(at, wrong, id="RC-not-declared")
+        else:
+            return address
+        return None
 
     def _call(self, keys: KeyReader, entry: MapEntry) -> TwinStep | None:
         method, path, body = keys.choice("method", k.METHODS), keys.text("path"), keys.entry("body")

@@ -72,6 +72,7 @@ def _step() -> Schema:
         "apply": {"anyOf": [{"type": "null"}, described_map(k.APPLY, {})]},
         "plan": {"type": "null"},
         "edit": described_map(k.EDIT, {"address": ADDRESS, "set": {"type": "object", "minProperties": 1}}),
+        "create": described_map(k.CREATE, {"address": ADDRESS, "set": {"type": "object", "minProperties": 1}}),
         "api": described_map(k.CALL, {"body": {}}),
         "by": {"const": k.COLLEAGUE},
     }

@@ -225,6 +225,31 @@ def test_a_step_that_fails_fails_the_test(cli: Cli) -> None:
     ]
 
 
+CREATES = """\
+tests:
+  - name: somebody creates
+    steps:
+      - apply
+      - {create: {address: acme/team/x, set: {title: Writers}}, by: colleague}
+      - {create: {address: acme/collection/x, set: {title: Deep, parent: acme/collection/people}}}
+      - {create: {address: acme/space/copy, set: {duplicateOf: acme/space/guides}}}
+      - {create: {address: acme/site/docs/share-link/x, set: {name: Auditors}}}
+      - {create: {address: acme/site/docs/section/x, set: {title: More, spaceId: acme/space/manual}}}
+    expect:
+      - {plan: {unmanaged: {atLeast: 3}, delete: 0, create: 0}}
+      - {url: /more, shows: acme/space/manual}
+  - name: what the service refuses
+    steps: [apply, {create: {address: acme/site/x, set: {title: ""}}}]
+    expect: [{plan: {delete: 0}}]
+"""
+
+
+def test_a_colleague_creates_what_the_project_does_not_declare(cli: Cli) -> None:
+    document = outcome(small(cli), CREATES, code=exits.FAILED)
+    assert [message.partition(": ")[0] for _, message, *_ in mismatches(document)] == ["create"]
+    assert document["tests"][0]["passed"], mismatches(document)
+
+
 def test_a_snapshot_is_written_on_request_and_compared_afterwards(cli: Cli) -> None:
     snapshot = "tests: [{name: first plan, steps: [], expect: [{snapshot: plans/first.txt}]}]\n"
     assert mismatches(outcome(small(cli), snapshot, code=exits.FAILED))

@@ -49,8 +49,8 @@ WRONG: list[tuple[str, str]] = [
     (f"- {{name: a, consent: some, {OK}}}", 'consent of a test is "some"'),
     # steps
     (f"- {{name: a, steps: [aply], {OK}}}", '2:21  a step is "aply", which does not exist; did you mean "apply"?'),
-    (f"- {{name: a, steps: [{{}}], {OK}}}", "a step has one of apply, plan, edit, delete, api, not none of them"),
-    (f"- {{name: a, steps: [{{apply, delete: acme}}], {OK}}}", "a step has one of apply, plan, edit, delete, api, not 2 of them"),
+    (f"- {{name: a, steps: [{{}}], {OK}}}", "a step has one of apply, plan, edit, create, delete, api, not none of them"),
+    (f"- {{name: a, steps: [{{apply, delete: acme}}], {OK}}}", "a step has one of apply, plan, edit, create, delete, api, not 2 of them"),
     (f"- {{name: a, steps: [{{delet: acme/space/guides}}], {OK}}}", 'unknown key "delet" in a step; did you mean "delete"?'),
     (f"- {{name: a, steps: [{{plan, consent: none}}], {OK}}}", "consent is for apply, not for plan; remove it"),
     (
@@ -67,6 +67,26 @@ WRONG: list[tuple[str, str]] = [
     (f"- {{name: a, steps: [{{edit: {{address: acme/site/docs, set: {{id: site_2}}}}}}], {OK}}}", "id is nothing that the service has"),
     (f"- {{name: a, steps: [{{edit: {{address: acme/site/docs, set: {{title: x}}}}, by: me}}], {OK}}}", 'by of a step is "me"'),
     (f"- {{name: a, steps: [{{api: {{method: GET, path: orgs}}}}], {OK}}}", 'api.path is "orgs"; it begins with /'),
+    (
+        f"- {{name: a, steps: [{{create: {{address: acme/space/guides, set: {{title: x}}}}}}], {OK}}}",
+        "acme/space/guides is declared; apply creates it",
+    ),
+    (
+        f"- {{name: a, steps: [{{create: {{address: acme/tem/x, set: {{title: x}}}}}}], {OK}}}",
+        'there is no kind "tem"; did you mean "team"?',
+    ),
+    (
+        f"- {{name: a, steps: [{{create: {{address: acme/team/x, set: {{titel: x}}}}}}], {OK}}}",
+        'no request that creates a team has "titel"; did you mean "title"?',
+    ),
+    (
+        f"- {{name: a, steps: [{{create: {{address: acme/member/x@y.example, set: {{role: read}}}}}}], {OK}}}",
+        "no request that creates a member",
+    ),
+    (
+        f"- {{name: a, steps: [{{create: {{address: acme/site/nowhere/section/x, set: {{title: x}}}}}}], {OK}}}",
+        "acme/site/nowhere is not declared",
+    ),
     # expectations
     ("- {name: a, expect: [{plann: empty}]}", 'unknown key "plann" in an expectation; did you mean "plan"?'),
     ("- {name: a, expect: [{sees: [acme]}]}", "sees belongs to another key of an expectation"),

@@ -45,6 +45,23 @@ def calls_of_edit(
     return f"edit: no request changes {', '.join(wanted)} of an existing {kind.name}" if wanted else calls
 
 
+def calls_of_create(kinds: Kinds, address: Address, values: Mapping[str, Any], ids: Mapping[Address, str]) -> list[Call]:
+    """The request that creates an object at an address. `values`: plain; a text that is an address in a field for references is one."""
+    kind = kinds.of(address)
+    verb, known = kind.api["create"], {str(known): known for known in ids}
+    fields = {field.name: field for field in kind.sent_by("create")}
+    references = {name for name, field in fields.items() if field.refers or field.to}
+    wanted = {
+        name: request(fields[name], known.get(value, value) if name in references and isinstance(value, str) else value, ids)
+        for name, value in values.items()
+    }
+    holes = {**path_ids(kinds, address.container, ids.get), **({kind.place.key_is: address.key} if kind.place.key_is else {})}
+    holes |= {name: value for name, value in wanted.items() if isinstance(value, str)}
+    body = {fields[name].wire: value for name, value in wanted.items() if f"{{{name}}}" not in verb.path}
+    body |= {field.wire: holes[str(field.to)] for field in fields.values() if field.role is FieldRole.WITHIN}
+    return [(verb.method, _HOLE.sub(lambda hole: bare(holes.get(hole[1], "unknown")), verb.path), body or None)]
+
+
 def calls_of_delete(kinds: Kinds, address: Address, ids: Mapping[Address, str], actual: Actual) -> list[Call] | str:
     """The request that deletes an object; a sentence if there is none."""
     kind = kinds.of(address)

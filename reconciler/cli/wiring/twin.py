@@ -25,7 +25,7 @@ from reconciler.cli.sandboxes.embedded import sandbox_errors
 from reconciler.cli.sandboxes.seed_file import SeedFile, seed_errors
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.colleague import calls_of_delete, calls_of_edit, send, substituted
+from reconciler.cli.wiring.colleague import calls_of_create, calls_of_delete, calls_of_edit, send, substituted
 from reconciler.cli.wiring.connect import ConnectedService, recording_end
 from reconciler.cli.wiring.loading import now, sensitive_texts
 from reconciler.cli.wiring.run import Planned, read_only
@@ -148,7 +148,14 @@ class RunningTwin:
 
     def steps(self, steps: Collection[TwinStep], project: Project) -> Iterator[Mismatch]:
         """Do these steps with a project; a mismatch for each that fails."""
-        do = {"apply": self._apply, "plan": self._plan, "edit": self._edit, "delete": self._delete, "api": self._call}
+        do = {
+            "apply": self._apply,
+            "plan": self._plan,
+            "edit": self._edit,
+            "create": self._create,
+            "delete": self._delete,
+            "api": self._call,
+        }
         for step in steps:
             try:
                 yield from do[step.sort](step, project)
@@ -200,6 +207,11 @@ class RunningTwin:
             yield Mismatch(step.source, calls, id="RC-test-step-failed")
             return
         for method, path, body in calls:
+            yield from self._sent(step, method, path, body)
+
+    def _create(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
+        ids = self._planned(project).matches.ids
+        for method, path, body in calls_of_create(self.kinds, self._address(step), step.values, ids):
             yield from self._sent(step, method, path, body)
 
     def _delete(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
