@@ -165,6 +165,9 @@ tests:
     consent: none
     steps: [apply, {edit: {address: acme/site/docs, set: {visibility: share-link}}}, apply]
     expect: [{plan: {delete: 0}}]
+  - name: an earlier apply was refused
+    steps: [apply, {edit: {address: acme/site/docs, set: {visibility: share-link}}}, {apply, consent: none}, apply]
+    expect: [{plan: empty}]
   - name: with consent
     steps: [apply, {edit: {address: acme/site/docs, set: {visibility: share-link}}}, {apply: {consent: all}}]
     expect: [{plan: empty}, {as: anyone, sees: [acme/site/docs]}]
@@ -173,10 +176,11 @@ tests:
 
 def test_an_apply_without_consent_is_refused_as_apply_yes_is(cli: Cli) -> None:
     document = outcome(small(cli), REFUSED, code=exits.FAILED)
-    assert [test["passed"] for test in document["tests"]] == [True, False, False, True]
-    (_, other, *_), (line, unasked, *_) = mismatches(document)
+    assert [test["passed"] for test in document["tests"]] == [True, False, False, False, True]
+    (_, other, *_), (line, unasked, *_), (_, earlier, *_) = mismatches(document)
     assert other == "the last apply was refused for another cause than RC-delete-limit"
     assert line == 16
+    assert earlier == unasked
     assert unasked.startswith("apply was refused: the plan makes something public or removes a protection, which requires consent")
 
 

@@ -85,14 +85,13 @@ def run_test(test: ProjectTest, snapshots: Mapping[str, str], *, update: bool = 
             twin = _started(test, Path(folder), snapshots, stack)
             if test.before is not None:
                 twin.mismatches += twin.steps((TwinStep("apply", test.source),), test.before)
-                twin.refusal = None
             twin.mismatches += twin.steps(test.steps, test.project)
-            mismatches = [*twin.mismatches, *twin.unexpected_refusal(test)]
+            mismatches = [*twin.mismatches, *twin.unexpected_refusals(test)]
             for expectation in test.expectations:
                 if not (update and isinstance(expectation, Snapshot)):
                     mismatches += expectation.check(twin.kinds, twin)
             texts = tuple((name, twin.text) for name in test.snapshots) if update else ()
-            return replace(result, mismatches=tuple(dict.fromkeys(mismatches)), written=texts)
+            return replace(result, mismatches=twin.screen.masked_data(tuple(dict.fromkeys(mismatches))), written=texts)
     except ConfigError as error:
         return replace(result, problems=error.problems)
     except ReconcilerError as error:
@@ -141,7 +140,8 @@ class RunningTwin:
     options: Options
     snapshots: Mapping[str, str]
     mismatches: list[Mismatch] = field(default_factory=list)
-    refusal: Refusal | None = None
+    # Of each apply in its order; None if it was not refused.
+    refusals: list[Refusal | None] = field(default_factory=list)
     known: set[Address] = field(default_factory=set)
 
     # -- steps -----------------------------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class RunningTwin:
 
     def _apply(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         options = EVERYTHING if step.consent else Options()
-        self.refusal = None
+        self.refusals.append(None)
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=WHO, command="apply"))
             stack.enter_context(recording_end(journal))
@@ -176,7 +176,7 @@ class RunningTwin:
                 guard(planned.plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
                 consent(planned.plan, options.allow_exposure)
             except Refused as refused:
-                self.refusal = Refusal(refused.id, refused.message, step.source)
+                self.refusals[-1] = Refusal(refused.id, refused.message, step.source)
                 journal.finish(exit_code=refused.exit_code, summary={})
                 return
             outcome = session.apply(planned, on_error="continue")
@@ -250,12 +250,19 @@ class RunningTwin:
         wrong = f"{step.sort}: {step.address} does not exist on the twin; apply first, or add it to the seed"
         return Mismatch(step.source, wrong, id="RC-test-step-failed")
 
-    def unexpected_refusal(self, test: ProjectTest) -> Iterator[Mismatch]:
-        """The refusal of the last apply, where the test does not ask for one."""
-        if self.refusal is not None and not any(isinstance(item, IsRefused) for item in test.expectations):
-            first, *lines = self.refusal.message.splitlines()
-            texts = tuple(line.strip() for line in lines)
-            yield Mismatch(self.refusal.source, f"apply was refused: {first}", lines=texts, id=self.refusal.id)
+    def unexpected_refusals(self, test: ProjectTest) -> Iterator[Mismatch]:
+        """The refusals that the test does not ask for: it can ask for that of the last apply."""
+        is_asked = any(isinstance(item, IsRefused) for item in test.expectations)
+        for refusal in self.refusals[:-1] if is_asked else self.refusals:
+            if refusal is not None:
+                first, *lines = refusal.message.splitlines()
+                texts = tuple(line.strip() for line in lines)
+                yield Mismatch(refusal.source, f"apply was refused: {first}", lines=texts, id=refusal.id)
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """That of the last apply."""
+        return self.refusals[-1] if self.refusals else None
 
     # -- what expectations ask -------------------------------------------------------------------------------------------------------
 
