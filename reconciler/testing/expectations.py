@@ -123,7 +123,7 @@ class Readers:
 
 
 @dataclass(frozen=True)
-class Page:
+class UrlShows:
     """What a URL shows. `answers`: False if nothing must be there; otherwise `space` and `title` are compared, where they are written."""
 
     source: Source

@@ -27,7 +27,7 @@ from reconciler.testing.expectations import (
     FieldValue,
     IsBlocked,
     IsRefused,
-    Page,
+    UrlShows,
     Readers,
     Snapshot,
 )
@@ -310,7 +310,7 @@ class TestReader:
         if not url[0].startswith("/"):
             self.problems.add(url[1], f"url is {shown(url[0])}; it begins with /: /guides/install", id="RC-wrong-form")
             return None
-        return Page(url[1], url[0], reader, site, space, title[0] if title else None, answers != "false")
+        return UrlShows(url[1], url[0], reader, site, space, title[0] if title else None, answers != "false")
 
     def _counts(self, node: Map, keys: KeyReader) -> Expectation | None:
         entry, requests = keys.entry("plan"), keys.entry("requests")
