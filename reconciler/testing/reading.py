@@ -14,7 +14,7 @@ from reconciler.address import Address, Glob
 from reconciler.config.access import NamedReaders, read_access_test
 from reconciler.config.keys import by_name
 from reconciler.config.settings import KeyReader
-from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, holds_expression, plain
+from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, items_of, shown, untainted, wrong_form
 from reconciler.model import Action, Declared, NamedReader, ReaderSort, Source
 from reconciler.resource import FieldRole, Kinds
@@ -27,9 +27,9 @@ from reconciler.testing.expectations import (
     FieldValue,
     IsBlocked,
     IsRefused,
-    UrlShows,
     Readers,
     Snapshot,
+    UrlShows,
 )
 from reconciler.text.names import a, did_you_mean, one_of
 from reconciler.text.pages import pages
@@ -473,11 +473,3 @@ class TestReader:
             return Address.parse(text)
         except ValueError:
             return None
-
-
-def has_expression(node: Node) -> bool:
-    """Whether a part of a node is an expression."""
-    if isinstance(node, Scalar):
-        return holds_expression(node.text)
-    parts = node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]
-    return any(map(has_expression, parts))
