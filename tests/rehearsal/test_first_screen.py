@@ -99,3 +99,12 @@ def test_a_site_that_had_another_url_is_named_as_it_is_now() -> None:
     text = words(rendered(rehearsal_document(moved)))
     assert "docs.example/old → docs.example/handbook Salaries: 2 URLs" in text
     assert "elsewhere" not in text
+
+
+def test_of_many_sites_those_with_most_differences_have_a_card() -> None:
+    sites = tuple(
+        RehearsedSite(f"s{number}", f"Site {number}", f"https://docs.example/{number}", None, True, number) for number in range(40)
+    )
+    screen = first_screen(rehearsal_document(rehearsal(sites=sites)))
+    assert [card.number for card in screen.sites] == list(range(39, 27, -1))
+    assert "28 more sites" in words(rendered(rehearsal_document(rehearsal(sites=sites))))

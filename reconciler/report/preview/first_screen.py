@@ -30,6 +30,7 @@ FOLDER: Final = Path(__file__).parent
 CSS: Final = FOLDER / "static" / "first_screen.css"
 NAMED: Final = 4  # lines of a column
 TITLES: Final = 3  # objects in a line
+SITES: Final = 12  # cards
 BARS: Final = 120  # of the chart; of more moments, the worst of each group
 Data = Mapping[str, Any]
 
@@ -92,6 +93,8 @@ class FirstScreen:
     bars_say: str
     columns: Sequence[Column]
     sites: Sequence[SiteCard]
+    # How many sites have no card.
+    other_sites: int
     notes: Sequence[Note]
     calm: bool
 
@@ -109,7 +112,8 @@ def first_screen(document: Data) -> FirstScreen:
         bars=_bars(moments, worst),
         bars_say=_bars_say(worst, writes),
         columns=[_gained(document), _lost(document), _urls(document), _deleted(document)],
-        sites=[_card(site) for site in sorted(document["sites"], key=lambda site: -site["differences"])],
+        sites=[_card(site) for site in sorted(document["sites"], key=lambda site: -site["differences"])[:SITES]],
+        other_sites=max(0, len(document["sites"]) - SITES),
         notes=_notes(document),
         calm=worst is None,
     )
@@ -270,7 +274,7 @@ def _card(site: Data) -> SiteCard:
     spaces = (("opened", "has new readers", "have new readers"), ("closed", "loses readers", "lose readers"))
     sentences = [
         f"{count(site[key], noun)} {singular if site[key] == 1 else plural}"
-        for noun, rows in (("page", pages), ("space", spaces))
+        for noun, rows in (("page", pages), ("space", spaces), ("title", (("renamed", "changes", "change"),)))
         for key, singular, plural in rows
         if site[key]
     ]

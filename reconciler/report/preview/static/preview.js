@@ -255,13 +255,19 @@
       const content = place.shown.variant.content, old = data.before.contents[content] || data.objects.some((object) => object.id === content && !object.created);
       note(!old ? "new" : known(content) ? "added" : "opened", place, placesOf("before", place.key, reader)[0], "after");
     }
-    const names = [], parts = (tree, found) => { for (const inner of tree?.parts || []) { if (reads(inner, reader === "" ? null : Number(reader))) found.set(inner.id, inner); parts(inner, found); } return found; };
+    const names = [], marks = new Map(), parts = (tree, found) => { for (const inner of tree?.parts || []) { if (reads(inner, reader === "" ? null : Number(reader))) found.set(inner.id, inner); parts(inner, found); } return found; };
     const was = parts(before.open && before.site, new Map()), now = parts(after.open && after.site, new Map());
-    for (const [part, shown] of was) if (now.has(part) && now.get(part).title !== shown.title) names.push({ status: "renamed", text: `${shown.title} → ${now.get(part).title}`, note: shown.kind });
+    for (const [part, shown] of was) if (now.has(part) && now.get(part).title !== shown.title) marks.set(part, "renamed") && names.push({ status: "renamed", text: `${shown.title} → ${now.get(part).title}`, note: shown.kind });
+    if (before.open && after.open && before.site.title !== after.site.title) names.push({ status: "renamed", text: `${before.site.title} → ${after.site.title}`, note: "site" });
+    for (const tab of before.tabs) {
+      const now = after.tabs.find((candidate) => candidate.id === tab.id), order = (one, other) => one.variants.map((shown) => shown.variant.id).filter((variant) => other.variants.some((shown) => shown.variant.id === variant)).join("\n");
+      if (now && now.group !== tab.group) marks.set(tab.id, "moved") && names.push({ status: "moved", text: now.title, note: now.group ? `now in ${now.group}` : `no longer in ${tab.group}` });
+      if (now && order(tab, now) !== order(now, tab)) names.push({ status: "reordered", text: now.title || "Spaces", note: `now ${now.variants.map((shown) => shown.title).join(", ")}` });
+    }
     const row = (tabs, other) => tabs.map((tab) => tab.id).filter((tab) => other.some((candidate) => candidate.id === tab)).join("\n");
     if (row(before.tabs, after.tabs) !== row(after.tabs, before.tabs)) names.push({ status: "reordered", text: "Sections", note: `now ${after.tabs.map((tab) => tab.title).join(", ")}` });
     const sorted = gathered([...groups.values()], before, after).sort((one, other) => ORDER.indexOf(one.status) - ORDER.indexOf(other.status));
-    return { before, after, statuses, groups: sorted, names, number: number + names.length };
+    return { before, after, statuses, groups: sorted, names, marks, number: number + names.length };
   });
   // Groups with one fate: of a whole site that opens or closes, and of the variants of one section.
   function gathered(groups, before, after) {
@@ -293,8 +299,9 @@
   function siteView([id], query) {
     if (id === undefined || !siteIds().includes(id)) {
       const cards = overview.querySelector(".rh-sites > ul");
-      if (cards) return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "rehearsal" }, h("div", { class: "rh-sites" }, cards.cloneNode(true)))];
-      return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "part" }, list(siteIds(), (site) => h("li", {}, h("a", { href: `#/site/${encodeURIComponent(site)}` }, siteTitle(site)), h("small", {}, short((siteOf("after", site) || siteOf("before", site)).url)))))];
+      if (cards?.children.length === report.sites.length) return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "rehearsal" }, h("div", { class: "rh-sites" }, cards.cloneNode(true)))];
+      const rows = [...report.sites].sort((one, other) => other.differences - one.differences);
+      return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "part" }, list(rows, (site) => h("li", {}, h("a", { href: `#/site/${encodeURIComponent(site.id)}` }, site.title), h("small", {}, site.differences ? count(site.differences, "difference") : "no differences", ", ", broken(short(site.url))))))];
     }
     const offered = readersOn(id), asked = offered.find((reader) => data.readers[reader].reader === query.get("as"));
     const reader = asked ?? offered.find((candidate) => compare(id, candidate).before.open || compare(id, candidate).after.open) ?? offered[0] ?? "";
@@ -349,14 +356,14 @@
     }
     const tabs = here.tabs.filter((tab) => tab.title), entire = found.before.open !== found.after.open;
     if (tabs.length) section.append(h("nav", { class: "tabs", "aria-label": `Sections ${side}` }, tabs.map((tab) => {
-      const first = pagesOf(tab).find((candidate) => candidate.url), status = common(pagesOf(tab), found.statuses[side]);
+      const first = pagesOf(tab).find((candidate) => candidate.url), status = common(pagesOf(tab), found.statuses[side]) || found.marks.get(tab.id);
       return first ? h("a", { href: go(first), "aria-current": place?.shown.section?.id === tab.id && "true" }, tab.group ? `${tab.group}: ` : "", tab.title, status && !entire && [" ", tag(status)]) : h("span", { class: "soft" }, tab.title);
     })));
     const tab = here.tabs.find((candidate) => place ? candidate.variants.includes(place.shown) : false);
     // A status is shown once, where everything below has it.
     const whole = entire || tab && common(pagesOf(tab), found.statuses[side]), shared = entire || place && common(place.shown.pages, found.statuses[side]) && (whole || tab.variants.length > 1);
     if (tab && tab.variants.length > 1) section.append(h("nav", { class: "variants", "aria-label": `Variants ${side}` }, tab.variants.map((shown) => {
-      const first = shown.pages.find((candidate) => candidate.url), status = common(shown.pages, found.statuses[side]);
+      const first = shown.pages.find((candidate) => candidate.url), status = common(shown.pages, found.statuses[side]) || found.marks.get(shown.variant.id);
       return first ? h("a", { href: go(shown.pages.find((candidate) => candidate.key.split("/")[1] === place.key.split("/")[1] && candidate.url) || first), "aria-current": shown === place.shown && "true" }, shown.title, status && !whole && [" ", tag(status)]) : h("span", { class: "soft" }, shown.title);
     })));
     const tree = place && h("nav", { "aria-label": `Pages ${side}`, tabindex: 0 }, list(place.shown.pages, (candidate) => {
