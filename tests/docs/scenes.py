@@ -175,6 +175,7 @@ SCENES: Final[Mapping[str, Scene]] = {
     "docs/sandbox.md": Scene(
         "cp -r \"$EXAMPLES\" .; sed -n '/^# rules.yaml/,/^```/p' \"$DOCS/sandbox.md\" | sed '$d' > rules.yaml",
     ),
+    "docs/testing.md": Scene('cp -r "$EXAMPLES" .; cp -r "$EXAMPLES/minimal/." .'),
     "docs/rehearsal.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/security.md": Scene(
         f"{DOCS}; {GIT}",
