@@ -14,8 +14,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -29,6 +29,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.embedded import embedded, sandbox_errors
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.apply_saved import Use
 from reconciler.cli.wiring.connect import ConnectedService, current_user, open_store, recording_end
 from reconciler.cli.wiring.loading import now
 from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected
@@ -41,6 +42,7 @@ from reconciler.model import Outcome, Plan, Severity, State, StepStatus
 from reconciler.model.rehearsal import Rehearsal
 from reconciler.model.state import StateScope
 from reconciler.plan.guard import consent, guard, refuse
+from reconciler.plan.world import Selection
 from reconciler.rehearsal.assumptions import assumptions
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
@@ -54,17 +56,28 @@ COPY, STATE = "copy.db", "state.db"
 CONSENT = "RC-consent-required"
 
 
-def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService) -> Rehearsal:
-    """Apply the project's plan to a copy of what the service holds now. Raises what reading raises, and `NotASandbox`."""
+def rehearse(
+    screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService, use: Use | None = None
+) -> Rehearsal:
+    """Apply the project's plan to a copy of what the service holds now. `use`: of a saved plan, which limits it.
+
+    Raises what reading raises, `NotASandbox`, and `StalePlan` where the saved plan does not hold.
+    """
     with sandbox_errors():
         from reconciler.sandbox import living  # an extra: the sandbox needs its packages
     narration = Narration(screen)
     with open_store(screen, options, project, service, create=False) as store:
         state, key, document = store.read(), store.digest_key(), store.pull()
-    keyed = kinds.with_digest_key(key, project.sensitive)
-    with narration.phase(f"Reading {project.desired.project}", where=service.where):
-        planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted))
-    refusals = _refusals(planned.plan, project, options)
+        keyed, selection = kinds.with_digest_key(key, project.sensitive), selected(options)
+        with (
+            narration.phase(f"Reading {project.desired.project}", where=service.where),
+            use.fitting() if use is not None else nullcontext(),
+        ):
+            planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted))
+        if use is not None:
+            approval = use.valid(planned, project, keyed, store)
+            planned, selection = approval.planned, replace(selection, only=approval.only)
+    refusals = _refusals(planned.plan, project, options, approved=use is not None)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
         living.write_copy(copy, living.copied(service.settings.base_url, read.answers))
@@ -76,10 +89,11 @@ def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, s
             url = f"sqlite:///{Path(folder) / STATE}"
             scope = StateScope(project.settings.project, options.env or None, twin.identity)
             with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as twin_state:
-                stage = _Stage(screen, options, project, keyed, twin, twin_state, copy, service.settings.base_url)
+                stage = _Stage(screen, options, project, keyed, twin, twin_state, copy, service.settings.base_url, selection)
                 if document is not None:
                     stage.carry(document)
-                return stage.perform(planned, read, refusals)
+                rehearsal = stage.perform(planned, read, refusals)
+    return rehearsal if use is None else replace(rehearsal, plan_digest=use.saved.digest)
 
 
 async def _read(
@@ -96,16 +110,17 @@ async def _read(
         return planned, replace(read, requests=reader.requests)
 
 
-def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]:
-    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
+def _refusals(plan: Plan, project: Project, options: Options, *, approved: bool) -> tuple[str, ...]:
+    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first. `approved`: by a saved plan."""
     refusals: list[str] = []
     lawful = replace(plan, violations=())
-    for check in (
+    checks: list[Callable[[], Plan | None]] = [
         partial(refuse, plan.violations, "the plan"),
         partial(guard, lawful, project.desired, allow_delete=options.allow_delete, max_exposed=sys.maxsize),
         partial(guard, lawful, project.desired, allow_delete=sys.maxsize, max_exposed=options.max_exposed),
-        partial(consent, plan, options.allow_exposure),
-    ):
+        *([] if approved else [partial(consent, plan, options.allow_exposure)]),
+    ]
+    for check in checks:
         try:
             check()
         except Refused as refused:
@@ -132,9 +147,19 @@ class _Stage:
     """A copy with its state, on which one plan is applied and undone."""
 
     def __init__(
-        self, screen: Screen, options: Options, project: Project, kinds: Kinds, twin: ConnectedService, state: Store, copy: Path, base: str
+        self,
+        screen: Screen,
+        options: Options,
+        project: Project,
+        kinds: Kinds,
+        twin: ConnectedService,
+        state: Store,
+        copy: Path,
+        base: str,
+        selection: Selection,
     ) -> None:
         self.screen, self.options, self.project, self.kinds, self.twin, self.state = screen, options, project, kinds, twin, state
+        self.selection = selection
         self.copy, self.base, self.organizations = copy, base, root_ids(project.desired)
 
     def carry(self, document: Mapping[str, Any]) -> None:
@@ -195,6 +220,7 @@ class _Stage:
             stack.enter_context(recording_end(journal))
             narration = _Following(self.screen, moments)
             session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
+            session.selection = self.selection
             ours = session.plan()
             divergences = () if _same(ours.plan, planned.plan) else ("the plan of the copy differs from the plan of the original",)
             outcome = self._sent(session, ours)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+from reconciler.address import Address
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
@@ -97,6 +98,17 @@ async def make_plan(
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
     return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead)
+
+
+def narrowed(
+    kinds: Kinds, desired: Desired, options: Options, planned: Planned, only: frozenset[Address], selection: Selection | None = None
+) -> Planned:
+    """The same reading, planned for these addresses only. `selection`: that of the run if it is not the one of the options."""
+    selection = replace(selection or selected(options), only=only)
+    state, actual = planned.state, planned.actual
+    new_plan = plan(kinds, desired, state, actual, selection=selection, allow_replace=replaceable(options))
+    proved = prove(kinds, desired, state, actual, new_plan, selection=selection)
+    return replace(planned, plan=with_policies(kinds, desired, actual, proved))
 
 
 def _check_selection(selection: Selection, desired: Desired, state: State, plan: Plan) -> None:
