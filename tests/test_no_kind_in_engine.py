@@ -20,6 +20,7 @@ SAME_WORD_OTHER_MEANING = {
     "resource/risks.py": {"admin", "members"},  # a level of access, a class of readers
     "cli/commands/sandbox_control.py": {"admin"},  # a reader, as the sandbox calls it
     "rehearsal/moments.py": {"member", "members"},  # a reader, as the sandbox calls it
+    "rehearsal/predictions.py": {"member", "members"},  # the same
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
     "config/keys.py": {"member"},  # service.member: a key of the project file
     "fleet/declared/keys.py": {"organizations"},  # a sort of generator: a word of the fleet file

@@ -47,7 +47,7 @@ def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
         "moments": [_moment(types.MomentData, moment) for moment in rehearsal.moments],
         "refusals": list(rehearsal.refusals),
         "failures": list(rehearsal.failures),
-        "divergences": list(rehearsal.divergences),
+        "divergences": [record(types.DivergenceData, divergence) for divergence in rehearsal.divergences],
         "assumptions": list(rehearsal.assumptions),
         "unread": list(rehearsal.unread),
     }
@@ -129,7 +129,7 @@ def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
 
     if rehearsal.worst is not None:
         yield entry("Worst moment", "!", Style.DELETE, [worst_moment(rehearsal)], Weight.URGENT)
-    yield entry("Defects of Reconciler, please report them", "!", Style.DELETE, rehearsal.divergences, Weight.URGENT)
+    yield entry("Defects of Reconciler, please report them", "!", Style.DELETE, list(map(str, rehearsal.divergences)), Weight.URGENT)
     gained = _sentences("+", _readers(_widest(rehearsal.gained), "can newly read"), Style.DELETE, named)
     lost = _sentences("-", _readers(rehearsal.lost, "can no longer read"), Style.DIM, named)
     yield SheetEntry("Readers", "", [*gained, *lost], Weight.URGENT)

@@ -19,6 +19,7 @@ from tests.cli.conftest import Cli
 from tests.organizations import TOKEN, Tree, pair, project, with_readers
 from tests.rehearsal.service import LivingService, serving
 
+ROLES = ("guest", "read", "comment", "edit", "review", "create", "admin")
 ALL = ("--allow-exposure", "**", "--allow-delete", "1000", "--max-exposed", "100000", "--allow-replace", "**")
 ID = re.compile(r"[a-z]+_[0-9a-f]{12}")
 APPLY = ("apply", ".", "--yes", "--create-state", "--max-concurrency", "1", *ALL)
@@ -35,7 +36,25 @@ def _write(cli: Cli, tree: Tree) -> None:
 
 
 def _gained(start: AudienceMoment, now: AudienceMoment) -> set[ReadBy]:
-    return {reading for reading in now.readings - start.readings if (reading.kind, reading.id) in start.titles}
+    return {reading for reading in _more(now, start) if (reading.kind, reading.id) in start.titles}
+
+
+def _more(now: AudienceMoment, before: AudienceMoment) -> set[ReadBy]:
+    """Readers who are new, or may do more; the number of each is that of their level."""
+    ranks = {(*_named(reading.reader)[:1], reading.kind, reading.id): _named(reading.reader)[1] for reading in before.readings}
+    return {
+        reading
+        for reading in now.readings
+        for who, rank in [_named(reading.reader)]
+        if rank > ranks.get((who, reading.kind, reading.id), -1)
+        and not ((conditions := now.conditions(reading.reader)) and before.visited(conditions, reading.kind, reading.id))
+    }
+
+
+def _named(reader: str) -> tuple[str, int]:
+    """A reader without the level, and its rank."""
+    match = re.fullmatch(rf"(.*) \(({'|'.join(ROLES)})\)", reader)
+    return (match[1], ROLES.index(match[2])) if match else (reader, ROLES.index("read"))
 
 
 def _dead(start: AudienceMoment, now: AudienceMoment) -> set[str]:
@@ -53,7 +72,7 @@ def _shown(moments: Sequence[AudienceMoment]) -> dict[str, Any]:
     return {
         "moments": [(len(_dead(start, now)), len(_gained(start, now))) for now in moments[1:]],
         "gained": named(_gained(start, end)),
-        "lost": named(start.readings - end.readings),
+        "lost": named(_more(start, end)),
         "dead": _dead(start, end),
         "urls": (len(start.urls), len(end.urls)),
     }

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -38,21 +39,25 @@ from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import Refused
-from reconciler.model import Outcome, Plan, Severity, State, StepStatus
-from reconciler.model.rehearsal import Rehearsal
+from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, State, StepStatus
+from reconciler.model.rehearsal import Divergence, Rehearsal
 from reconciler.model.state import StateScope
 from reconciler.plan.guard import consent, guard, refuse
+from reconciler.plan.matching.match import identify
 from reconciler.plan.world import Selection
+from reconciler.rehearsal.access import AccessMoments, asked_readers
 from reconciler.rehearsal.assumptions import assumptions
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
 from reconciler.rehearsal.moments import Moments
+from reconciler.rehearsal.predictions import PlannedWorld, RehearsedWorld, divergences, second_plan
 from reconciler.report.documents import plan_document
 from reconciler.resource import Kinds
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 
 COPY, STATE = "copy.db", "state.db"
+SHOWN = 500  # characters of what a plan says about an address
 CONSENT = "RC-consent-required"
 
 
@@ -133,14 +138,15 @@ def _refusals(plan: Plan, project: Project, options: Options, *, approved: bool)
 class _Following(Narration):
     """Tells `moments` of every write that was answered."""
 
-    def __init__(self, screen: Screen, moments: Moments) -> None:
+    def __init__(self, screen: Screen, moments: Moments, access: AccessMoments) -> None:
         super().__init__(screen)
-        self.moments = moments
+        self.moments, self.access = moments, access
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         super().answer(method, path, status, seconds)
         if method != "GET":
             self.moments.after(f"{method} {path}")
+            self.access.after(self.moments.end)
 
 
 class _Stage:
@@ -171,6 +177,7 @@ class _Stage:
 
     def perform(self, planned: Planned, read: LivingAnswers, refusals: Sequence[str]) -> Rehearsal:
         """Apply, plan again, undo; and what all of it showed."""
+        tests = self.project.desired.access
         from reconciler.sandbox.sites.moment import moment
         from reconciler.sandbox.snapshot import exported
         from reconciler.sandbox.store import Store as Sandbox
@@ -178,15 +185,18 @@ class _Stage:
         look = Sandbox(self.copy)
         try:
             export = partial(exported, look)
-            moments = Moments(partial(moment, look, self.base, self.organizations))
+            asked = {name: _asked(reader) for name, reader in asked_readers(tests).items()}
+            moments = Moments(partial(moment, look, self.base, self.organizations, asked))
+            access = AccessMoments(moments.start)
             before, addresses = rows_of(export()), self._addresses()
-            run, outcome, again, divergences = self._applied(planned, moments)
+            run, outcome, ours, again = self._applied(planned, moments, access)
             addresses |= self._addresses()
             gained = moments.changes(moments.gained(), addresses)
             lost = moments.changes(moments.lost(), addresses)
             undone = self._undone(run, before, export, addresses)
         finally:
             look.close()
+        refused = access.refusals(tests, addresses)
         failures = [f"{result.step.address}: {result.error}" for result in outcome.results if result.status is not StepStatus.DONE]
         return Rehearsal(
             project=self.project.desired.project,
@@ -196,7 +206,7 @@ class _Stage:
             copy_requests=read.requests,
             writes=len(moments.rows),
             unread=read.unread,
-            remaining=_remaining(again),
+            remaining=_remaining(again.plan),
             undo_exact=not undone,
             leftovers=undone,
             gained=gained,
@@ -205,27 +215,48 @@ class _Stage:
             urls_after=len(moments.end.urls),
             dead=moments.dead(),
             moved=moments.moved(),
-            moments=tuple(moments.rows),
-            forbidden=any(violation.level is Severity.ERROR for violation in planned.plan.violations),
-            refusals=tuple(refusals),
+            moments=tuple(
+                replace(row, refused=tuple(refusal.text for refusal in refused if row.after in refusal.after)) for row in moments.rows
+            ),
+            forbidden=bool(refused) or any(violation.level is Severity.ERROR for violation in planned.plan.violations),
+            refusals=(*refusals, *map(str, refused)),
             failures=tuple(failures),
-            divergences=divergences,
+            divergences=() if failures else self._divergences(planned, ours, again, read, moments, addresses),
             assumptions=assumptions(self.kinds, planned.plan),
         )
 
-    def _applied(self, planned: Planned, moments: Moments) -> tuple[str, Outcome, Plan, tuple[str, ...]]:
-        """The run, its outcome, the plan after it, and where the copy planned something else than the original."""
+    def _applied(self, planned: Planned, moments: Moments, access: AccessMoments) -> tuple[str, Outcome, Planned, Planned]:
+        """The run, its outcome, the plan of the copy, and the plan after it."""
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
             stack.enter_context(recording_end(journal))
-            narration = _Following(self.screen, moments)
+            narration = _Following(self.screen, moments, access)
             session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
             session.selection = self.selection
             ours = session.plan()
-            divergences = () if _same(ours.plan, planned.plan) else ("the plan of the copy differs from the plan of the original",)
             outcome = self._sent(session, ours)
             journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
-            return journal.run, outcome, session.plan().plan, divergences
+            return journal.run, outcome, ours, session.plan()
+
+    def _divergences(
+        self,
+        planned: Planned,
+        ours: Planned,
+        again: Planned,
+        read: LivingAnswers,
+        moments: Moments,
+        addresses: Mapping[tuple[str, str], Address],
+    ) -> tuple[Divergence, ...]:
+        """Where the planner said something else than the copy showed. Every request succeeded."""
+        if not _same(ours.plan, planned.plan):
+            address, prediction, observation = _first_difference(ours.plan, planned.plan)
+            return (Divergence(prediction, observation, address),)
+        observed = RehearsedWorld(moments, addresses, again.plan, again.actual, again.matches.ids)
+        if read.unread or planned.plan.unknown:
+            # The copy lacks what could not be read, and so does the planner's model.
+            return second_plan(planned.plan, observed)
+        matches = identify(self.kinds, self.project.desired, planned.state, read.actual)
+        return divergences(PlannedWorld(self.kinds, self.project.desired, planned.plan, read.actual, matches), observed)
 
     def _sent(self, session: ApplySession, planned: Planned) -> Outcome:
         """The outcome of a plan on the copy. Raises what a signal raises: half an apply shows nothing, and the copy is of no use."""
@@ -255,8 +286,41 @@ class _Stage:
         return {(binding.kind, bare(binding.id)): address for address, binding in bindings.items()}
 
 
+def _asked(reader: NamedReader) -> Any:
+    """A reader of an access test, as the sandbox describes readers."""
+    from reconciler.sandbox.sites.asked import AskedReader
+    from reconciler.sandbox.sites.readers import Reader as SandboxReader
+
+    claims = dict(reader.claims) if reader.sort is ReaderSort.CLAIMS else None
+    return AskedReader(SandboxReader(claims=claims, agent=reader.sort is ReaderSort.AGENT), reader.role or None)
+
+
 def _same(ours: Plan, living: Plan) -> bool:
     return (ours.changes, ours.steps, ours.blocked) == (living.changes, living.steps, living.blocked)
+
+
+def _first_difference(ours: Plan, living: Plan) -> tuple[Address | None, str, str]:
+    """The first address for which the plan of the copy is another one, and what both plans say about it."""
+    our_acts, living_acts = _acts(ours), _acts(living)
+    address = next((at for at in (*living_acts, *our_acts) if our_acts.get(at) != living_acts.get(at)), None)
+    if address is None:
+        return None, "the requests of the original, in their order", "the plan of the copy has them in another order"
+    prediction, observation = (
+        "; ".join(acts[address])[:SHOWN] if address in acts else "nothing to do" for acts in (living_acts, our_acts)
+    )  # fmt: skip
+    return address, f"by the plan of the original, {prediction}", f"by the plan of the copy, {observation}"
+
+
+def _acts(plan: Plan) -> dict[Address, list[str]]:
+    """What a plan says about each address: actions, requests, and why it is blocked. No values, which may be secret."""
+    acts: dict[Address, list[str]] = defaultdict(list)
+    for change in plan.changes:
+        acts[change.address].append(" and ".join((*change.actions, *(delta.name for delta in change.fields))))
+    for step in plan.steps:
+        acts[step.address].append(" ".join((step.verb, *step.fields)))
+    for blocked in plan.blocked:
+        acts[blocked.address].append(f"blocked: {blocked.reason}")
+    return acts
 
 
 def _remaining(plan: Plan) -> tuple[str, ...]:

@@ -43,6 +43,16 @@ class MomentData(t.Record):
     request: Annotated[t.Text, t.doc("The method and the path of the write, without its query.")]
     deadUrls: t.Count
     readersGained: t.Count
+    refused: Annotated[t.Items[t.Text], t.doc("Demands of `access` that are not met then, and were at the start.")]
+
+
+class DivergenceData(t.Record):
+    """A defect of Reconciler: the planner said something else than the copy showed."""
+
+    address: Annotated[t.AddressText | None, t.doc("Null where it is about the whole plan.")]
+    after: Annotated[t.Number | None, t.doc("The request after which it was observed; null for the end.")]
+    prediction: t.Text
+    observation: t.Text
 
 
 class RehearsalDigestsData(t.Record):
@@ -77,6 +87,6 @@ class RehearsalDocument(t.Record):
     moments: Annotated[t.Items[MomentData], t.doc("After each write, compared with the start.")]
     refusals: Annotated[t.Items[t.Text], t.doc("What `apply` would refuse.")]
     failures: Annotated[t.Items[t.Text], t.doc("Requests that failed on the copy.")]
-    divergences: Annotated[t.Items[t.Text], t.doc("Where the planner said something else than the copy showed.")]
+    divergences: Annotated[t.Items[DivergenceData], t.doc("Where the planner said something else than the copy showed.")]
     assumptions: Annotated[t.Items[t.Text], t.doc("What the copy guesses about the service, as far as this plan depends on it.")]
     unread: Annotated[t.Items[t.Text], t.doc("What could not be read, so that the copy lacks it.")]
