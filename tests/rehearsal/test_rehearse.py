@@ -226,7 +226,7 @@ def test_a_report_with_every_part_is_short() -> None:
         "acme", "staging", "0" * 64, "0" * 64, 10, 9, some, some, False, some, readers, readers, 9, 9,
         tuple(f"https://docs.example/{number}" for number in range(9)),
         tuple(MovedUrl(f"https://docs.example/a{number}", f"https://docs.example/b{number}") for number in range(9)),
-        (RehearsedMoment(1, "PATCH /x", 9, 9, 9),), True, some, some, some, some,
+        (RehearsedMoment(1, "PATCH /x", 9, 9, 9),), True, some, some, (), some,
     )  # fmt: skip
     lines = plain(sheet_text(rehearsal_sheet(rehearsal), width=10_000)).splitlines()
     assert len(lines) <= 25
