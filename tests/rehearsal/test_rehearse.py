@@ -16,6 +16,7 @@ from reconciler.report.saved import digest_of
 from reconciler.report.sheet import sheet_text
 from tests.cli.conftest import Cli, cli as cli
 from tests.organizations import ORGANIZATION, project
+from tests.rehearsal.watched import watching
 
 Tree = dict[str, Any]
 
@@ -126,6 +127,16 @@ def test_what_is_created_gives_nobody_more_to_read(living: Cli) -> None:
     tree["sites"]["docs"]["structure"][1]["spaces"].append("plans")
     _write(living, tree)
     assert _rehearsed(living)["readers"]["gained"] == []
+
+
+def test_readers_and_urls_are_looked_at_once_at_the_start_and_once_after_each_request(living: Cli) -> None:
+    tree = _tree(title="Documentation")
+    tree["content"] += [{"space": f"s{number}", "title": f"Space {number}", "duplicateOf": "blank"} for number in range(5)]
+    _write(living, tree)
+    with watching(1) as watched:
+        document = _rehearsed(living)
+    assert len(watched.moments) == document["requests"]["apply"] + 1 == len(document["moments"]) + 1
+    assert len(watched.writes) > document["requests"]["apply"], "an undo sends requests after which nobody looks"
 
 
 def test_neither_the_living_service_nor_its_state_is_written(living: Cli) -> None:
