@@ -166,9 +166,17 @@ class Options:
         None, "max-exposed", "guards", "Allow at most N objects to gain a reader, instead of guards.maxExposed.",
         metavar="N", type=COUNT, saved="limit", typed=True,
     )  # fmt: skip
+    allow_open_work: tuple[Glob, ...] = option(
+        (), "allow-open-work", "guards", "Allow the work in progress in matching addresses to end, as the plan shows it. Repeatable.",
+        metavar="ADDRESS", saved="grant", typed=True, **GLOBS,
+    )  # fmt: skip
     accept_gone: int | None = option(
         None, "accept-gone", "absences", "Accept up to N tracked objects as deleted outside Reconciler.",
         metavar="N", type=COUNT, typed=True,
+    )  # fmt: skip
+    max_urls: int | None = option(
+        None, "max-urls", "output", "List at most N URLs of pages in JSON; its groups count all of them. Default: 10000.",
+        metavar="N", type=COUNT, written=False,
     )  # fmt: skip
     rules_from: str | None = option(
         None, "rules-from", "rules",
@@ -214,6 +222,11 @@ class Options:
         screen.color = parameters.get("color", "auto")
         known = {name: value for name, value in parameters.items() if name in cls.__dataclass_fields__}
         return cls(**known, directories=screen.directories)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What the guards of a plan compare it with, instead of the project's limits."""
+        return {"allow_delete": self.allow_delete, "max_exposed": self.max_exposed, "allow_open_work": self.allow_open_work}
 
     def saved(self, *ways: SavedAs) -> dict[str, Any]:
         """The values that a saved plan records, by their keys in it. `ways`: only these."""

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from reconciler.address import is_key
 from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
-from reconciler.model import Guards, Severity
+from reconciler.model import OPEN_WORK, Guards, Severity
 
 # -- names -----------------------------------------------------------------------------------------------------------------------------
 
@@ -233,6 +233,11 @@ GUARDS: Final = Key(
         ),
         Key("minAdmins", "The admins that no run removes.", form="whole", default=Guards.min_admins),
         Key("maxExposed", "The most objects that a run may expose to more readers. Absent: no limit.", form="whole"),
+        Key(
+            "openWork", "What happens to a plan that ends work in progress: refuse it, show the work, or do not look.", form="choice",
+            options=OPEN_WORK,
+            more="See [Work in progress](#work-in-progress). Absent: `block` for what is deleted or replaced, `warn` for the rest.",
+        ),
     ),
 )  # fmt: skip
 """Its values are the fields of `Guards`: a new guard is a row here, a field there, and its use."""

@@ -15,6 +15,8 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
+from reconciler.model.open_work import OpenWork
+from reconciler.model.pages import LinkingPage, PageChange, SiteUrls, UrlGroup
 from reconciler.model.policy import Source, Violation
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.resource import UNSET
@@ -311,6 +313,16 @@ class Plan:
     consents: tuple[Consent, ...] = ()
     # Published URLs that stop working.
     broken: tuple[BrokenUrl, ...] = ()
+    # What people are working on in what it changes, the worst first.
+    open_work: tuple[OpenWork, ...] = ()
+    # The time to which the ages of that refer; None where there is none. Not a part of what happens.
+    ages_at: datetime | None = field(default=None, compare=False)
+    # Every published URL of a page that ends, begins, or leads to another page, in the order of sites and URLs.
+    urls: tuple[PageChange, ...] = ()
+    # The same as people read it, what ends first; new URLs are in no group.
+    url_groups: tuple[UrlGroup, ...] = ()
+    # The pages that link to pages that answer nowhere after the plan.
+    linking: tuple[LinkingPage, ...] = ()
     # Objects that remain, each with the classes of readers that can no longer read it.
     lost_readers: Mapping[Address, tuple[str, ...]] = field(default_factory=dict)
     # Requests that the token may not send.
@@ -327,6 +339,8 @@ class Plan:
     moved_outside: Mapping[Address, tuple[Position, Position]] = field(default_factory=dict)
     # Objects (kind, id) whose readers must be read before the plan is complete.
     questions: frozenset[tuple[str, str]] = frozenset()
+    # What shows pages before and after, from which `urls` follows once the pages are read.
+    site_urls: SiteUrls = field(default_factory=SiteUrls)
     # Lists (kind, id of what contains them) that must be read before it is complete.
     lists: frozenset[tuple[str, str]] = frozenset()
     # The rules of the project that the plan violates, warnings included.

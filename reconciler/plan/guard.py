@@ -7,7 +7,7 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
-from reconciler.model import Action, Change, Desired, Exposure, Plan, Severity, Violation
+from reconciler.model import Action, Change, Desired, Exposure, OpenWork, Plan, Severity, Violation
 
 WAYS: Final = 20  # options that a refusal names
 NAMED: Final = 5  # addresses that a refusal lists
@@ -23,10 +23,13 @@ def exposed(plan: Plan) -> tuple[Address, ...]:
     return tuple(sorted({at for exposure in plan.exposures if exposure.readers for at in (exposure.address, *exposure.reaches)}))
 
 
-def guard(plan: Plan, desired: Desired, *, allow_delete: int | None = None, max_exposed: int | None = None) -> Plan:
+def guard(
+    plan: Plan, desired: Desired, *, allow_delete: int | None = None, max_exposed: int | None = None, allow_open_work: Sequence[Glob] = ()
+) -> Plan:
     """The plan, unchanged. Raises `Refused`, with how to proceed, if it violates a rule or exceeds a limit.
 
-    `allow_delete`, `max_exposed`: the limits that this run has instead of the project's; None: the project's.
+    `allow_delete`, `max_exposed`: the limits that this run has instead of the project's; None: the project's. `allow_open_work`: patterns
+    for the addresses in which work in progress may end.
     """
     refuse(plan.violations, "the plan")
     limits, changes, opened = desired.guards, deletes(plan), exposed(plan)
@@ -44,7 +47,29 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None = None, max_
     if limit is not None and len(opened) > limit:
         wrong = f"the plan exposes {_counted(opened, rule)}"
         raise Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}")
+    refuse_open_work(plan.open_work, allow_open_work)
     return plan
+
+
+def refuse_open_work(open_work: Sequence[OpenWork], allowed: Sequence[Glob]) -> None:
+    """Raise `Refused` where work in progress would end without consent.
+
+    `allowed`: patterns for the addresses of the objects with the work, or of what contains them.
+    """
+    ending = [work for work in open_work if work.asked and not any(glob.matches(at) for glob in allowed for at in work.names)]
+    if not ending:
+        return
+    lines = [f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in ending]
+    more = " and so on (patterns are allowed: --allow-open-work 'acme/space/**')" if len(ending) > WAYS else ""
+    way = " ".join(f"--allow-open-work {work.address:sh}" for work in ending[:WAYS]) + more
+    wrong = f"the plan ends work in progress, which requires consent{_below(lines)}"
+    raise Refused(wrong, id="RC-open-work", hint=f"finish or close it, or if this is intended: {way}")
+
+
+def listed_sorts(work: OpenWork) -> str:
+    """`1 draft change request and 2 open comments`."""
+    texts = [sort.text for sort in work.sorts]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
 def _counted(addresses: Sequence[Address], rule: str) -> str:

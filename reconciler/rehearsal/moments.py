@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from reconciler.address import Address
 from reconciler.model.rehearsal import MovedUrl, ReaderChange, RehearsedMoment
@@ -51,6 +51,20 @@ class SeenMoment(Protocol):
     def visited(self, conditions: frozenset[str], kind: str, id: str) -> bool: ...
 
 
+class MomentDelta(NamedTuple):
+    """A moment compared with the one before. `dead` and `back`: of the URLs that answered at the start.
+
+    `opened` and `closed`: what counts from now on, and no longer, as gained or lost since the start.
+    """
+
+    gained: frozenset[SeenReading]
+    lost: frozenset[SeenReading]
+    dead: tuple[str, ...]
+    back: tuple[str, ...]
+    opened: tuple[set[SeenReading], set[SeenReading]]
+    closed: tuple[set[SeenReading], set[SeenReading]]
+
+
 @dataclass
 class Moments:
     """The moments of one apply. `look`: what readers see now."""
@@ -59,18 +73,24 @@ class Moments:
     rows: list[RehearsedMoment] = field(default_factory=list)
     # What `gained` was at each.
     gains: list[set[SeenReading]] = field(default_factory=list)
+    deltas: list[MomentDelta] = field(default_factory=list)
+    # Gained and lost at the last moment.
+    _since: tuple[set[SeenReading], set[SeenReading]] = (set(), set())
 
     def __post_init__(self) -> None:
         self.start = self.end = self.look()
 
-    def after(self, request: str) -> None:
-        """Look once more, after a write."""
-        self.end = self.look()
+    def after(self, request: str, address: Address | None = None, what: str = "") -> None:
+        """Look once more, after a write. `what`: what it did to the object at the address."""
+        before, self.end = self.end, self.look()
         dead = sum(1 for url in self.start.urls if url not in self.end.urls)
-        gained = self.gained()
+        gained, (gained_before, lost_before), lost = self.gained(), self._since, self.lost()
+        self._since = gained, lost
         self.gains.append(gained)
-        opened = len({(reading.kind, reading.id) for reading in gained})
-        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), opened))
+        opened, closed = (gained - gained_before, gained_before - gained), (lost - lost_before, lost_before - lost)
+        self.deltas.append(_delta(self.start, before, self.end)._replace(opened=opened, closed=closed))
+        objects = len({(reading.kind, reading.id) for reading in gained})
+        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), opened=objects, address=address, what=what))
 
     def gained(self) -> set[SeenReading]:
         """Readings that are new, of what existed at the start: what is created holds nothing that somebody relied on being hidden."""
@@ -137,6 +157,17 @@ def leveled(reader: str) -> tuple[str, int]:
     name, _, level = reader.rpartition(" (")
     level = level.removesuffix(")")
     return (name, ROLES.index(level) - 1) if name and level in ROLES else (reader, 0)
+
+
+def _delta(start: SeenMoment, before: SeenMoment, now: SeenMoment) -> MomentDelta:
+    return MomentDelta(
+        now.readings - before.readings,
+        before.readings - now.readings,
+        tuple(url for url in start.urls if url in before.urls and url not in now.urls),
+        tuple(url for url in start.urls if url not in before.urls and url in now.urls),
+        (set(), set()),
+        (set(), set()),
+    )
 
 
 def reader_in_words(reader: str, names: Mapping[str, str]) -> str:

@@ -23,6 +23,7 @@ from reconciler.model import (
     Edited,
     Exposure,
     Forecast,
+    OpenWork,
     Outcome,
     Plan,
     Position,
@@ -35,6 +36,7 @@ from reconciler.model import (
     Unknown,
     Unmanaged,
     Violation,
+    WorkItem,
 )
 from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
@@ -45,6 +47,7 @@ from reconciler.undo import Cannot, YamlLine
 R = TypeVar("R", bound=Mapping[str, Any])
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
+URLS: Final = 10_000  # URLs of pages in a document
 LATER: Final = (Action.TRANSFER, Action.RENAME)  # their numbers are absent where they are 0
 UNREAD: Final = "RC-unread"
 IN_SECOND_RUN: Final = "in a second run: "
@@ -79,8 +82,13 @@ def source_data(source: Source | None) -> t.SourceData | None:
 # -- plans, outcomes, drift -----------------------------------------------------------------------------------------------------------
 
 
-def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
-    """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy."""
+def plan_document(
+    plan: Plan, *, created_at: datetime, forecast: Forecast | None = None, max_urls: int | None = None
+) -> plan_types.PlanDocument:  # fmt: skip
+    """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy.
+
+    `max_urls`: how many URLs of pages it lists, None for `URLS`; those that end come first.
+    """
     # A program that waits until nothing is blocked needs no second rule for these.
     later = [Blocked(address, f"{IN_SECOND_RUN}{reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()]
     blocked = (*plan.blocked, *later)
@@ -117,11 +125,34 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "blocked": [record(plan_types.BlockedData, item) for item in blocked],
         "notes": list(plan.notes),
     }
+    if plan.urls:
+        most = URLS if max_urls is None else max_urls
+        ending = sorted(plan.urls, key=lambda change: change.before is None) if len(plan.urls) > most else plan.urls
+        document["urls"] = [record(plan_types.PageChangeData, change) for change in ending[:most]]
+        document["urlCount"] = len(plan.urls)
+        document["urlGroups"] = [record(plan_types.UrlGroupData, group) for group in plan.url_groups]
+    if plan.linking:
+        document["linking"] = [record(plan_types.LinkingPageData, page) for page in plan.linking]
+    if plan.open_work:
+        document["openWork"] = [_open_work(work, plan.ages_at) for work in plan.open_work]
     if plan.lost_readers:
         document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:
         document["ignored"] = _ignored(plan.ignored)
     return document
+
+
+def _open_work(work: OpenWork, now: datetime | None) -> plan_types.OpenWorkData:
+    sorts: list[plan_types.WorkSortData] = [
+        record(plan_types.WorkSortData, sort, items=[_work_item(item, now) for item in sort.items]) for sort in work.sorts
+    ]
+    return record(plan_types.OpenWorkData, work, sorts=sorts)
+
+
+def _work_item(item: WorkItem, now: datetime | None) -> plan_types.WorkItemData:
+    since = utc_text(item.since) if item.since is not None else None
+    age = None if item.since is None or now is None else max((now - item.since).total_seconds(), 0.0)
+    return record(plan_types.WorkItemData, item, since=since, age=age)
 
 
 def _ignored(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData]:

@@ -27,7 +27,9 @@ from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.consequences import consequences
 from reconciler.report.gathering import NAMED, EntryPart, gathered
 from reconciler.report.layout import Style, cells
+from reconciler.report.open_work import container_lines, work_lines
 from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
+from reconciler.report.urls import numbers, url_lines
 from reconciler.report.words import (
     HIDDEN,
     RULES,
@@ -63,10 +65,11 @@ class Rank(IntEnum):
     HELD = 1
     EXPOSURE = 2
     URL = 3
-    WARNING = 4
-    VIOLATION = 5
-    REPLACE = 6
-    DELETE = 7
+    WORK = 4
+    WARNING = 5
+    VIOLATION = 6
+    REPLACE = 7
+    DELETE = 8
 
 
 SECTIONS: Final = {
@@ -74,6 +77,7 @@ SECTIONS: Final = {
     Rank.HELD: "Not applied in this run",
     Rank.EXPOSURE: "Exposures",
     Rank.URL: "Published URLs that stop working",
+    Rank.WORK: "Work in progress",
     Rank.WARNING: "Warnings",
     Rank.VIOLATION: "Violated rules",
     Rank.REPLACE: "Replacements",
@@ -93,6 +97,8 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
         *exposure_parts(plan.exposures),
         *_forbidden(plan),
         *_broken(plan),
+        *_page_urls(plan),
+        *_open_work(plan),
         *violation_parts(plan.violations, remedies=remedies),
     ]
     # A remark about one object belongs to its entry, if it has one.
@@ -160,7 +166,7 @@ def _troubles(plan: Plan) -> str:
     parts = [
         blocked(plan),
         count(len(plan.exposures), "exposure") if plan.exposures else "",
-        f"{count(len(plan.broken), 'published URL')} broken" if plan.broken else "",
+        _broken_count(plan),
         *(count(number, word) for level, (_, word) in RULES.items() if (number := sum(item.level is level for item in plan.violations))),
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
@@ -168,6 +174,13 @@ def _troubles(plan: Plan) -> str:
         f"{count(plan.ignored_count, 'difference')} ignored" if plan.ignored else "",
     ]
     return ", ".join(filter(None, parts))
+
+
+def _broken_count(plan: Plan) -> str:
+    """`1 published URL broken`, or `1 published URL and 196 URLs of pages broken`; "" if none is."""
+    counted = [count(len(plan.broken), "published URL") if plan.broken else "", numbers(plan)]
+    text = " and ".join(filter(None, counted))
+    return f"{text} broken" if text else ""
 
 
 def blocked(plan: Plan) -> str:
@@ -442,6 +455,21 @@ def _broken(plan: Plan) -> Iterator[EntryPart]:
         after = f" -> {url.after}" if url.after is not None else ""
         line = SheetLine(Style.DELETE, "!", "breaks", f"{url.before or HIDDEN_URL}{after}", url.reason, url.id)
         yield EntryPart(title=str(url.address), lines=[line], weight=Weight.URGENT, rank=Rank.URL, source=url.source)
+
+
+def _page_urls(plan: Plan) -> Iterator[EntryPart]:
+    for title, lines in url_lines(plan).items():
+        yield EntryPart(title=title, lines=lines, weight=Weight.URGENT, rank=Rank.URL)
+
+
+def _open_work(plan: Plan) -> Iterator[EntryPart]:
+    """What people are working on in what is deleted, replaced, transferred, moved or locked, and in what contains that."""
+    changed = {change.address for change in plan.changes}
+    lines = [(work.address, work, line) for work, line in work_lines(plan)]
+    lines += [(address, work, line) for address, work, line in container_lines(plan) if address in changed]
+    for address, work, line in lines:
+        weight = Weight.URGENT if work.blocks else Weight.HINDERED
+        yield EntryPart(title=str(address), lines=[line], weight=weight, rank=Rank.WORK, source=work.source)
 
 
 def violation_parts(violations: Iterable[Violation], *, remedies: bool) -> Iterator[EntryPart]:

@@ -27,6 +27,8 @@ from reconciler.model import (
     Exposure,
     Finding,
     ForbiddenRequest,
+    LinkingPage,
+    OpenWork,
     Outcome,
     Plan,
     Position,
@@ -37,8 +39,13 @@ from reconciler.model import (
     StepStatus,
     Unknown,
     Unmanaged,
+    UrlGroup,
+    UrlReason,
     Violation,
     Withheld,
+    WorkEffect,
+    WorkItem,
+    WorkSort,
 )
 from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift
 from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
@@ -90,6 +97,13 @@ def _plan(document: Data) -> Sheet:
             BrokenUrl(Address.parse(item["address"]), item["kind"], item["before"], item["after"], item["reason"], _source(item["source"]))
             for item in document["broken"]
         ),
+        url_groups=tuple(map(_url_group, document.get("urlGroups", ()))),
+        linking=tuple(
+            LinkingPage(item["page"], item["title"], Address.parse(item["space"]), tuple(item["to"]))
+            for item in document.get("linking", ())
+        ),
+        open_work=tuple(map(_open_work, document.get("openWork", ()))),
+        ages_at=_ages_at(document),
         lost_readers={Address.parse(item["address"]): tuple(item["readers"]) for item in document.get("lostReaders", ())},
         forbidden=tuple(
             ForbiddenRequest(Address.parse(item["address"]), item["verb"], item["flag"], Address.parse(item["of"]))
@@ -157,6 +171,52 @@ def _exposure(item: Data) -> Exposure:
         window=item["window"],
         id=item.get("id", ""),
     )
+
+
+def _url_group(item: Data) -> UrlGroup:
+    return UrlGroup(
+        UrlReason(item["reason"]),
+        Address.parse(item["site"]),
+        item["root"],
+        item["before"],
+        item["after"],
+        item["urls"],
+        item["pages"],
+        tuple(map(Address.parse, item["spaces"])),
+    )
+
+
+def _open_work(item: Data) -> OpenWork:
+    return OpenWork(
+        Address.parse(item["address"]),
+        item["kind"],
+        WorkEffect(item["effect"]),
+        tuple(map(_work_sort, item["sorts"])),
+        tuple(map(Address.parse, item["within"])),
+        _source(item["source"]),
+        item["blocks"],
+        item["asked"],
+    )
+
+
+def _work_sort(item: Data) -> WorkSort:
+    return WorkSort(item["noun"], item["number"], tuple(map(_work_item, item["items"])), item["unread"], item["more"])
+
+
+def _ages_at(document: Data) -> datetime | None:
+    """The time to which the ages of work in progress refer."""
+    items = (item for work in document.get("openWork", ()) for sort in work["sorts"] for item in sort["items"])
+    times = (
+        datetime.fromisoformat(item["since"]) + timedelta(seconds=min(item["age"], SPAN_MAX))
+        for item in items
+        if None not in (item["since"], item["age"])
+    )
+    return next(times, None)
+
+
+def _work_item(item: Data) -> WorkItem:
+    since = None if item["since"] is None else datetime.fromisoformat(item["since"])
+    return WorkItem("", item["title"], item["author"], since)
 
 
 def _violation(item: Data) -> Violation:

@@ -19,6 +19,7 @@ from reconciler.resource.field import (
     within,
 )
 from reconciler.resource.kind import Kind
+from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
 from reconciler.resource.registry import Kinds
 from reconciler.resource.requests import (
@@ -30,6 +31,7 @@ from reconciler.resource.requests import (
     Listing,
     Lookup,
     One,
+    Pages,
     Reading,
     Sighting,
     Verb,
@@ -66,8 +68,10 @@ __all__ = [
     "RESERVED",
     "UNSET",
     "Address",
+    "AttachedList",
     "Audience",
     "Checked",
+    "CountedWork",
     "Derived",
     "Exposes",
     "Field",
@@ -80,6 +84,7 @@ __all__ = [
     "Kinds",
     "Known",
     "Len",
+    "LinkList",
     "ListItem",
     "Listing",
     "Lookup",
@@ -88,6 +93,7 @@ __all__ = [
     "Named",
     "Needed",
     "One",
+    "Pages",
     "Permission",
     "Place",
     "ProcessingField",

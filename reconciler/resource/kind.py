@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.resource.field import Field, FieldRole
+from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Place
-from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Reading, Sighting, Verb
+from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Pages, Reading, Sighting, Verb
 from reconciler.resource.risks import Audience, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.values import UNSET
 
@@ -71,6 +72,12 @@ class Kind:
     loses: str = ""
     # what a create lets others do, as the end of a sentence; "" if nothing
     grants: str = ""
+    # the work of people that an object counts
+    counted: tuple[CountedWork, ...] = ()
+    # the links out of an object, which end at others of its kind
+    links: LinkList | None = None
+    # where an object is attached
+    attached: tuple[AttachedList, ...] = ()
     # what requests for an object require; None if any token may send them
     permission: Permission | None = None
     # what a create requires; the class fills in `permission` where that is a permission of the container
@@ -79,6 +86,8 @@ class Kind:
     # -- who reads them
     # the field with an object's published URL; None if it is not published
     published: PublishedField | None = None
+    # the requests that show the pages of its objects; None if they have none
+    pages: Pages | None = None
     # who can read its objects; None if no change of them is ever an exposure
     audience: Audience | None = None
     # the JSON Schema of the claims of visitors that an object declares, from its values; None if it declares none
@@ -132,6 +141,19 @@ class Kind:
             (name, field)
             for name, field in self.fields.items()
             if field.compared or field.key or name in gates or field.role is FieldRole.OUTPUT
+        )
+
+    @cached_property
+    def deciding(self) -> frozenset[str]:
+        """The names of the fields on the service that decide who can read or do something."""
+        modelled = {*self.audience.gates, *self.audience.inherits, *self.audience.shows} if self.audience is not None else set[str]()
+        return frozenset(
+            name
+            for name, field in self.fields.items()
+            if (name in modelled or field.exposes is not None)
+            and field.compared
+            and field.readable
+            and field.role not in (FieldRole.LOCAL, FieldRole.CHOICE, FieldRole.WITHIN)
         )
 
     @cached_property

@@ -21,7 +21,7 @@ from tests.organizations import TOKEN, Tree, pair, project, with_readers
 from tests.rehearsal.watched import Counting, Watched, counted, watching
 
 ROLES = ("guest", "read", "comment", "edit", "review", "create", "admin")
-ALL = ("--allow-exposure", "**", "--allow-delete", "1000", "--max-exposed", "100000", "--allow-replace", "**")
+ALL = ("--allow-exposure", "**", "--allow-delete", "1000", "--max-exposed", "100000", "--allow-replace", "**", "--allow-open-work", "**")
 RUN = 7  # whose ids the rehearsal and the applies after it give
 TRIES = 5  # one request at a time leaves the order to the clock where several are ready; the same order is soon another try's
 NAMES = ("title", "name", "label", "slug", "email", "path", "id")

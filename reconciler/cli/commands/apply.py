@@ -178,7 +178,7 @@ def confirmed_plan(
     planned = session.plan()
     while True:
         _show(screen, options, planned.plan, ask=ask, full=full)
-        guard(planned.plan, session.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
+        guard(planned.plan, session.desired, **options.limits)
         if not ask or not planned.plan.pending:
             consent(planned.plan, options.allow_exposure)
             return planned

@@ -31,7 +31,10 @@ from reconciler.resource import Kinds
 from reconciler.text.names import HERE
 
 FILES: Final = "the files as they are"
-COVERS: Final = "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them."
+COVERS: Final = (
+    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them, "
+    "and work in progress is not shown: plan shows it."
+)
 
 
 @click.command("diff", short_help="Show what a change of the files means, without the service.")

@@ -106,7 +106,7 @@ class Use:
             assert self.approval is not None
             self._tell()
             self._show(planned, full=full)
-            guard(planned.plan, session.desired, allow_delete=self.options.allow_delete, max_exposed=self.options.max_exposed)
+            guard(planned.plan, session.desired, **self.options.limits)
             if not self.approval.refused:
                 break
             if not self._rest_will_do(planned):
@@ -290,7 +290,10 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
         screen.say(sentence(origin))
     if (rules := saved.document.get("rulesFrom")) is not None:
         screen.say(f"It was judged by the rules of {rules['ref'][:100]} ({rules['commit'][:9]}).")
-    return Use(screen, options.with_scope(saved.document["options"], lambda texts: _globs(path, texts)), saved, partial, ask)
+    options = options.with_scope(saved.document["options"], lambda texts: _globs(path, texts))
+    # Whoever saved the plan typed these, and was shown what the file still shows.
+    allowed = _globs(path, saved.document["options"].get("allowOpenWork", []))
+    return Use(screen, replace(options, allow_open_work=(*options.allow_open_work, *allowed)), saved, partial, ask)
 
 
 def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:

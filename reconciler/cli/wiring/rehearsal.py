@@ -28,7 +28,7 @@ from reconciler.cli import exits
 from reconciler.cli.commands.undo import change_state, inverse_of, undo_only
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.embedded import embedded, sandbox_errors
-from reconciler.cli.terminal.progress import Narration
+from reconciler.cli.terminal.progress import Narration, current_step
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.apply_saved import Use
 from reconciler.cli.wiring.connect import ConnectedService, current_user, open_store, recording_end
@@ -39,10 +39,10 @@ from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import Refused
-from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, State, StepStatus
-from reconciler.model.rehearsal import Divergence, Rehearsal
+from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, State, Step, StepStatus
+from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
 from reconciler.model.state import StateScope
-from reconciler.plan.guard import consent, guard, refuse
+from reconciler.plan.guard import consent, guard, listed_sorts, refuse, refuse_open_work
 from reconciler.plan.matching.match import identify
 from reconciler.plan.world import Selection
 from reconciler.rehearsal.access import AccessMoments, asked_readers
@@ -51,14 +51,16 @@ from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
 from reconciler.rehearsal.moments import Moments
 from reconciler.rehearsal.predictions import PlannedWorld, RehearsedWorld, divergences, second_plan
+from reconciler.rehearsal.preview import preview_of, rehearsed_sites
 from reconciler.report.documents import plan_document
+from reconciler.report.rehearsal import step_text
 from reconciler.resource import Kinds
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 
 COPY, STATE = "copy.db", "state.db"
 SHOWN = 500  # characters of what a plan says about an address
-CONSENT = "RC-consent-required"
+CONSENT = ("RC-consent-required", "RC-open-work")
 
 
 def rehearse(
@@ -108,9 +110,10 @@ async def _read(
     async with Reader(service.settings, listener=narration) as reader:
         selection, allow_replace = selected(options), replaceable(options)
         with reader.keeping() as answers:
+            # The copy needs the trees of pages too, so that those of the state would save no request.
             planned = await make_plan(
-                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage
-            )  # fmt: skip
+                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage, kept=lambda keys: {}
+            )
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
         return planned, replace(read, requests=reader.requests)
 
@@ -118,11 +121,12 @@ async def _read(
 def _refusals(plan: Plan, project: Project, options: Options, *, approved: bool) -> tuple[str, ...]:
     """What `apply` would refuse about this plan: all of it, where `apply` ends with the first. `approved`: by a saved plan."""
     refusals: list[str] = []
-    lawful = replace(plan, violations=())
+    lawful = replace(plan, violations=(), open_work=())
     checks: list[Callable[[], Plan | None]] = [
         partial(refuse, plan.violations, "the plan"),
         partial(guard, lawful, project.desired, allow_delete=options.allow_delete, max_exposed=sys.maxsize),
         partial(guard, lawful, project.desired, allow_delete=sys.maxsize, max_exposed=options.max_exposed),
+        partial(refuse_open_work, plan.open_work, options.allow_open_work),
         *([] if approved else [partial(consent, plan, options.allow_exposure)]),
     ]
     for check in checks:
@@ -130,23 +134,30 @@ def _refusals(plan: Plan, project: Project, options: Options, *, approved: bool)
             check()
         except Refused as refused:
             first, *lines = refused.message.splitlines()
-            end = "; this requires consent" if refused.id == CONSENT else ""
+            end = "; this requires consent" if refused.id in CONSENT else ""
             refusals += [f"{line.strip()}{end}" for line in lines] or [first]
     return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
 
 
 class _Following(Narration):
-    """Tells `moments` of every write that was answered."""
+    """Tells `moments` of every write that was answered. `plan`: what its steps are for."""
 
-    def __init__(self, screen: Screen, moments: Moments, access: AccessMoments) -> None:
+    def __init__(self, screen: Screen, moments: Moments, access: AccessMoments, plan: Plan) -> None:
         super().__init__(screen)
-        self.moments, self.access = moments, access
+        self.moments, self.access, self.changes = moments, access, {change.address: change for change in plan.changes}
+        self.last = {(step.address, name): step.id for step in plan.steps for name in step.writes}
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         super().answer(method, path, status, seconds)
         if method != "GET":
-            self.moments.after(f"{method} {path}")
+            step = current_step()
+            address = step.address if step is not None else None
+            self.moments.after(f"{method} {path}", address, self._request_text(step) if step is not None else "")
             self.access.after(self.moments.end)
+
+    def _request_text(self, step: Step) -> str:
+        later = [name for name in step.writes if self.last.get((step.address, name)) != step.id]
+        return step_text(step, self.changes.get(step.address), later)
 
 
 class _Stage:
@@ -179,6 +190,7 @@ class _Stage:
         """Apply, plan again, undo; and what all of it showed."""
         tests = self.project.desired.access
         from reconciler.sandbox.sites.moment import moment
+        from reconciler.sandbox.sites.picture import picture
         from reconciler.sandbox.snapshot import exported
         from reconciler.sandbox.store import Store as Sandbox
 
@@ -189,8 +201,11 @@ class _Stage:
             moments = Moments(partial(moment, look, self.base, self.organizations, asked))
             access = AccessMoments(moments.start)
             before, addresses = rows_of(export()), self._addresses()
+            pictured = partial(picture, look, self.base, self.organizations)
+            start = pictured()
             run, outcome, ours, again = self._applied(planned, moments, access)
             addresses |= self._addresses()
+            end = pictured()
             gained = moments.changes(moments.gained(), addresses)
             lost = moments.changes(moments.lost(), addresses)
             undone = self._undone(run, before, export, addresses)
@@ -223,6 +238,10 @@ class _Stage:
             failures=tuple(failures),
             divergences=() if failures else self._divergences(planned, ours, again, read, moments, addresses),
             assumptions=assumptions(self.kinds, planned.plan),
+            open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
+            deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),
+            sites=rehearsed_sites(moments, start, end, addresses),
+            preview=preview_of(moments, start, end, addresses),
         )
 
     def _applied(self, planned: Planned, moments: Moments, access: AccessMoments) -> tuple[str, Outcome, Planned, Planned]:
@@ -230,7 +249,7 @@ class _Stage:
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
             stack.enter_context(recording_end(journal))
-            narration = _Following(self.screen, moments, access)
+            narration = _Following(self.screen, moments, access, planned.plan)
             session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
             session.selection = self.selection
             ours = session.plan()
@@ -293,6 +312,23 @@ def _asked(reader: NamedReader) -> Any:
 
     claims = dict(reader.claims) if reader.sort is ReaderSort.CLAIMS else None
     return AskedReader(SandboxReader(claims=claims, agent=reader.sort is ReaderSort.AGENT), reader.role or None)
+
+
+def _deleted(
+    plan: Plan, moments: Moments, addresses: Mapping[tuple[str, str], Address], pages: Mapping[str, int]
+) -> tuple[DeletedObject, ...]:
+    """What the plan deletes, and what readers could see and is deleted with it."""
+    planned = {change.address: change for change in plan.changes if change.destructive}
+    rows = {
+        address: DeletedObject(change.kind, change.title or "", address, pages.get(bare(change.id or ""), 0))
+        for address, change in planned.items()
+    }
+    others = [
+        DeletedObject(kind, title, addresses.get((kind, id)), pages.get(id, 0))
+        for (kind, id), title in moments.start.titles.items()
+        if (kind, id) not in moments.end.titles and addresses.get((kind, id)) not in rows
+    ]
+    return (*rows.values(), *others)
 
 
 def _same(ours: Plan, living: Plan) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from reconciler.address import Address
 from reconciler.cli.options import Options
@@ -18,12 +18,17 @@ from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
+from reconciler.observe.open_work import open_work
+from reconciler.observe.pages import KeptTrees, linking_pages, page_trees
+from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import believable
+from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_work
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.urls.changes import Trees, dead_pages, with_urls
 from reconciler.plan.world import Selection
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
@@ -34,7 +39,8 @@ from reconciler.resource import Kinds
 class Planned:
     """A plan and its inputs.
 
-    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock.
+    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock. `trees`: the pages that were
+    needed for its URLs. `answers`: the work in progress in what the plan changes.
     """
 
     plan: Plan
@@ -43,6 +49,8 @@ class Planned:
     matches: Matches
     read_at: float
     forecast: Forecast
+    trees: Trees = field(default_factory=dict)
+    answers: Answers = field(default_factory=dict)
 
     @property
     def age(self) -> float:
@@ -69,10 +77,12 @@ async def make_plan(
     everything: bool = False,
     stage: Callable[[str], None] = lambda what: None,
     earlier: tuple[Mapping[str, Answer], float] | None = None,
+    kept: KeptTrees | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists.
-    `stage`: called with the name of each stage after the reading. `earlier`: the answers to a
-    reading of this run, which are reused, and when it began (monotonic seconds).
+    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `stage`: called with
+    the name of each stage after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began
+    (monotonic seconds). `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people are
+    working on.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -95,9 +105,50 @@ async def make_plan(
     stage(f"Checking the plan for {objects}")
     known = matches if complete is actual else None
     proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
+    trees: Trees = {}
+    answers: Answers = {}
+    if kept is not None:
+        trees = await page_trees(reader, kinds, complete, proved.site_urls, kept)
+        proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), {**_tracked(state), **_known(kinds, matches)})
+        lost = lost_work(kinds, desired, proved, complete, matches)
+        answers = await open_work(reader, kinds, lost, complete) if lost else {}
+        proved = with_work(kinds, desired, state, proved, complete, matches, answers)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
-    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead)
+    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, trees, answers)
+
+
+def _tracked(state: State) -> dict[tuple[str, str], Address]:
+    return {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+
+
+def _known(kinds: Kinds, matches: Matches) -> dict[tuple[str, str], Address]:
+    return {(kinds.of(address).name, id): address for address, id in matches.ids.items()}
+
+
+async def _with_linking(
+    reader: Reader, kinds: Kinds, actual: Actual, plan: Plan, addresses: Mapping[tuple[str, str], Address]
+) -> Plan:  # fmt: skip
+    """The plan with the pages that link to those that answer nowhere after it."""
+    dead = dead_pages(plan)
+    if not dead:
+        return plan
+    linking, failed = await linking_pages(reader, kinds, actual, dead, caller(kinds, addresses, actual.objects, actual.objects))
+    return replace(plan, linking=linking, notes=(*plan.notes, *failed))
+
+
+def lost_work(kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, matches: Matches) -> tuple[Loss, ...]:
+    """The objects that lose work in progress if there is any; none where the project does not look."""
+    return () if desired.guards.open_work == IGNORE else losses(kinds, plan, actual, matches.ids)
+
+
+def with_work(
+    kinds: Kinds, desired: Desired, state: State, plan: Plan, actual: Actual, matches: Matches, answers: Answers
+) -> Plan:  # fmt: skip
+    """The plan with the work in progress that it ends. `answers`: what was read of that."""
+    lost = lost_work(kinds, desired, plan, actual, matches)
+    # The service's clock, where it shows one: what people do there has its times.
+    return with_open_work(plan, lost, answers, desired.guards, state.consents, actual.date or now()) if lost else plan
 
 
 def narrowed(
@@ -107,7 +158,8 @@ def narrowed(
     selection = replace(selection or selected(options), only=only)
     state, actual = planned.state, planned.actual
     new_plan = plan(kinds, desired, state, actual, selection=selection, allow_replace=replaceable(options))
-    proved = prove(kinds, desired, state, actual, new_plan, selection=selection)
+    proved = with_urls(prove(kinds, desired, state, actual, new_plan, selection=selection), planned.trees)
+    proved = with_work(kinds, desired, state, proved, actual, planned.matches, planned.answers)
     return replace(planned, plan=with_policies(kinds, desired, actual, proved))
 
 
@@ -135,15 +187,16 @@ def read_only(
     options: Options,
     *,
     everything: bool = False,
+    kept: KeptTrees | None = None,
 ) -> Planned:
-    """A plan, read with a client that cannot write."""
+    """A plan, read with a client that cannot write. `kept`: see `make_plan`."""
 
     async def run() -> Planned:
 
         async with Reader(service.settings, listener=narration) as reader:
             chosen, allowed = selected(options), replaceable(options)
             return await make_plan(
-                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage
+                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage, kept=kept
             )
 
     with narration.phase(f"Reading {desired.project}", where=service.where):

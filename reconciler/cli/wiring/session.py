@@ -114,6 +114,7 @@ class ApplySession:
                     allow_replace=allowed,
                     stage=stage,
                     earlier=earlier,
+                    kept=self.journal.page_trees,
                 )
             )
         believable(planned.matches, self.desired, accept=self.options.accept_gone)
@@ -135,6 +136,7 @@ class ApplySession:
 
         # What an undo opens was asked for this once. The next apply must not find it in the state as something agreed to.
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
+        self.journal.keep_trees(planned.trees)
         stop, signals, supervision = asyncio.Event(), self.narration.screen.signals, self.narration.screen.supervision
 
         def stop_after_these() -> None:

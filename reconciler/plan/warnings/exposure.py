@@ -336,6 +336,8 @@ MORE: Final = "one run may delete more managed objects"
 PRUNED: Final = {"owned": "objects without a line are deleted", "all": "unmanaged objects are deleted too"}
 UNPROTECTED: Final = "one is deleted without further consent when its line is removed"
 MORE_EXPOSED: Final = "one run may expose more objects"
+MORE_WORK: Final = "a run may end work in progress without consent"
+STRICTEST: Final = ("block", None, "warn", "ignore")  # of guards.openWork
 FEWER: Final = "fewer may remain"
 UNTESTED: Final = {"mustNotSee": "a later run may let them read it", "sees": "a later run may take it from them"}
 REMOVED: Final = "removed"
@@ -377,6 +379,9 @@ def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
     if old.max_exposed is not None and (new.max_exposed is None or new.max_exposed > old.max_exposed):
         limit = UNSET if new.max_exposed is None else new.max_exposed
         yield _exposure(desired, "guards", "maxExposed", old.max_exposed, limit, MORE_EXPOSED)
+    if STRICTEST.index(new.open_work) > STRICTEST.index(old.open_work):
+        before, after = (UNSET if value is None else value for value in (old.open_work, new.open_work))
+        yield _exposure(desired, "guards", "openWork", before, after, MORE_WORK)
     for kind, scope in sorted(desired.prune.items()):
         before = was.prune.get(kind, scope)
         if SCOPES.index(scope) > SCOPES.index(before):
