@@ -177,7 +177,7 @@ def _linked(reader: Reader, kind: Kind, word: LinkList, left: Sequence[Loss], ac
 async def _links_to(
     reader: Reader, word: LinkList, sources: Sequence[Observed], gone: Mapping[Key, Loss]
 ) -> Sequence[tuple[Key, WorkSort]]:
-    lists = await asyncio.gather(*(_links(reader, word, source) for source in sources[:SOURCES_MAX]))
+    lists = await asyncio.gather(*(links_of(reader, word, source) for source in sources[:SOURCES_MAX]))
     items: dict[str, list[WorkItem]] = defaultdict(list)
     failures: list[str] = []
     more = len(sources) > SOURCES_MAX
@@ -198,7 +198,7 @@ async def _links_to(
     return sorts
 
 
-async def _links(reader: Reader, word: LinkList, source: Observed) -> tuple[list[Any], bool, str]:
+async def links_of(reader: Reader, word: LinkList, source: Observed) -> tuple[list[Any], bool, str]:
     """The links out of an object, whether these are all, and why they could not be read."""
     links: list[Any] = []
     token: str | None = None

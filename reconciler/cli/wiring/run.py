@@ -79,10 +79,11 @@ async def make_plan(
     earlier: tuple[Mapping[str, Answer], float] | None = None,
     kept: KeptTrees | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `stage`: called with
-    the name of each stage after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began
-    (monotonic seconds). `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people are
-    working on.
+    """Observe, plan, prove.
+
+    `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `stage`: called with the name of each stage
+    after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began, in monotonic seconds. `kept`:
+    the trees of pages that the state has; None to leave out what happens to pages and to what people are working on.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -109,9 +110,11 @@ async def make_plan(
     answers: Answers = {}
     if kept is not None:
         trees = await page_trees(reader, kinds, complete, proved.site_urls, kept)
-        proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), {**_tracked(state), **_known(kinds, matches)})
+        with reader.keeping() as links:
+            proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), {**_tracked(state), **_known(kinds, matches)})
         lost = lost_work(kinds, desired, proved, complete, matches)
-        answers = await open_work(reader, kinds, lost, complete) if lost else {}
+        with reader.giving(links):  # both look for links
+            answers = await open_work(reader, kinds, lost, complete) if lost else {}
         proved = with_work(kinds, desired, state, proved, complete, matches, answers)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
