@@ -65,7 +65,7 @@ class Odd(LivingService):
             )
             data = answer.json() if answer.content else None
             created = method == "POST" and answer.status_code == 201 and path.rpartition("/")[2] in ("sections", "site-spaces")
-            if self.derives and created and "path" not in (changed or {}):
+            if self.derives and created and "path" not in (changed or {}) and "path" in (data or {}):
                 another = {"path": f"{answer.json()['path']}-page"[-100:]}
                 data = (await client.patch(f"{path}/{answer.json()['id']}", headers=headers, json=another)).json()
         if method != "GET":
