@@ -39,8 +39,8 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 """Variables without an option."""
 
 TYPED: Final = frozenset(row.word for row in ROWS if row.typed and row.name != "var") | {
-    "ACCEPT", "ADDRESS", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS", "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD", "FIX", "FORCE",
-    "EXPRESSION", "FROM_ENV", "HEAD", "IGNORE_UNTIL", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PERSON", "PLAN", "REASON", "REVERT",
+    "ACCEPT", "ADDRESS", "ALLOW_UNPLANNED", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS", "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD", "FIX", "FORCE",
+    "EXPRESSION", "FROM_ENV", "HEAD", "IGNORE_UNTIL", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PERSON", "PLAN", "REASON", "REHEARSAL", "REVERT",
     "RULE", "TOKEN_FILE", "UNTIL", "UPDATE", "WITH_SECRETS", "WRITE", "YES",
 }  # fmt: skip
 """The variables that options which must be typed would have. The same test compares them. RECONCILER_VAR has no meaning of its own: names
