@@ -1,4 +1,4 @@
-"""What commands do that serve until somebody ends them: the first SIGINT or SIGTERM ends the work, and is no error."""
+"""What commands do that serve until somebody ends them: the first SIGINT or SIGTERM ends the work without an error."""
 
 from __future__ import annotations
 
