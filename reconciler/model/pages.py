@@ -113,11 +113,11 @@ class LinkingPage:
 
 @dataclass(frozen=True)
 class Variant:
-    """One place that shows the pages of an object to everybody who knows the URL.
+    """One place that shows the pages of an object at URLs.
 
     `at`: the object that shows them. `space`: the object that contains them. `site`: what publishes both. `root`: the URL of the site.
     `bases`: the URLs below which the pages answer, by what is left out of them: 0 for every segment; a lower number takes a URL away from a
-    higher one. Empty where only the service knows them.
+    higher one. Empty where only the service knows them. `is_open`: to everybody who knows the URL, not only to those whom the site admits.
     """
 
     at: Key
@@ -125,6 +125,7 @@ class Variant:
     site: Key
     root: str
     bases: Mapping[int, str]
+    is_open: bool = True
 
 
 @dataclass(frozen=True)

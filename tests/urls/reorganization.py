@@ -7,6 +7,7 @@ import random
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import yaml
 
@@ -14,9 +15,10 @@ from reconciler.cli.wiring.run import Planned, make_plan
 from reconciler.client.service import Reader
 from reconciler.model import PageChange, PageTree, StepStatus, UrlReason
 from reconciler.plan.world import Selection
+from reconciler.sandbox.sites.readers import Reader as AudienceReader
 from tests.harness import Org, kinds
 from tests.organizations import Tree, project
-from tests.urls.worlds import reorganized, seed_of, served, world
+from tests.urls.worlds import admitted, reorganized, roots, seed_of, served, world
 
 Key = tuple[str, str]
 
@@ -45,10 +47,19 @@ class Site(Org):
 
         return asyncio.run(run())
 
-    def served(self) -> dict[str, str]:
-        """The page at each URL that answers."""
+    def admitted(self, was: Mapping[str, AudienceReader] = MappingProxyType({})) -> dict[str, AudienceReader]:
+        """Somebody whom each site admits, by its id. `was`: the same before."""
+        return admitted(self.app.state.service.store, was)
+
+    def roots(self, readers: Mapping[str, AudienceReader]) -> dict[str, AudienceReader]:
+        """The same readers by the URLs of their sites."""
         service = self.app.state.service
-        return served(service.store, service.base)
+        return roots(service.store, service.base, readers)
+
+    def served(self, readers: Mapping[str, AudienceReader]) -> dict[str, str]:
+        """The page at each URL that answers for them."""
+        service = self.app.state.service
+        return served(service.store, service.base, readers)
 
 
 @dataclass
@@ -68,7 +79,8 @@ def result_of(root: Path, seed: int) -> Result:
     first = world(chance)
     org.reorganize(first)
     org.apply()
-    before = org.served()
+    readers = org.admitted()
+    before = org.served(readers)
     second, moved = reorganized(first, chance, chance.randint(1, 4))
     org.reorganize(second, moved)
     org.requests.clear()
@@ -76,7 +88,7 @@ def result_of(root: Path, seed: int) -> Result:
     reads = [path for method, path in org.requests if path.endswith("/content/pages")]
     outcome = org.apply()
     done = all(step.status is StepStatus.DONE for step in outcome.results)
-    after, plan = org.served(), planned.plan
+    after, plan = org.served(org.admitted(readers)), planned.plan
     result = Result(finished=done, reads=len(reads))
     for change in plan.urls:
         result.reasons[change.reason] = result.reasons.get(change.reason, 0) + 1

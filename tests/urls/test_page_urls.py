@@ -214,6 +214,34 @@ def test_a_site_that_admits_only_some_readers_ends_its_urls_for_everybody(site: 
     assert [group.before for group in plan.url_groups] == [f"{plan.url_groups[0].root}/**"]
 
 
+@pytest.mark.parametrize("more", [{"visibility": "share-link", "shareLinks": {"partners": "Partners"}}, {"visibility": "visitor-auth"}])
+def test_the_urls_of_a_site_that_admits_only_some_readers_move_too(site: Site, more: dict[str, Any]) -> None:
+    before, after = tree(), tree()
+    for some in (before, after):
+        some["sites"]["docs"] |= more
+    section(after, 1)["path"] = "product"
+    site.reorganize({"acme": before})
+    site.apply()
+    plan = planned(site, after)
+    assert {change.reason for change in plan.urls} == {UrlReason.MOVED}
+    assert {group.after.removeprefix(group.root) for group in plan.url_groups if group.after is not None} >= {"/product/**"}
+
+
+def test_a_page_that_only_some_readers_can_read_afterwards_has_not_moved_for_those_who_knew_its_url(site: Site) -> None:
+    before = tree()
+    before["sites"]["internal"] = {
+        "title": "Internal", "visibility": "visitor-auth", "published": True, "structure": [{"space": "faq", "path": "faq"}],
+    }  # fmt: skip
+    site.reorganize({"acme": before})
+    site.apply()
+    after = tree()
+    after["sites"] |= {"internal": before["sites"]["internal"]}
+    after["sites"]["docs"]["structure"].pop()
+    changes = lines(planned(site, after).urls)
+    assert {after_ for _, _, after_, _ in changes} == {None}
+    assert {reason for *_, reason in changes} == {"gone"}
+
+
 def test_a_condition_hides_the_urls_of_its_section(site: Site) -> None:
     after = tree()
     after["sites"]["docs"]["adaptiveContent"] = {"enabled": True}
@@ -238,7 +266,7 @@ def test_the_end_of_a_secret_url_is_a_digest(site: Site) -> None:
     after = tree()
     after["sites"]["docs"] |= {"visibility": "share-link", "shareLinks": {}}
     plan = planned(site, after)
-    (change,) = plan.urls
+    (change,) = [change for change in plan.urls if change.page is None]
     assert (change.page, change.space, change.title, change.reason) == (None, None, "Partners", UrlReason.GONE)
     assert change.before is not None
     assert change.before.startswith("sha256:")

@@ -34,15 +34,17 @@ def test_what_a_crawler_gets_before_and_after_is_what_the_plan_says(tmp_path: Pa
     first = world(chance)
     org.reorganize(first)
     org.apply()
-    known = {*org.served()}
+    readers = org.admitted()
+    known = {*org.served(readers)}
     org.reorganize(*reorganized(first, chance, 4))
     plan = org.urls().plan
     named = {url for change in plan.urls for url in (change.before, change.after) if url is not None}
     with serving(org.db) as base:
-        before = crawled(base, known | named)
+        before = crawled(base, known | named, org.roots(readers))
     org.apply()
+    later = org.admitted(readers)
     with serving(org.db) as base:
-        after = crawled(base, known | named | {*org.served()})
+        after = crawled(base, known | named | {*org.served(later)}, org.roots(later))
     expected = dict(before)
     for change in plan.urls:
         if change.before is not None:

@@ -6,10 +6,9 @@ Paths of pages, variants and sections come from the same few words, so that one 
 from __future__ import annotations
 
 import copy
-import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import unescape
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -17,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from reconciler.sandbox.sites.pages import SitePages
-from reconciler.sandbox.sites.readers import HEADER, Reader, Shown
+from reconciler.sandbox.sites.readers import HEADER, Gate, Reader, Shown
 from reconciler.sandbox.sites.structure import published_url
 from reconciler.sandbox.store import Store
 from tests.organizations import BETA, ORGANIZATION, TWO_SEED, Tree
@@ -26,6 +25,7 @@ WORDS: Final = ("a", "b", "c", "v1", "v2", "use")
 SPACES: Final = tuple(f"s{number}" for number in range(6))
 SITES: Final = ("docs", "help")
 VISIBILITIES: Final = ("public", "public", "public", "unlisted", "share-link", "visitor-auth")
+KNOWS_THE_URL: Final = Reader(address=True)
 CONDITIONS: Final = ("visitor.claims.staff", "visitor.claims.partner")
 
 
@@ -71,6 +71,7 @@ def _site(key: str, chance: random.Random) -> Tree:
         "published": chance.random() < 0.9,
         "visibility": chance.choice(VISIBILITIES),
         "adaptiveContent": {"enabled": chance.random() < 0.5},
+        "shareLinks": {"partners": "Partners"},  # else nobody is admitted to a site with links only
     }
     if chance.random() < 0.25:
         return {**site, "structure": _variants(key, chance)}
@@ -309,29 +310,48 @@ EDITS: Final[tuple[Callable[[Tree, Tree, random.Random], None], ...]] = (
 # -- what the sandbox serves -------------------------------------------------------------------------------------------------------------
 
 
-def served(store: Store, base: str) -> dict[str, str]:
-    """The page (id) at each URL that answers for whoever knows it, by the sandbox's own rule. `base`: what its URLs begin with."""
+def admitted(store: Store, was: Mapping[str, Reader]) -> dict[str, Reader]:
+    """By the id of each published site, somebody whom it admits without a claim: whoever knows the URL if it admits them, else the holder
+    of a link, or a visitor who signs in. `was`: the same before: where that was everybody who knows the URL, nobody else counts."""
+    readers: dict[str, Reader] = {}
+    for organization in (ORGANIZATION, BETA):
+        for site in store.select("site", organization=organization):
+            gate = Gate.of(store, site)
+            candidates = [KNOWS_THE_URL, *(Reader(shareKey=key) for key in gate.keys), Reader(claims={})]
+            chosen = next((reader for reader in candidates if gate.opens(reader)), None)
+            if chosen is not None and (was.get(site["id"]) != KNOWS_THE_URL or chosen == KNOWS_THE_URL):
+                readers[site["id"]] = chosen
+    return readers
+
+
+def served(store: Store, base: str, readers: Mapping[str, Reader]) -> dict[str, str]:
+    """The page (id) at each URL that answers for these readers of sites, by the sandbox's own rule. `base`: what its URLs begin with."""
     answers: dict[str, str] = {}
     for organization in (ORGANIZATION, BETA):
         for site in store.select("site", organization=organization):
-            reader = Reader(address=True)
-            shown = Shown(store, site, reader)
-            if shown.gate.opens(reader):
+            if (reader := readers.get(site["id"])) is not None:
                 root = published_url(base, site)
-                for path, answer in SitePages(store, shown).answers().items():
+                for path, answer in SitePages(store, Shown(store, site, reader)).answers().items():
                     answers[f"{root}/{path}".rstrip("/")] = str(answer.page.data["id"])
     return answers
 
 
-def crawled(base: str, urls: Iterable[str]) -> dict[str, str]:
-    """The title of the page at each of these URLs, asked over HTTP by somebody who knows them; what answers 404 is left out."""
+def crawled(base: str, urls: Iterable[str], readers: Mapping[str, Reader]) -> dict[str, str]:
+    """The title of the page at each of these URLs, asked over HTTP; what answers 404 is left out. `readers`: by the URL of the site."""
     titles: dict[str, str] = {}
-    with httpx2.Client(base_url=base, headers={HEADER: json.dumps({"address": True})}) as client:
-        for url in sorted(set(urls)):
+    for url in sorted(set(urls)):
+        reader = next((reader for root, reader in readers.items() if f"{url}/".startswith(f"{root}/")), KNOWS_THE_URL)
+        with httpx2.Client(base_url=base, headers={HEADER: reader.model_dump_json()}) as client:
             answer = client.get(urlsplit(url).path)
-            assert answer.status_code in (200, 404), (url, answer.status_code)
-            if answer.status_code == 200:
-                title = re.search("<title>(.*?) · ", answer.text)
-                assert title is not None
-                titles[url] = unescape(title[1])
+        assert answer.status_code in (200, 404), (url, answer.status_code)
+        if answer.status_code == 200:
+            title = re.search("<title>(.*?) · ", answer.text)
+            assert title is not None
+            titles[url] = unescape(title[1])
     return titles
+
+
+def roots(store: Store, base: str, readers: Mapping[str, Reader]) -> dict[str, Reader]:
+    """The readers by the URLs of their sites."""
+    sites = [site for organization in (ORGANIZATION, BETA) for site in store.select("site", organization=organization)]
+    return {published_url(base, site): readers[site["id"]] for site in sites if site["id"] in readers}

@@ -162,8 +162,10 @@ class _Match:
                 candidate,
             )
 
+        # Who knew an open URL may not be admitted where only some readers are.
+        read = (url for url in self.urls.get(answer.identity, ()) if self.after[url].variant.is_open or not answer.variant.is_open)
         # Of what does not change, not every page is known: one of them may have a URL from which something is left out.
-        sure = (url for url in self.urls.get(answer.identity, ()) if self.after[url].rank == 0 or not self.has(url, answer))
+        sure = (url for url in read if self.after[url].rank == 0 or not self.has(url, answer))
         return min(sure, key=distance, default=None)
 
     def has(self, url: str, answer: UrlAnswer) -> bool:

@@ -10,8 +10,10 @@ What is the default among its siblings also answers without its segment, so that
 Where two of them would lead to different pages, the one with more segments counts, and of two with as many the one that names what is
 further out.
 
-In: objects, and who can read them; for what a plan creates, the segments that the service derives. Out: the variants that everybody who
-knows the URL can read. An object that admits only members, visitors with a login or a claim, or holders of a link has no such URL.
+In: objects, and who can read them; for what a plan creates, the segments that the service derives. Out: the variants that everybody can
+read whom the site admits: who knows the URL, holders of a share link, or visitors who sign in. What only some of them can read, by a
+condition, is left out: its URLs are no promise to anybody. So is, after a plan, a site that stops admitting everybody who knows the URL:
+for them its URLs end.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.address import Address
@@ -31,7 +33,10 @@ from reconciler.model.codec import title
 from reconciler.plan.audience.readers import Audiences, Objects, whole_of
 from reconciler.plan.containment import Key
 from reconciler.resource import LIFECYCLE, UNSET, Field, FieldRole, Kind, Kinds
-from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL
+from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
+
+OPEN: Final = frozenset({ANYONE, ANYONE_WITH_THE_URL})
+ADMITTED: Final = OPEN | {LINK_HOLDERS, VISITORS}
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class Published:
 
 
 def variants(moment: Published, earlier: Mapping[Key, Variant] = {}) -> dict[Key, Variant]:
-    """What shows pages to everybody who knows the URL, by its key. `earlier`: the same of the moment before."""
+    """What shows pages to all whom a site admits, by its key. `earlier`: the same of the moment before."""
     shown = [variant for kind in moment.kinds.values() for variant in _of_kind(moment, kind)]
     # The service gives one of two siblings with the same path another one. Which, and what it is, only the service knows.
     bases = Counter(variant.bases[0] for variant in shown if variant.bases)
@@ -65,7 +70,7 @@ def variants(moment: Published, earlier: Mapping[Key, Variant] = {}) -> dict[Key
         twice = bool(variant.bases) and bases[variant.bases[0]] > 1
         was = earlier.get(variant.at)
         stays = was is not None and was.bases.get(0) == variant.bases.get(0)
-        result[variant.at] = variant if not twice or stays else Variant(variant.at, variant.space, variant.site, variant.root, {})
+        result[variant.at] = variant if not twice or stays else replace(variant, bases={})
     return result
 
 
@@ -79,8 +84,12 @@ def _of_kind(moment: Published, kind: Kind) -> Iterator[Variant]:
             space = (str(known.refers), str(observed.values.get(known.name)))
             content = moment.readers.find(space)
             # What is given to another container is no longer shown in this one.
-            if content is not None and content.within.items() <= observed.within.items() and _is_open(moment.readers, key):
+            if content is None or not content.within.items() <= observed.within.items():
+                continue
+            if _admits(moment.readers, key, OPEN):
                 yield _variant(moment, key, space)
+            elif _admits(moment.readers, key, ADMITTED) and not _was_open(moment, key):
+                yield replace(_variant(moment, key, space), is_open=False)
 
 
 def _shows(kinds: Kinds, kind: Kind) -> Iterator[Field]:
@@ -91,9 +100,15 @@ def _shows(kinds: Kinds, kind: Kind) -> Iterator[Field]:
             yield known
 
 
-def _is_open(readers: Audiences, key: Key) -> bool:
-    """Whether everybody who knows the URL can read the object."""
-    return any(access.who in (ANYONE, ANYONE_WITH_THE_URL) and not access.conditions for access in readers.of(key))
+def _admits(readers: Audiences, key: Key, whom: frozenset[str]) -> bool:
+    """Whether all of these readers can read the object."""
+    return any(access.who in whom and not access.conditions for access in readers.of(key))
+
+
+def _was_open(moment: Published, key: Key) -> bool:
+    """Whether everybody who knows the URL was admitted to the site of an object before."""
+    site = _chain(moment, key)[-1]
+    return moment.earlier is not None and moment.earlier.find(site) is not None and _admits(moment.earlier.readers, site, OPEN)
 
 
 def _variant(moment: Published, key: Key, space: Key) -> Variant:
