@@ -20,6 +20,7 @@ from reconciler.resource import (
     Listing,
     ListItem,
     One,
+    PageTree,
     Permission,
     PublishedField,
     Resource,
@@ -91,7 +92,17 @@ class Space(
         _requests("draft change request", "changeRequestsDraft", "draft"),
         _COMMENTS,
     ),
-    links=LinkList("link from another space", "/spaces/{id}/links", to="targetReference.space", title="locationReferences.0.page.title"),
+    links=LinkList(
+        "link from another space",
+        "/spaces/{id}/links",
+        to="targetReference.space",
+        title="locationReferences.0.page.title",
+        broken=("status", "broken"),
+        broken_number="stats.broken.total",
+    ),
+    pages=PageTree(
+        "/spaces/{id}/content/pages", pages="pages", title="title", url="path", changed_at="updatedAt", folder=("type", "group")
+    ),
 ):
     """A container of pages and files. The service creates one only as a copy of another."""
 

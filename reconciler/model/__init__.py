@@ -30,6 +30,13 @@ from reconciler.model.desired import (
     Removed as Removed,
     Rules as Rules,
 )
+from reconciler.model.health import (
+    CheckResult as CheckResult,
+    GoldenSearch as GoldenSearch,
+    HealthChecks as HealthChecks,
+    HealthReport as HealthReport,
+    HealthWord as HealthWord,
+)
 from reconciler.model.listener import Listener as Listener
 from reconciler.model.open_work import (
     OpenWork as OpenWork,
@@ -63,6 +70,7 @@ from reconciler.model.plan import (
 from reconciler.model.policy import (
     RULES as RULES,
     Concern as Concern,
+    ConcernLevel as ConcernLevel,
     Edit as Edit,
     Exemption as Exemption,
     Finding as Finding,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.resource.field import Field, FieldRole
+from reconciler.resource.health import PageTree, ReviewList, SearchList, TopicList
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Place
 from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Reading, Sighting, Verb
@@ -78,6 +79,11 @@ class Kind:
     links: LinkList | None = None
     # where an object is attached
     attached: tuple[AttachedList, ...] = ()
+    # what `reconciler health` can ask: the pages of an object, a search in it, edits that wait in it, and what its readers ask
+    pages: PageTree | None = None
+    search: SearchList | None = None
+    reviews: ReviewList | None = None
+    topics: TopicList | None = None
     # what requests for an object require; None if any token may send them
     permission: Permission | None = None
     # what a create requires; the class fills in `permission` where that is a permission of the container
