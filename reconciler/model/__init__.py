@@ -44,6 +44,15 @@ from reconciler.model.open_work import (
     WorkItem as WorkItem,
     WorkSort as WorkSort,
 )
+from reconciler.model.pages import (
+    LinkingPage as LinkingPage,
+    Page as Page,
+    PageChange as PageChange,
+    PageTree as PageTree,
+    PageUrl as PageUrl,
+    UrlGroup as UrlGroup,
+    UrlReason as UrlReason,
+)
 from reconciler.model.plan import (
     WHEN_READ as WHEN_READ,
     Action as Action,

@@ -16,6 +16,7 @@ from reconciler.address import Address
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
 from reconciler.model.open_work import OpenWork
+from reconciler.model.pages import LinkingPage, PageChange, UrlGroup
 from reconciler.model.policy import Source, Violation
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.resource import UNSET
@@ -316,6 +317,12 @@ class Plan:
     open_work: tuple[OpenWork, ...] = ()
     # The time to which the ages of that refer; None where there is none. Not a part of what happens.
     ages_at: datetime | None = field(default=None, compare=False)
+    # Every published URL of a page that ends, begins, or leads to another page, in the order of sites and URLs.
+    urls: tuple[PageChange, ...] = ()
+    # The same as people read it, what ends first; new URLs are in no group.
+    url_groups: tuple[UrlGroup, ...] = ()
+    # The pages that link to pages that answer nowhere after the plan.
+    linking: tuple[LinkingPage, ...] = ()
     # Objects that remain, each with the classes of readers that can no longer read it.
     lost_readers: Mapping[Address, tuple[str, ...]] = field(default_factory=dict)
     # Requests that the token may not send.
