@@ -24,7 +24,7 @@ SAME_WORD_OTHER_MEANING = {
     "report/preview/first_screen.py": {"sites", "space"},  # a key of the document of a rehearsal; a word in sentences
     "report/rehearsal.py": {"sites"},  # the same key
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
-    "config/keys.py": {"member"},  # service.member: a key of the project file
+    "config/keys.py": {"member", "site"},  # service.member, health.search.site: keys of the project file
     "fleet/declared/keys.py": {"organizations"},  # a sort of generator: a word of the fleet file
     "fleet/declared/schema.py": {"organizations"},  # the same
     "fleet/declared/template.py": {"organizations"},  # the same

@@ -20,7 +20,7 @@ from reconciler.resource import (
     Listing,
     ListItem,
     One,
-    PageTree,
+    PageList,
     Permission,
     PublishedField,
     Resource,
@@ -100,7 +100,7 @@ class Space(
         broken=("status", "broken"),
         broken_number="stats.broken.total",
     ),
-    pages=PageTree(
+    pages=PageList(
         "/spaces/{id}/content/pages", pages="pages", title="title", url="path", changed_at="updatedAt", folder=("type", "group")
     ),
 ):

@@ -35,7 +35,7 @@ from reconciler.model.health import (
     GoldenSearch as GoldenSearch,
     HealthChecks as HealthChecks,
     HealthReport as HealthReport,
-    HealthWord as HealthWord,
+    HealthStatus as HealthStatus,
 )
 from reconciler.model.listener import Listener as Listener
 from reconciler.model.open_work import (

@@ -13,7 +13,7 @@ from reconciler.model.policy import Concern, ConcernLevel, Source
 SOON_DEFAULT: Final = 30 * 86_400  # seconds before something ends from which that is a warning
 
 
-class HealthWord(StrEnum):
+class HealthStatus(StrEnum):
     """What a check, or all of them, showed; the worst first."""
 
     BROKEN = "broken"
@@ -64,7 +64,7 @@ class CheckResult:
     concerns: tuple[Concern, ...] = ()
     unread: tuple[str, ...] = ()
 
-    def word(self, today: date, soon: int = SOON_DEFAULT) -> HealthWord | None:
+    def word(self, today: date, soon: int = SOON_DEFAULT) -> HealthStatus | None:
         """What it showed; None if it was not made. What it could not know is never healthy."""
         return worst(self.concerns, self.unread, today, soon) if self.on else None
 
@@ -80,10 +80,10 @@ class HealthReport:
     notes: tuple[str, ...] = ()
 
     @property
-    def word(self) -> HealthWord:
+    def word(self) -> HealthStatus:
         """That of the worst check."""
         words = [word for check in self.checks if (word := check.word(self.today)) is not None]
-        return min(words, key=list(HealthWord).index, default=HealthWord.UNKNOWN)
+        return min(words, key=list(HealthStatus).index, default=HealthStatus.UNKNOWN)
 
 
 def level_of(concern: Concern, today: date, soon: int = SOON_DEFAULT) -> ConcernLevel | None:
@@ -95,11 +95,11 @@ def level_of(concern: Concern, today: date, soon: int = SOON_DEFAULT) -> Concern
     return ConcernLevel.WARNING if concern.until <= today + timedelta(seconds=soon) else None
 
 
-def worst(concerns: Iterable[Concern], unread: Iterable[str], today: date, soon: int = SOON_DEFAULT) -> HealthWord:
+def worst(concerns: Iterable[Concern], unread: Iterable[str], today: date, soon: int = SOON_DEFAULT) -> HealthStatus:
     """The health that concerns and what is unknown amount to."""
     levels = {level_of(concern, today, soon) for concern in concerns}
     if ConcernLevel.BROKEN in levels:
-        return HealthWord.BROKEN
+        return HealthStatus.BROKEN
     if any(True for _ in unread):
-        return HealthWord.UNKNOWN
-    return HealthWord.WARNING if ConcernLevel.WARNING in levels else HealthWord.HEALTHY
+        return HealthStatus.UNKNOWN
+    return HealthStatus.WARNING if ConcernLevel.WARNING in levels else HealthStatus.HEALTHY

@@ -17,7 +17,7 @@ from reconciler.plan.containment import Key, parent
 from reconciler.plan.health import HealthInputs
 from reconciler.plan.open_work import at, moment
 from reconciler.plan.warnings.notes import is_read
-from reconciler.resource import Kind, PageTree, ReviewList, SearchList
+from reconciler.resource import Kind, PageList, ReviewList, SearchList
 from reconciler.text.names import closest, quoted
 
 
@@ -53,7 +53,7 @@ def broken_links(inputs: HealthInputs, kind: Kind, observed: Observed, body: Any
 # -- pages ---------------------------------------------------------------------------------------------------------------------------
 
 
-def pages(tree: PageTree, body: Any) -> list[Mapping[str, Any]] | None:
+def pages(tree: PageList, body: Any) -> list[Mapping[str, Any]] | None:
     """All pages with a text in an answer, at any depth; None for an answer that is not a tree of pages."""
     top = at(body, tree.pages)
     if not isinstance(top, Sequence) or isinstance(top, str):

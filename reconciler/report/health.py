@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Final
 
-from reconciler.model import CheckResult, Concern, ConcernLevel, HealthReport, HealthWord, Sort
+from reconciler.model import CheckResult, Concern, ConcernLevel, HealthReport, HealthStatus, Sort
 from reconciler.model.health import level_of
 from reconciler.report.documents import record
 from reconciler.report.gathering import EntryPart, gathered
@@ -32,17 +32,22 @@ IDS: Final = {
     Sort.TOPICS: "RC-readers-ask",
 }
 UNREAD: Final = "RC-unread"
-WORDS: Final = {HealthWord.BROKEN: "Broken", HealthWord.UNKNOWN: "Unknown", HealthWord.WARNING: "Warning", HealthWord.HEALTHY: "Healthy"}
+WORDS: Final = {
+    HealthStatus.BROKEN: "Broken",
+    HealthStatus.UNKNOWN: "Unknown",
+    HealthStatus.WARNING: "Warning",
+    HealthStatus.HEALTHY: "Healthy",
+}
 STYLES: Final = {
     ConcernLevel.BROKEN: Style.BLOCKED,
     ConcernLevel.WARNING: Style.UPDATE,
     ConcernLevel.INFORMATION: Style.DIM,
 }
 COLORS: Final = {
-    HealthWord.BROKEN: Style.DELETE,
-    HealthWord.UNKNOWN: Style.BLOCKED,
-    HealthWord.WARNING: Style.UPDATE,
-    HealthWord.HEALTHY: Style.CREATE,
+    HealthStatus.BROKEN: Style.DELETE,
+    HealthStatus.UNKNOWN: Style.BLOCKED,
+    HealthStatus.WARNING: Style.UPDATE,
+    HealthStatus.HEALTHY: Style.CREATE,
 }
 SECTIONS: Final = {0: "Information", 1: "Warnings", 2: "Not known", 3: "Broken"}
 SIGNS: Final = {"!": "needs your attention", "?": "not known"}
@@ -52,7 +57,7 @@ def health_sheet(report: HealthReport, *, full: bool = False) -> Sheet:
     """The whole report. `full`: equal entries are not folded."""
     words = [(check, check.word(report.today)) for check in report.checks]
     entries = gathered([*_concerns(report), *_unknown(report)], SECTIONS, full=full)
-    parts = [PicturePart(word.value, number, COLORS[word]) for word in HealthWord if (number := sum(other is word for _, other in words))]
+    parts = [PicturePart(word.value, number, COLORS[word]) for word in HealthStatus if (number := sum(other is word for _, other in words))]
     return Sheet(
         "health",
         report.project,
@@ -62,9 +67,9 @@ def health_sheet(report: HealthReport, *, full: bool = False) -> Sheet:
         report.notes,
         parts,
         headline=_headline(report),
-        consequences=(Span(COLORS[report.word], f"{WORDS[report.word]}."),),
+        consequences=(Span(COLORS[report.word], f"{report.word.capitalize()}."),),
         signs=SIGNS,
-        quiet=report.word is HealthWord.HEALTHY,
+        quiet=report.word is HealthStatus.HEALTHY,
     )
 
 
@@ -83,7 +88,7 @@ def _headline(report: HealthReport) -> str:
     found += [f"{unknown:,} unknown"] if unknown else []
     requests = sum(check.requests for check in report.checks)
     cost = f" {count(requests, 'request')} beside the reading." if requests else ""
-    return f"{'; '.join(filter(None, [WORDS[report.word], ', '.join(found)]))}.{cost}"
+    return f"{'; '.join(filter(None, [report.word.capitalize(), ', '.join(found)]))}.{cost}"
 
 
 def _concerns(report: HealthReport) -> Iterator[EntryPart]:

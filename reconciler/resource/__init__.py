@@ -18,7 +18,7 @@ from reconciler.resource.field import (
     seed,
     within,
 )
-from reconciler.resource.health import PageTree, ReviewList, SearchList, TopicList
+from reconciler.resource.health import PageList, ReviewList, SearchList, TopicList
 from reconciler.resource.kind import Kind
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
@@ -93,7 +93,7 @@ __all__ = [
     "Named",
     "Needed",
     "One",
-    "PageTree",
+    "PageList",
     "Permission",
     "Place",
     "ProcessingField",

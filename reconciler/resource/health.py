@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class PageTree(NamedTuple):
+class PageList(NamedTuple):
     """The pages of an object, in one request. `pages`: the pages in the answer, and those in a page; `url`: of a page, the end of its URL;
     `changed_at`: of a page; `folder`: a key of a page and its value where the page is a heading without a text."""
 

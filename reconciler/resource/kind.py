@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.resource.field import Field, FieldRole
-from reconciler.resource.health import PageTree, ReviewList, SearchList, TopicList
+from reconciler.resource.health import PageList, ReviewList, SearchList, TopicList
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Place
 from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Reading, Sighting, Verb
@@ -80,7 +80,7 @@ class Kind:
     # where an object is attached
     attached: tuple[AttachedList, ...] = ()
     # what `reconciler health` can ask: the pages of an object, a search in it, edits that wait in it, and what its readers ask
-    pages: PageTree | None = None
+    pages: PageList | None = None
     search: SearchList | None = None
     reviews: ReviewList | None = None
     topics: TopicList | None = None

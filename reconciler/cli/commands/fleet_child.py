@@ -8,6 +8,9 @@ and end if the worker does; `apply` asks it before each step that gives more acc
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import json
 import os
 import socket
 import sys
@@ -27,16 +30,19 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.approval import sent_digest
-from reconciler.cli.wiring.connect import connect, open_store
+from reconciler.cli.wiring.connect import ConnectedService, connect, open_store
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.supervision import Supervision
 from reconciler.cli.wiring.unseen import unseen
+from reconciler.client.service import Reader
 from reconciler.errors import Refused
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
 from reconciler.kinds import load as load_kinds
+from reconciler.model import CheckResult, HealthChecks
+from reconciler.observe.health import checked
 from reconciler.plan.drift import drift
 from reconciler.plan.guard import guard
 from reconciler.plan.health import HealthInputs, health
@@ -56,9 +62,12 @@ from reconciler.text.escape import as_json
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
 @click.option("--keep", is_flag=True)
 @click.option("--save", is_flag=True)
+@click.option("--known-checks", type=click.Path(path_type=Path))
 @shared.output()
 @click.pass_obj
-def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **parameters: Any) -> int:
+def read_command(
+    screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, known_checks: Path | None, **parameters: Any
+) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
     options = Options.of(screen, parameters)
     kinds = load_kinds()
@@ -78,16 +87,18 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
             new = unknown.project if unknown is not None else ""
             undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.with_digest_key(key, project.sensitive)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True, looks=True)
+        narration = Narration(screen)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options, everything=True, looks=True)
+        changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
+        made_at = now()
+        given = HealthInputs(kinds, project.desired, state, planned.actual, changed, planned.actual.date or made_at)
+        checks = _checks(narration, service, given, project.settings.health, known_checks)
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
         guard(planned.plan, project.desired, **options.limits)
     except Refused as error:
         refused = error.message
-    changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
-    made_at = now()
-    given = HealthInputs(kinds, project.desired, state, planned.actual, changed, planned.actual.date or made_at)
     concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
     inputs = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
@@ -99,7 +110,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         "newState": new,
         "lineage": state.lineage,
         "refused": screen.masked(refused),
-        "health": healths.as_data(healths.HealthReading(concerns, unread)),
+        "health": healths.as_data(healths.HealthReading(concerns, unread, checks=checks)),
         "digest": None,
         "undone": undone,
     }
@@ -118,6 +129,22 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     if save and not refused and not new:
         plan_file.write(screen, folder / "saved.json", planned, kinds, inputs=inputs, digests=digests, created_at=made_at)
     return exits.DONE
+
+
+def _checks(
+    narration: Narration, service: ConnectedService, inputs: HealthInputs, checks: HealthChecks, file: Path | None
+) -> tuple[healths.TimedCheck, ...]:
+    """The checks that cost requests, made again where that is due. `file`: those of the last run."""
+    digest, every = hashlib.sha256(repr(checks).encode()).hexdigest(), checks.every * 3_600
+    before = healths.checks_of(json.loads(file.read_text(encoding="utf-8"))) if file is not None else ()
+    fresh = {check.result.name: check.result for check in before if not check.is_due(inputs.now, digest)}
+
+    async def ask() -> tuple[CheckResult, ...]:
+        async with Reader(service.settings, listener=narration) as reader:
+            return await checked(reader, inputs, checks, fresh)
+
+    results = asyncio.run(ask())
+    return tuple(healths.TimedCheck(result, every, digest) for result in results if result.on)
 
 
 def _undone(store: Store, run: str) -> dict[str, Any]:

@@ -21,14 +21,14 @@ from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import read_state
 from reconciler.client.service import Reader
 from reconciler.kinds import load as load_kinds
-from reconciler.model import HealthReport, HealthWord
+from reconciler.model import HealthReport, HealthStatus
 from reconciler.observe.health import checked
 from reconciler.plan.drift import drift
 from reconciler.plan.health import HealthInputs, free_checks
 from reconciler.report.health import health_document, health_sheet
 from reconciler.resource import Kinds
 
-CODES = {HealthWord.BROKEN: exits.PENDING, HealthWord.UNKNOWN: exits.PARTLY}
+CODES = {HealthStatus.BROKEN: exits.PENDING, HealthStatus.UNKNOWN: exits.PARTLY}
 
 
 @click.command("health", short_help="Show what readers do not find, and what ends soon.")

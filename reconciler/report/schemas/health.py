@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from reconciler.model import HealthWord, Sort
+from reconciler.model import HealthStatus, Sort
 from reconciler.model.policy import ConcernLevel
 from reconciler.report.schemas import types as t
 
-STATUSES = (*HealthWord, "off")
+STATUSES = (*HealthStatus, "off")
 
 
 class HealthConcernData(t.Record):
@@ -38,6 +38,6 @@ class HealthDocument(t.Record):
     project: Annotated[t.Text, t.doc("The project's name.")]
     environment: t.Text | None
     createdAt: t.Moment
-    status: Annotated[str, t.OneOf(HealthWord), t.doc("That of the worst check.")]
+    status: Annotated[str, t.OneOf(HealthStatus), t.doc("That of the worst check.")]
     checks: t.Items[HealthCheckData]
     notes: Annotated[t.Items[t.Text], t.doc("Sentences for the reader.")]
