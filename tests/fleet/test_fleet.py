@@ -250,3 +250,31 @@ def test_the_rules_of_another_branch_judge_a_project_that_removed_them(fleet: Ru
     fleet.declare(follows)
     fleet.call("fleet", "sync", "a", "--wait", code=None)
     fleet.until(lambda: "a Forbidden" in fleet.titles("a").values())
+
+
+def test_a_check_that_costs_requests_is_kept_and_repeated_when_its_limits_change(fleet: Running) -> None:
+    def limited(limits: str) -> None:
+        file = fleet.remote / "a" / "reconciler.yaml"
+        file.write_text(f"{file.read_text().partition('health:')[0]}health: {limits}\n")
+        fleet.git("commit", "-aqm", limits)
+        fleet.call("fleet", "sync", "a", "--wait")
+
+    def checks() -> dict[str, dict[str, object]]:
+        ((health,),) = fleet.rows("SELECT health FROM reconciler_fleet.projects")
+        return {check["name"]: check for check in health["checks"]}
+
+    fleet.write("a")
+    fleet.applied("a")
+    fleet.declare(project("a"))
+    fleet.worker()
+    fleet.until(lambda: fleet.status()["a"]["reading"] is not None)
+    assert checks() == {}, "nothing is asked that the project does not want"
+    limited("{brokenLinks: 0}")
+    first = checks()["brokenLinks"]
+    assert first["requests"]
+    fleet.call("fleet", "sync", "a", "--wait")
+    assert checks()["brokenLinks"] == first, "it is not a day old"
+    assert fleet.status()["a"]["health"]["word"] == "Healthy"
+    limited("{search: [{site: nothing, query: x, finds: /y}]}")
+    assert set(checks()) == {"search"}
+    assert fleet.status()["a"]["health"]["word"] == "Unknown"
