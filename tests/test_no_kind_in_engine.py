@@ -23,6 +23,7 @@ SAME_WORD_OTHER_MEANING = {
     "rehearsal/preview.py": {"sites"},  # a key of the data of a preview
     "report/preview/first_screen.py": {"sites", "space"},  # a key of the document of a rehearsal; a word in sentences
     "report/rehearsal.py": {"sites"},  # the same key
+    "report/reading.py": {"site", "space", "spaces"},  # keys of a document: what publishes a page, and what contains it
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
     "config/keys.py": {"member", "site"},  # service.member, health.search.site: keys of the project file
     "fleet/declared/keys.py": {"organizations"},  # a sort of generator: a word of the fleet file

@@ -20,7 +20,7 @@ from reconciler.resource import (
     Listing,
     ListItem,
     One,
-    PageList,
+    Pages,
     Permission,
     PublishedField,
     Resource,
@@ -84,6 +84,8 @@ class Space(
     # "deleted within the last 7 days": the API reference, "States and transitions".
     restore_days=7,
     published=PublishedField("urls.published"),
+    # The reference shows pages of the type `document`; one of the type `group` is a heading above others.
+    pages=Pages(tree="/spaces/{id}/content/pages", links="/spaces/{id}/links", revision="revision", heading="group"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("defaultLevel", "template", "visibility"), grants=_readers, inherits=("parent",)),
@@ -94,14 +96,10 @@ class Space(
     ),
     links=LinkList(
         "link from another space",
-        "/spaces/{id}/links",
         to="targetReference.space",
         title="locationReferences.0.page.title",
         broken=("status", "broken"),
         broken_number="stats.broken.total",
-    ),
-    pages=PageList(
-        "/spaces/{id}/content/pages", pages="pages", title="title", url="path", changed_at="updatedAt", folder=("type", "group")
     ),
 ):
     """A container of pages and files. The service creates one only as a copy of another."""

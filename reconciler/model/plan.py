@@ -16,7 +16,7 @@ from reconciler.address import Address
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
 from reconciler.model.open_work import OpenWork
-from reconciler.model.pages import LinkingPage, PageChange, UrlGroup
+from reconciler.model.pages import LinkingPage, PageChange, SiteUrls, UrlGroup
 from reconciler.model.policy import Source, Violation
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.resource import UNSET
@@ -339,6 +339,8 @@ class Plan:
     moved_outside: Mapping[Address, tuple[Position, Position]] = field(default_factory=dict)
     # Objects (kind, id) whose readers must be read before the plan is complete.
     questions: frozenset[tuple[str, str]] = frozenset()
+    # What shows pages before and after, from which `urls` follows once the pages are read.
+    site_urls: SiteUrls = field(default_factory=SiteUrls)
     # Lists (kind, id of what contains them) that must be read before it is complete.
     lists: frozenset[tuple[str, str]] = frozenset()
     # The rules of the project that the plan violates, warnings included.

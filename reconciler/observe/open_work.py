@@ -23,6 +23,7 @@ from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, WorkItem, WorkSort
 from reconciler.model.codec import title
+from reconciler.observe.pages import Links, links_of
 from reconciler.observe.readers import reaching
 from reconciler.plan.containment import Key
 from reconciler.plan.open_work import ITEMS_MAX, LEFT, Answers, Loss, at, counted_sort, joined, number_of, unfinished
@@ -30,16 +31,14 @@ from reconciler.resource import AttachedList, CountedWork, Kind, Kinds, LinkList
 
 LISTS_MAX: Final = 200  # lists of counted work in one plan; of the rest, the numbers are known
 SOURCES_MAX: Final = 100  # objects whose links are read
-LINKS: Final = 100  # links in a page: each contains the objects at both of its ends
-LINK_PAGES_MAX: Final = 20
 TOO_MANY: Final = f"a plan reads at most {LISTS_MAX} lists"
 
 Tasks = Iterator[Awaitable[Sequence[tuple[Key, WorkSort]]]]
 """Readings, each with what it showed of some objects."""
 
 
-async def open_work(reader: Reader, kinds: Kinds, lost: Sequence[Loss], actual: Actual) -> Answers:
-    """What is under way in each object."""
+async def open_work(reader: Reader, kinds: Kinds, lost: Sequence[Loss], actual: Actual, links: Links) -> Answers:
+    """What is under way in each object. `links`: those that were read for the plan already."""
     left = [loss for loss in lost if loss.effect in LEFT]
     tasks: list[Awaitable[Sequence[tuple[Key, WorkSort]]]] = [*_counted(reader, lost)]
     for loss in left:
@@ -49,7 +48,7 @@ async def open_work(reader: Reader, kinds: Kinds, lost: Sequence[Loss], actual: 
         tasks += _processed(reader, kinds, kind, left, actual)
         tasks += _attached(reader, kind, left, actual)
         if kind.links is not None:
-            tasks += _linked(reader, kinds, kind, kind.links, left, actual)
+            tasks += _linked(reader, kinds, kind, kind.links, left, actual, links)
     answers: dict[Key, tuple[WorkSort, ...]] = defaultdict(tuple)
     for sorts in await asyncio.gather(*tasks):
         for key, sort in sorts:
@@ -161,12 +160,12 @@ def _id(value: Any) -> str | None:
 # -- links ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _linked(reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, left: Sequence[Loss], actual: Actual) -> Tasks:
+def _linked(reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, left: Sequence[Loss], actual: Actual, links: Links) -> Tasks:
     """The links to what is lost from the objects of its kind that remain."""
     gone = {loss.key: loss for loss in left if loss.kind is kind}
     if not gone:
         return
-    yield _links_to(reader, kinds, kind, word, gone, actual)
+    yield _links_to(reader, kinds, kind, word, gone, actual, links)
 
 
 async def _sources(
@@ -202,18 +201,17 @@ async def _sources(
 
 
 async def _links_to(
-    reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, gone: Mapping[Key, Loss], actual: Actual
+    reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, gone: Mapping[Key, Loss], actual: Actual, links: Links
 ) -> Sequence[tuple[Key, WorkSort]]:
     named, all_known = await _sources(reader, kinds, kind, gone, actual)
     sources = [source for source, _ in named]
-    lists = await asyncio.gather(*(_links(reader, word, source) for source in sources[:SOURCES_MAX]))
+    lists = await asyncio.gather(*(links_of(reader, kind, source.id, links) for source in sources[:SOURCES_MAX]))
     items: dict[str, list[WorkItem]] = defaultdict(list)
     failures: list[str] = []
     more = len(sources) > SOURCES_MAX or not all_known
-    for source, (links, complete, failure) in zip(sources, lists, strict=False):
-        more = more or not complete
-        failures += [failure] if failure else []
-        for link in links:
+    for source, listed in zip(sources, lists, strict=False):
+        failures += [listed] if isinstance(listed, str) else []
+        for link in listed if not isinstance(listed, str) else ():
             if (id := _id(at(link, word.to))) is not None:
                 name = at(link, word.title)
                 items[id].append(WorkItem(source.id, name if isinstance(name, str) else "", title(source)))
@@ -225,24 +223,3 @@ async def _links_to(
             number = len(some) if some else None
             sorts.append((key, WorkSort(word.noun, number, tuple(some[:ITEMS_MAX]), unread, more=more or bool(failures))))
     return sorts
-
-
-async def _links(reader: Reader, word: LinkList, source: Observed) -> tuple[list[Any], bool, str]:
-    """The links out of an object, whether these are all, and why they could not be read."""
-    links: list[Any] = []
-    token: str | None = None
-    path = _path(word.path, source)
-    try:
-        for _ in range(LINK_PAGES_MAX):
-            page = {"page": token} if token is not None else {}
-            body = (await reader.get(path, {"limit": str(LINKS), **page})).body
-            items = body.get("items") if isinstance(body, Mapping) else None
-            if not isinstance(items, list):
-                return links, False, f"GET {path}: the response is not a list"
-            links += items
-            before, token = token, at(body, "next.page")
-            if not isinstance(token, str) or not token or token == before:
-                return links, True, ""
-    except ServiceError as error:
-        return links, False, error.message
-    return links, False, ""

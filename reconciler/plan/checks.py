@@ -17,7 +17,7 @@ from reconciler.plan.containment import Key, parent
 from reconciler.plan.health import HealthInputs
 from reconciler.plan.open_work import at, moment
 from reconciler.plan.warnings.notes import is_read
-from reconciler.resource import Kind, PageList, ReviewList, SearchList
+from reconciler.resource import Kind, ReviewList, SearchList
 from reconciler.text.names import closest, quoted
 
 
@@ -53,10 +53,13 @@ def broken_links(inputs: HealthInputs, kind: Kind, observed: Observed, body: Any
 # -- pages ---------------------------------------------------------------------------------------------------------------------------
 
 
-def pages(tree: PageList, body: Any) -> list[Mapping[str, Any]] | None:
-    """All pages with a text in an answer, at any depth; None for an answer that is not a tree of pages."""
-    top = at(body, tree.pages)
-    if not isinstance(top, Sequence) or isinstance(top, str):
+def pages(heading: str, body: Any) -> list[Mapping[str, Any]] | None:
+    """All pages with a text in an answer, at any depth; None for an answer that is not a tree of pages.
+
+    `heading`: the type of pages without a text.
+    """
+    top = at(body, "pages")
+    if not isinstance(top, list):
         return None
     listed: list[Mapping[str, Any]] = []
     ahead = list(reversed(top))
@@ -64,22 +67,21 @@ def pages(tree: PageList, body: Any) -> list[Mapping[str, Any]] | None:
         page = ahead.pop()
         if not isinstance(page, Mapping):
             return None
-        if page.get(tree.folder[0]) != tree.folder[1]:
+        if page.get("type") != heading:
             listed.append(page)
-        inner = page.get(tree.pages)
+        inner = page.get("pages")
         ahead += reversed(inner) if isinstance(inner, list) else []
     return listed
 
 
 def stale_pages(inputs: HealthInputs, kind: Kind, observed: Observed, listed: Sequence[Mapping[str, Any]], days: int) -> Iterator[Concern]:
     """A concern where nobody changed pages of an object for so many days. A page without a time is not judged."""
-    assert kind.pages is not None
     before = inputs.now - timedelta(days=days)
-    times = [(time, page) for page in listed if (time := moment(at(page, kind.pages.changed_at))) is not None]
+    times = [(time, page) for page in listed if (time := moment(at(page, "updatedAt"))) is not None]
     old = [(time, page) for time, page in times if time < before]
     if old:
         since, page = min(old, key=lambda pair: pair[0])
-        oldest = f"the oldest, {quoted(str(at(page, kind.pages.title) or ''))}, since {since:%Y-%m-%d}"
+        oldest = f"the oldest, {quoted(str(at(page, 'title') or ''))}, since {since:%Y-%m-%d}"
         sentence = f"nobody changed {_times(len(old), 'page')} of {len(listed):,} for {days:,} days; {oldest}"
         yield inputs.concern(Sort.STALE, kind, observed, sentence)
 

@@ -27,6 +27,7 @@ from reconciler.model import (
     Exposure,
     Finding,
     ForbiddenRequest,
+    LinkingPage,
     OpenWork,
     Outcome,
     Plan,
@@ -38,6 +39,8 @@ from reconciler.model import (
     StepStatus,
     Unknown,
     Unmanaged,
+    UrlGroup,
+    UrlReason,
     Violation,
     Withheld,
     WorkEffect,
@@ -91,6 +94,11 @@ def _plan(document: Data) -> Sheet:
         broken=tuple(
             BrokenUrl(Address.parse(item["address"]), item["kind"], item["before"], item["after"], item["reason"], _source(item["source"]))
             for item in document["broken"]
+        ),
+        url_groups=tuple(map(_url_group, document.get("urlGroups", ()))),
+        linking=tuple(
+            LinkingPage(item["page"], item["title"], Address.parse(item["space"]), tuple(item["to"]))
+            for item in document.get("linking", ())
         ),
         open_work=tuple(map(_open_work, document.get("openWork", ()))),
         ages_at=_ages_at(document),
@@ -160,6 +168,19 @@ def _exposure(item: Data) -> Exposure:
         reaches=tuple(map(Address.parse, item["reaches"])),
         window=item["window"],
         id=item.get("id", ""),
+    )
+
+
+def _url_group(item: Data) -> UrlGroup:
+    return UrlGroup(
+        UrlReason(item["reason"]),
+        Address.parse(item["site"]),
+        item["root"],
+        item["before"],
+        item["after"],
+        item["urls"],
+        item["pages"],
+        tuple(map(Address.parse, item["spaces"])),
     )
 
 

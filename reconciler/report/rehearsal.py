@@ -7,7 +7,7 @@ Rehearsal -> rehearsal_sheet -> text, Markdown, HTML
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -75,21 +75,23 @@ def _changes(changes: Iterable[ReaderChange]) -> list[types.ReaderChangeData]:
     ]
 
 
-def step_text(step: Step, change: Change | None) -> str:
-    """What one request does: `update path: guides -> use`, or `delete`."""
+def step_text(step: Step, change: Change | None, later: Collection[str] = ()) -> str:
+    """What one request does: `update path: guides -> use`, or `delete`. `later`: fields that another request of the change writes again:
+    two siblings that exchange their paths need a path in between, which no change has."""
     deltas = [delta for delta in change.fields if delta.name in step.writes] if change is not None else []
     if not deltas or step.create_like:
         return step.verb
-    lines = [f"{name}: {value}" for delta in deltas for name, value in _written(delta, step.writes[delta.name])]
+    lines = [
+        f"{name}: {value}"
+        for delta in deltas
+        for name, value in _written(delta, step.writes[delta.name] if delta.name in later else delta.after)
+    ]
     return f"{step.verb} {'; '.join(lines)}"
 
 
-def _written(delta: Delta, written: Any) -> list[tuple[str, str]]:
-    """A field that a request carries. Two siblings that exchange their paths need a path in between, which no change has."""
+def _written(delta: Delta, after: Any) -> list[tuple[str, str]]:
     if delta.sensitive:
         return [(delta.name, HIDDEN)]
-    between = isinstance(written, str) and isinstance(delta.after, str) and written != delta.after
-    after = written if between else delta.after
     return [(delta.name, shown(after))] if delta.before is UNSET else difference_lines(delta.name, delta.before, after)
 
 

@@ -18,7 +18,7 @@ from reconciler.resource.field import (
     seed,
     within,
 )
-from reconciler.resource.health import PageList, ReviewList, SearchList, TopicList
+from reconciler.resource.health import ReviewList, SearchList, TopicList
 from reconciler.resource.kind import Kind
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
@@ -32,6 +32,7 @@ from reconciler.resource.requests import (
     Listing,
     Lookup,
     One,
+    Pages,
     Reading,
     Sighting,
     Verb,
@@ -93,7 +94,7 @@ __all__ = [
     "Named",
     "Needed",
     "One",
-    "PageList",
+    "Pages",
     "Permission",
     "Place",
     "ProcessingField",

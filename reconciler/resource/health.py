@@ -8,20 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class PageList(NamedTuple):
-    """The pages of an object, in one request. `pages`: the pages in the answer, and those in a page; `url`: of a page, the end of its URL;
-    `changed_at`: of a page; `folder`: a key of a page and its value where the page is a heading without a text."""
-
-    path: str
-    pages: str
-    title: str
-    url: str
-    changed_at: str
-    folder: tuple[str, str]
-
-
 class SearchList(NamedTuple):
-    """A search in an object. `query`: the parameter; `within`: of a result, the id of what contains its pages; `pages`, `url`: as above."""
+    """A search in an object.
+
+    `query`: the parameter. `within`: of a result, the id of what contains its pages. `pages`: in a result, those that were found; `url`:
+    of a page, the end of its URL.
+    """
 
     path: str
     query: str

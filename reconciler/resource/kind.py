@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.resource.field import Field, FieldRole
-from reconciler.resource.health import PageList, ReviewList, SearchList, TopicList
+from reconciler.resource.health import ReviewList, SearchList, TopicList
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Place
-from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Reading, Sighting, Verb
+from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Pages, Reading, Sighting, Verb
 from reconciler.resource.risks import Audience, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.values import UNSET
 
@@ -75,12 +75,11 @@ class Kind:
     grants: str = ""
     # the work of people that an object counts
     counted: tuple[CountedWork, ...] = ()
-    # the links out of an object, which end at others of its kind
+    # the links in the pages of an object, which lead to others of its kind
     links: LinkList | None = None
     # where an object is attached
     attached: tuple[AttachedList, ...] = ()
-    # what `reconciler health` can ask: the pages of an object, a search in it, edits that wait in it, and what its readers ask
-    pages: PageList | None = None
+    # what `reconciler health` can ask: a search in an object, edits that wait in it, and what its readers ask
     search: SearchList | None = None
     reviews: ReviewList | None = None
     topics: TopicList | None = None
@@ -92,6 +91,8 @@ class Kind:
     # -- who reads them
     # the field with an object's published URL; None if it is not published
     published: PublishedField | None = None
+    # the requests that show the pages of its objects; None if they have none
+    pages: Pages | None = None
     # who can read its objects; None if no change of them is ever an exposure
     audience: Audience | None = None
     # the JSON Schema of the claims of visitors that an object declares, from its values; None if it declares none

@@ -77,7 +77,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **parameters: A
         async def look() -> run.Planned:
             async with Reader(service.settings, listener=narration) as reader:
                 selection = Selection((Glob.parse(str(address)),))
-                return await run.make_plan(reader, sealed, desired, settled, selection, looks=False)
+                return await run.make_plan(reader, sealed, desired, settled, selection)
 
         with narration.phase(f"Reading {name}", where=service.where):
             binding = _planned_binding(asyncio.run(look()).plan, settled, address, id)

@@ -33,7 +33,7 @@ from reconciler.cli.wiring.approval import sent_digest
 from reconciler.cli.wiring.connect import ConnectedService, connect, open_store
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.supervision import Supervision
-from reconciler.cli.wiring.unseen import unseen
+from reconciler.cli.wiring.unseen import kept_trees, unseen
 from reconciler.client.service import Reader
 from reconciler.errors import Refused
 from reconciler.fleet import health as healths
@@ -87,8 +87,8 @@ def read_command(
             new = unknown.project if unknown is not None else ""
             undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.with_digest_key(key, project.sensitive)
-        narration = Narration(screen)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options, everything=True, looks=True)
+        narration, kept = Narration(screen), kept_trees(screen, options, project, service)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options, everything=True, kept=kept)
         changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
         made_at = now()
         given = HealthInputs(kinds, project.desired, state, planned.actual, changed, planned.actual.date or made_at)

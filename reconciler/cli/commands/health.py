@@ -65,7 +65,7 @@ def command(screen: Screen, /, full: bool, report: tuple[tuple[str, Path], ...],
         async def look(kinds: Kinds) -> HealthReport:
             async with Reader(service.settings, listener=narration) as reader:
                 planned = await run.make_plan(
-                    reader, kinds, project.desired, state, run.selected(options), everything=True, looks=False, stage=narration.stage
+                    reader, kinds, project.desired, state, run.selected(options), everything=True, stage=narration.stage
                 )
                 changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
                 at = planned.actual.date or now()

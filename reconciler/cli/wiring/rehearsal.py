@@ -37,7 +37,7 @@ from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import Refused
-from reconciler.model import Change, Outcome, Plan, Severity, State, StepStatus
+from reconciler.model import Outcome, Plan, Severity, State, Step, StepStatus
 from reconciler.model.rehearsal import DeletedObject, Rehearsal
 from reconciler.model.state import StateScope
 from reconciler.plan.guard import consent, guard, listed_sorts, refuse, refuse_open_work
@@ -91,9 +91,10 @@ async def _read(
     async with Reader(service.settings, listener=narration) as reader:
         selection, allow_replace = selected(options), replaceable(options)
         with reader.keeping() as answers:
+            # The copy needs the trees of pages too, so that those of the state would save no request.
             planned = await make_plan(
-                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage
-            )  # fmt: skip
+                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage, kept=lambda keys: {}
+            )
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
         return planned, replace(read, requests=reader.requests)
 
@@ -119,19 +120,23 @@ def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]
 
 
 class _Following(Narration):
-    """Tells `moments` of every write that was answered. `changes`: what the steps are for."""
+    """Tells `moments` of every write that was answered. `plan`: what its steps are for."""
 
-    def __init__(self, screen: Screen, moments: Moments, changes: Sequence[Change]) -> None:
+    def __init__(self, screen: Screen, moments: Moments, plan: Plan) -> None:
         super().__init__(screen)
-        self.moments, self.changes = moments, {change.address: change for change in changes}
+        self.moments, self.changes = moments, {change.address: change for change in plan.changes}
+        self.last = {(step.address, name): step.id for step in plan.steps for name in step.writes}
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         super().answer(method, path, status, seconds)
         if method != "GET":
             step = current_step()
             address = step.address if step is not None else None
-            what = step_text(step, self.changes.get(step.address)) if step is not None else ""
-            self.moments.after(f"{method} {path}", address, what)
+            self.moments.after(f"{method} {path}", address, self._request_text(step) if step is not None else "")
+
+    def _request_text(self, step: Step) -> str:
+        later = [name for name in step.writes if self.last.get((step.address, name)) != step.id]
+        return step_text(step, self.changes.get(step.address), later)
 
 
 class _Stage:
@@ -207,7 +212,7 @@ class _Stage:
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
             stack.enter_context(recording_end(journal))
-            narration = _Following(self.screen, moments, planned.plan.changes)
+            narration = _Following(self.screen, moments, planned.plan)
             session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
             ours = session.plan()
             divergences = () if _same(ours.plan, planned.plan) else ("the plan of the copy differs from the plan of the original",)

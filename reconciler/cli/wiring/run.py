@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
+from reconciler.address import Address
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
@@ -18,6 +19,8 @@ from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
 from reconciler.observe.open_work import open_work
+from reconciler.observe.pages import KeptTrees, Links, linking_pages, page_trees
+from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
@@ -25,6 +28,7 @@ from reconciler.plan.matching.missing import believable
 from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_work
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.urls.changes import Trees, dead_pages, with_urls
 from reconciler.plan.world import Selection
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
@@ -35,8 +39,8 @@ from reconciler.resource import Kinds
 class Planned:
     """A plan and its inputs.
 
-    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock. `answers`: the work in
-    progress in what the plan changes.
+    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock. `trees`: the pages that were
+    needed for its URLs. `answers`: the work in progress in what the plan changes.
     """
 
     plan: Plan
@@ -45,6 +49,7 @@ class Planned:
     matches: Matches
     read_at: float
     forecast: Forecast
+    trees: Trees = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
 
     @property
@@ -70,13 +75,14 @@ async def make_plan(
     *,
     allow_replace: Collection[str] = (),
     everything: bool = False,
-    looks: bool = True,
     stage: Callable[[str], None] = lambda what: None,
     earlier: tuple[Mapping[str, Answer], float] | None = None,
+    kept: KeptTrees | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `looks`: read what
-    people are working on in what the plan changes. `stage`: called with the name of each stage after the reading. `earlier`: the answers to
-    a reading of this run, which are reused, and when it began (monotonic seconds).
+    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `stage`: called with
+    the name of each stage after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began
+    (monotonic seconds). `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people are
+    working on.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -99,14 +105,39 @@ async def make_plan(
     stage(f"Checking the plan for {objects}")
     known = matches if complete is actual else None
     proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
+    trees: Trees = {}
     answers: Answers = {}
-    if looks:
+    if kept is not None:
+        trees = await page_trees(reader, kinds, complete, proved.site_urls, kept)
+        links: Links = {}
+        addresses = {**_tracked(state), **_known(kinds, matches)}
+        proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), addresses, links)
         lost = lost_work(kinds, desired, proved, complete, matches)
-        answers = await open_work(reader, kinds, lost, complete) if lost else {}
+        answers = await open_work(reader, kinds, lost, complete, links) if lost else {}
         proved = with_work(kinds, desired, state, proved, complete, matches, answers)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
-    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, answers)
+    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, trees, answers)
+
+
+def _tracked(state: State) -> dict[tuple[str, str], Address]:
+    return {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+
+
+def _known(kinds: Kinds, matches: Matches) -> dict[tuple[str, str], Address]:
+    return {(kinds.of(address).name, id): address for address, id in matches.ids.items()}
+
+
+async def _with_linking(
+    reader: Reader, kinds: Kinds, actual: Actual, plan: Plan, addresses: Mapping[tuple[str, str], Address], links: Links
+) -> Plan:  # fmt: skip
+    """The plan with the pages that link to those that answer nowhere after it."""
+    dead = dead_pages(plan)
+    if not dead:
+        return plan
+    called = caller(kinds, addresses, actual.objects, actual.objects)
+    linking, failed = await linking_pages(reader, kinds, actual, dead, called, links)
+    return replace(plan, linking=linking, notes=(*plan.notes, *failed))
 
 
 def lost_work(kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, matches: Matches) -> tuple[Loss, ...]:
@@ -147,16 +178,16 @@ def read_only(
     options: Options,
     *,
     everything: bool = False,
-    looks: bool = False,
+    kept: KeptTrees | None = None,
 ) -> Planned:
-    """A plan, read with a client that cannot write. `looks`: see `make_plan`."""
+    """A plan, read with a client that cannot write. `kept`: see `make_plan`."""
 
     async def run() -> Planned:
 
         async with Reader(service.settings, listener=narration) as reader:
             chosen, allowed = selected(options), replaceable(options)
             return await make_plan(
-                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, looks=looks, stage=narration.stage
+                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage, kept=kept
             )
 
     with narration.phase(f"Reading {desired.project}", where=service.where):

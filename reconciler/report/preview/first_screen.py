@@ -25,7 +25,7 @@ from reconciler.text.escape import terminal
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-NUMBER: Final = re.compile(r"\b\d[\d,]* (?!of\b)\w+")  # a number and its noun stay on one line
+NUMBER: Final = re.compile(r"\b(?:\d[\d,]*\d|\d) (?!of\b)[a-z]+")  # a number and its noun stay on one line
 FOLDER: Final = Path(__file__).parent
 CSS: Final = FOLDER / "static" / "first_screen.css"
 NAMED: Final = 4  # lines of a column
@@ -86,6 +86,8 @@ class FirstScreen:
     done: str
     lead: str
     end: str
+    # The number of the worst request; 0 without one.
+    worst: int
     bars: Sequence[ChartBar]
     bars_say: str
     columns: Sequence[Column]
@@ -103,6 +105,7 @@ def first_screen(document: Data) -> FirstScreen:
         done=_done(document),
         lead=_lead(document),
         end="" if at_end else f"At the end, {_consequence(end)}.",
+        worst=worst["after"] if worst else 0,
         bars=_bars(moments, worst),
         bars_say=_bars_say(worst, writes),
         columns=[_gained(document), _lost(document), _urls(document), _deleted(document)],
@@ -112,12 +115,13 @@ def first_screen(document: Data) -> FirstScreen:
     )
 
 
-def rendered(document: Data, *, to_site: str | None = None) -> str:
+def rendered(document: Data, *, to_site: str | None = None, to_request: str | None = None) -> str:
     """The first screen as a part of a page, in an element of the class `rehearsal`.
 
-    `to_site`: what the links of the sites begin with, such as `#/site/`; None without links.
+    `to_site`: what the links of the sites begin with, such as `#/site/`, `to_request`: those of the moments; None without links.
     """
-    return environment().get_template("first_screen.html").render(screen=first_screen(document), to_site=to_site)
+    values = {"screen": first_screen(document), "to_site": to_site, "to_request": to_request}
+    return environment().get_template("first_screen.html").render(values)
 
 
 @cache
