@@ -7,7 +7,7 @@ HealthReport -> health_sheet -> text, Markdown, HTML, annotations, JUnit, SARIF
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import Final
 
 from reconciler.model import CheckResult, Concern, ConcernLevel, HealthReport, HealthStatus, Sort
@@ -18,7 +18,7 @@ from reconciler.report.layout import Span, Style
 from reconciler.report.schemas import health as types
 from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import count
-from reconciler.text.names import utc_text
+from reconciler.text.names import clock_time, utc_text
 
 IDS: Final = {
     Sort.EXPOSURE: "RC-exposed-outside",
@@ -53,8 +53,8 @@ SECTIONS: Final = {0: "Information", 1: "Warnings", 2: "Not known", 3: "Broken"}
 SIGNS: Final = {"!": "needs your attention", "?": "not known"}
 
 
-def health_sheet(report: HealthReport, *, full: bool = False) -> Sheet:
-    """The whole report. `full`: equal entries are not folded."""
+def health_sheet(report: HealthReport, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
+    """The whole report. `full`: equal entries are not folded. `zone`: of its times."""
     words = [(check, check.word(report.today)) for check in report.checks]
     entries = gathered([*_concerns(report), *_unknown(report)], SECTIONS, full=full)
     parts = [PicturePart(word.value, number, COLORS[word]) for word in HealthStatus if (number := sum(other is word for _, other in words))]
@@ -63,7 +63,7 @@ def health_sheet(report: HealthReport, *, full: bool = False) -> Sheet:
         report.project,
         report.environment,
         f"Health: {_headline(report)}",
-        [*entries, _checks(report)],
+        [*entries, _checks(report, zone)],
         report.notes,
         parts,
         headline=_headline(report),
@@ -122,7 +122,7 @@ def _unknown(report: HealthReport) -> Iterator[EntryPart]:
             yield EntryPart(title=check.name, lines=lines, weight=Weight.HINDERED, rank=2)
 
 
-def _checks(report: HealthReport) -> SheetEntry:
+def _checks(report: HealthReport, zone: tzinfo | None) -> SheetEntry:
     """What was looked at, when, and what it cost; of what was not, what it would."""
     lines = []
     for check in report.checks:
@@ -131,12 +131,9 @@ def _checks(report: HealthReport) -> SheetEntry:
             lines.append(SheetLine(Style.DIM, " ", check.name, f"off; {check.cost}"))
             continue
         requests = count(check.requests, "request") if check.operations else "no request"
-        lines.append(SheetLine(Style.DIM, " ", check.name, f"{word}; {requests}{_when(check)}"))
+        when = f"; {clock_time(check.at, zone)}" if check.at is not None else ""
+        lines.append(SheetLine(Style.DIM, " ", check.name, f"{word}; {requests}{when}"))
     return SheetEntry("Checks", "", lines, Weight.BACKGROUND, section="Checks")
-
-
-def _when(check: CheckResult) -> str:
-    return f", {utc_text(check.at)}" if check.at is not None else ""
 
 
 def health_document(report: HealthReport, *, created_at: datetime) -> types.HealthDocument:

@@ -16,10 +16,11 @@ import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
+from reconciler.address import Glob
 from reconciler.cli import exits, options as shared
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once, before the runs are forked
@@ -38,10 +39,11 @@ from reconciler.client.service import Reader
 from reconciler.errors import Refused
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
+from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
 from reconciler.kinds import load as load_kinds
-from reconciler.model import CheckResult, HealthChecks
+from reconciler.model import CheckResult, HealthChecks, WorkEffect
 from reconciler.observe.health import checked
 from reconciler.plan.drift import drift
 from reconciler.plan.guard import guard
@@ -54,6 +56,15 @@ from reconciler.report.sheet import sheet_text
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 
+CLASSES: Final = {
+    WorkEffect.DELETE: ChangeClass.DELETE,
+    WorkEffect.REPLACE: ChangeClass.REPLACE,
+    WorkEffect.TRANSFER: ChangeClass.REPLACE,
+    WorkEffect.MOVE: ChangeClass.UPDATE,
+    WorkEffect.LOCK: ChangeClass.UPDATE,
+}
+"""The class of change that ends or interrupts work."""
+
 
 @click.command("read")
 @shared.project_argument()
@@ -63,11 +74,13 @@ from reconciler.text.escape import as_json
 @click.option("--keep", is_flag=True)
 @click.option("--save", is_flag=True)
 @click.option("--known-checks", type=click.Path(path_type=Path))
+@click.option("--approved", multiple=True)
 @shared.output()
 @click.pass_obj
 def read_command(
-    screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, known_checks: Path | None, **parameters: Any
-) -> int:
+    screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, known_checks: Path | None, approved: tuple[str, ...],
+    **parameters: Any,
+) -> int:  # fmt: skip
     """Read the service once, and write what a plan and a drift of that reading say."""
     options = Options.of(screen, parameters)
     kinds = load_kinds()
@@ -93,6 +106,9 @@ def read_command(
         made_at = now()
         given = HealthInputs(kinds, project.desired, state, planned.actual, changed, planned.actual.date or made_at)
         checks = _checks(narration, service, given, project.settings.health, known_checks)
+    # Whoever approves a change of a class is shown the work that it ends: the digest that they approve contains it.
+    shown = [work.address for work in planned.plan.open_work if CLASSES[work.effect] in approved]
+    options = replace(options, allow_open_work=tuple(Glob.parse(str(address)) for address in shown))
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:

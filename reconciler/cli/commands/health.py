@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from reconciler.plan.drift import drift
 from reconciler.plan.health import HealthInputs, free_checks
 from reconciler.report.health import health_document, health_sheet
 from reconciler.resource import Kinds
+from reconciler.text.names import HERE
 
 CODES = {HealthStatus.BROKEN: exits.PENDING, HealthStatus.UNKNOWN: exits.PARTLY}
 
@@ -34,7 +34,6 @@ CODES = {HealthStatus.BROKEN: exits.PENDING, HealthStatus.UNKNOWN: exits.PARTLY}
 @click.command("health", short_help="Show what readers do not find, and what ends soon.")
 @shared.project()
 @shared.rules()
-@shared.absences()
 @shared.service()
 @shared.state()
 @click.option("--full", is_flag=True, help="Show every concern on lines of its own.")
@@ -77,8 +76,8 @@ def command(screen: Screen, /, full: bool, report: tuple[tuple[str, Path], ...],
 
         with narration.phase(f"Reading {project.desired.project}", where=service.where):
             result = asyncio.run(look(kinds))
-    result, made_at = screen.masked_data(replace(result)), now()
-    document, sheet = health_document(result, created_at=made_at), partial(health_sheet, result, full=full)
+    result, made_at = screen.masked_data(result), now()
+    document, sheet = health_document(result, created_at=made_at), partial(health_sheet, result, full=full, zone=HERE)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)

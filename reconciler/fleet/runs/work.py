@@ -19,7 +19,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.fleet import approvals, drift, status
 from reconciler.fleet.facts import decided_drift
 from reconciler.fleet.health import of_document
-from reconciler.fleet.model import Approval, FleetProject, Mode
+from reconciler.fleet.model import Approval, ChangeClass, FleetProject, Mode
 from reconciler.fleet.runs import end, folders, holds
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
@@ -144,6 +144,8 @@ class _Run:
         """Read the service, and store the plan. `selection`: options that limit the plan; the reading is unchanged by them."""
         argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
         argv += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
+        rules = self.project.approvals
+        argv += _each("--approved", (change.value for change in ChangeClass if rules.get(change, Approval.TWO) is not Approval.AUTO))
         argv += [*selection, *await asyncio.to_thread(self._known_checks)]
         code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = code, late
