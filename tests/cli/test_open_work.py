@@ -270,6 +270,20 @@ def test_a_delete_reads_a_list_for_each_sort_that_is_counted_and_the_links_of_th
     assert open_work(cli) == []
 
 
+def test_the_links_to_a_published_space_are_read_once_for_its_urls_and_its_work(cli: Cli) -> None:
+    site = {"title": "Docs", "visibility": "public", "published": True, "structure": ["legacy", "guide"]}
+    project = document()
+    project["organizations"]["acme"]["sites"] = {"docs": site}
+    write(cli, project)
+    cli("apply", "p", "--yes", "--allow-exposure", "**", code=0)
+    project = deleting("acme/space/legacy")
+    project["organizations"]["acme"]["sites"] = {"docs": {**site, "structure": ["guide"]}}
+    write(cli, project)
+    links = {path: number for path, number in gets(cli).items() if path.endswith("/links")}
+    assert len(links) >= 3
+    assert set(links.values()) == {1}
+
+
 REFUSALS = [{"fault": "forbidden"}, {"fault": "error", "status": 500}, {"fault": "not-json"}]
 
 
