@@ -85,7 +85,7 @@ class Space(
     restore_days=7,
     published=PublishedField("urls.published"),
     # The reference shows pages of the type `document`; one of the type `group` is a heading above others.
-    pages=Pages(tree="/spaces/{id}/content/pages", links="/spaces/{id}/links", revision="revision", heading="group"),
+    pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("defaultLevel", "template", "visibility"), grants=_readers, inherits=("parent",)),
@@ -96,6 +96,7 @@ class Space(
     ),
     links=LinkList(
         "link from another space",
+        "/spaces/{id}/links",
         to="targetReference.space",
         title="locationReferences.0.page.title",
         broken=("status", "broken"),

@@ -71,10 +71,12 @@ class RehearsedSite:
     new_pages: int = 0
     opened: int = 0
     closed: int = 0
+    # Parts and pages with another title.
+    renamed: int = 0
 
     @property
     def differences(self) -> int:
-        return self.dead_pages + self.moved_pages + self.new_pages + self.opened + self.closed
+        return self.dead_pages + self.moved_pages + self.new_pages + self.opened + self.closed + self.renamed
 
 
 @dataclass(frozen=True)

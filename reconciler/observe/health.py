@@ -104,8 +104,8 @@ class _Asking:
         cost = "no request"
         for kind in self.inputs.kinds.values():
             each = f"1 request for each {kind.name}"
-            if name == "brokenLinks" and kind.links is not None and kind.pages is not None:
-                operations, cost = [f"{kind.pages.links}?{'='.join(kind.links.broken)}"], each
+            if name == "brokenLinks" and kind.links is not None:
+                operations, cost = [f"{kind.links.path}?{'='.join(kind.links.broken)}"], each
             elif name in ("startPages", "stalePages") and kind.pages is not None:
                 operations = [kind.pages.tree]
                 cost = each if name == "stalePages" else f"1 request for each {kind.name} that a published site begins with"
@@ -141,10 +141,9 @@ class _Asking:
     async def broken_links(self) -> Lines:
         async def ask(kind: Kind, observed: Observed) -> Lines:
             assert kind.links is not None
-            assert kind.pages is not None
             name, value = kind.links.broken
             try:
-                body = await self._body(kind.pages.links, observed, {name: value, "limit": str(FIRST)})
+                body = await self._body(kind.links.path, observed, {name: value, "limit": str(FIRST)})
             except ServiceError as error:
                 return [self._failed(kind, observed, error)]
             return list(broken_links(self.inputs, kind, observed, body, self.checks.broken_links or 0))

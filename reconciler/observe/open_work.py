@@ -7,7 +7,7 @@ a number that the object itself counts is known even then.
     drafts, comments                  one for each sort of which an object counts some: the first items
     unfinished work that refers to it one list for each container, if it was not read
     attached objects                  one list for each known object that is not attached to everything
-    links                             the list of each object of the kind that remains, of at most SOURCES_MAX, and the list of these
+    links                             the list of each object of the kind that remains, of at most SOURCES_MAX
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, WorkItem, WorkSort
 from reconciler.model.codec import title
-from reconciler.observe.pages import Links, links_of
 from reconciler.observe.readers import reaching
 from reconciler.plan.containment import Key
 from reconciler.plan.open_work import ITEMS_MAX, LEFT, Answers, Loss, at, counted_sort, joined, number_of, unfinished
@@ -31,14 +30,16 @@ from reconciler.resource import AttachedList, CountedWork, Kind, Kinds, LinkList
 
 LISTS_MAX: Final = 200  # lists of counted work in one plan; of the rest, the numbers are known
 SOURCES_MAX: Final = 100  # objects whose links are read
+LINKS: Final = 100  # links in a page: each contains the objects at both of its ends
+LINK_PAGES_MAX: Final = 20
 TOO_MANY: Final = f"a plan reads at most {LISTS_MAX} lists"
 
 Tasks = Iterator[Awaitable[Sequence[tuple[Key, WorkSort]]]]
 """Readings, each with what it showed of some objects."""
 
 
-async def open_work(reader: Reader, kinds: Kinds, lost: Sequence[Loss], actual: Actual, links: Links) -> Answers:
-    """What is under way in each object. `links`: those that were read for the plan already."""
+async def open_work(reader: Reader, kinds: Kinds, lost: Sequence[Loss], actual: Actual) -> Answers:
+    """What is under way in each object."""
     left = [loss for loss in lost if loss.effect in LEFT]
     tasks: list[Awaitable[Sequence[tuple[Key, WorkSort]]]] = [*_counted(reader, lost)]
     for loss in left:
@@ -48,7 +49,7 @@ async def open_work(reader: Reader, kinds: Kinds, lost: Sequence[Loss], actual: 
         tasks += _processed(reader, kinds, kind, left, actual)
         tasks += _attached(reader, kind, left, actual)
         if kind.links is not None:
-            tasks += _linked(reader, kinds, kind, kind.links, left, actual, links)
+            tasks += _linked(reader, kinds, kind, kind.links, left, actual)
     answers: dict[Key, tuple[WorkSort, ...]] = defaultdict(tuple)
     for sorts in await asyncio.gather(*tasks):
         for key, sort in sorts:
@@ -160,58 +161,52 @@ def _id(value: Any) -> str | None:
 # -- links ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _linked(reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, left: Sequence[Loss], actual: Actual, links: Links) -> Tasks:
+def _linked(reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, left: Sequence[Loss], actual: Actual) -> Tasks:
     """The links to what is lost from the objects of its kind that remain."""
     gone = {loss.key: loss for loss in left if loss.kind is kind}
     if not gone:
         return
-    yield _links_to(reader, kinds, kind, word, gone, actual, links)
+    yield _links_to(reader, kinds, kind, word, gone, actual)
 
 
-async def _sources(
-    reader: Reader, kinds: Kinds, kind: Kind, gone: Mapping[Key, Loss], actual: Actual
-) -> tuple[list[tuple[Observed, str]], bool]:
-    """The objects beside what is lost, each with its title, and whether these are all."""
+async def _sources(reader: Reader, kinds: Kinds, kind: Kind, gone: Mapping[Key, Loss], actual: Actual) -> tuple[list[Observed], bool]:
+    """The objects beside what is lost, and whether these are all."""
     known = {observed.id: observed for observed in actual.objects.get(kind.name, {}).values() if observed.deleted_at is None}
+    containers = {loss.observed.within.get(str(kind.within), "") for loss in gone.values()}
     complete = True
-    for container in sorted({loss.observed.within.get(str(kind.within), "") for loss in gone.values()}):
+    for container in sorted(containers):
         listing, within = kind.lister_listing, {str(kind.within): container}
         if listing is None or (kind.name, container) in actual.complete:
             continue
         # What nobody manages may be in no other list: whoever reaches everything is asked.
         people = (person for person in reaching(kinds, actual.objects) if person.within.get(str(kind.within)) == container)
-        if (person := next(people, None)) is None:
-            complete = False
-            continue
-        path = encode(listing.path, {**within, "lister": bare(person.id)})
+        person = next(people, None)
         try:
-            items = await reader.list(path, key=lambda item: str(at(item, f"{listing.item}.id")))
+            path = encode(listing.path, {**within, "lister": bare(person.id)}) if person is not None else ""
+            items = (await reader.list(path, key=lambda item: str(at(item, f"{listing.item}.id")))).items if path else ()
         except ServiceError:
-            complete = False
-            continue
-        for raw in (at(item, str(listing.item)) for item in items.items):
+            path, items = "", ()
+        complete = complete and bool(path)
+        for raw in (at(item, str(listing.item)) for item in items):
             id = kind.identity(kind.own_id(raw), within) if isinstance(raw, Mapping) else ""
             if id and raw.get(kind.deleted_at or "") is None:
                 known.setdefault(id, Observed(kind.name, id, {}, within, raw))
-    containers = {loss.observed.within.get(str(kind.within)) for loss in gone.values()}
-    beside = [
-        other for id, other in sorted(known.items()) if (kind.name, id) not in gone and other.within.get(str(kind.within)) in containers
-    ]
-    return [(other, title(other)) for other in beside], complete
+    beside = [other for id, other in sorted(known.items()) if (kind.name, id) not in gone]
+    return [other for other in beside if other.within.get(str(kind.within)) in containers], complete
 
 
 async def _links_to(
-    reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, gone: Mapping[Key, Loss], actual: Actual, links: Links
+    reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, gone: Mapping[Key, Loss], actual: Actual
 ) -> Sequence[tuple[Key, WorkSort]]:
-    named, all_known = await _sources(reader, kinds, kind, gone, actual)
-    sources = [source for source, _ in named]
-    lists = await asyncio.gather(*(links_of(reader, kind, source.id, links) for source in sources[:SOURCES_MAX]))
+    sources, all_known = await _sources(reader, kinds, kind, gone, actual)
+    lists = await asyncio.gather(*(links_of(reader, word, source) for source in sources[:SOURCES_MAX]))
     items: dict[str, list[WorkItem]] = defaultdict(list)
     failures: list[str] = []
     more = len(sources) > SOURCES_MAX or not all_known
-    for source, listed in zip(sources, lists, strict=False):
-        failures += [listed] if isinstance(listed, str) else []
-        for link in listed if not isinstance(listed, str) else ():
+    for source, (links, complete, failure) in zip(sources, lists, strict=False):
+        more = more or not complete
+        failures += [failure] if failure else []
+        for link in links:
             if (id := _id(at(link, word.to))) is not None:
                 name = at(link, word.title)
                 items[id].append(WorkItem(source.id, name if isinstance(name, str) else "", title(source)))
@@ -223,3 +218,24 @@ async def _links_to(
             number = len(some) if some else None
             sorts.append((key, WorkSort(word.noun, number, tuple(some[:ITEMS_MAX]), unread, more=more or bool(failures))))
     return sorts
+
+
+async def links_of(reader: Reader, word: LinkList, source: Observed) -> tuple[list[Any], bool, str]:
+    """The links out of an object, whether these are all, and why they could not be read."""
+    links: list[Any] = []
+    token: str | None = None
+    path = _path(word.path, source)
+    try:
+        for _ in range(LINK_PAGES_MAX):
+            page = {"page": token} if token is not None else {}
+            body = (await reader.get(path, {"limit": str(LINKS), **page})).body
+            items = body.get("items") if isinstance(body, Mapping) else None
+            if not isinstance(items, list):
+                return links, False, f"GET {path}: the response is not a list"
+            links += items
+            before, token = token, at(body, "next.page")
+            if not isinstance(token, str) or not token or token == before:
+                return links, True, ""
+    except ServiceError as error:
+        return links, False, error.message
+    return links, False, ""

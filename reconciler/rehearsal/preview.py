@@ -54,6 +54,7 @@ def rehearsed_sites(moments: Moments, before: SeenPicture, after: SeenPicture, a
             new_pages=len(pages[1].get(id, set()) - pages[0].get(id, set())),
             opened=_changed(now.get(id, {}), gained),
             closed=_changed(was.get(id, {}), lost),
+            renamed=_renamed(_titles(was.get(id, {}), before.contents), _titles(now.get(id, {}), after.contents)),
         )
         for id, site in {**was, **now}.items()
     )
@@ -185,7 +186,25 @@ def _readers_by_object(readings: Iterable[SeenReading]) -> dict[str, set[str]]:
 
 def _changed(site: Data, changes: Mapping[str, set[str]]) -> int:
     """How many spaces have a change of somebody who reads them on this site."""
-    return len({variant["content"] for variant in _variants(site) if changes.get(variant["content"], set()) & set(variant["readers"])})
+    changed = set()
+    for variant in _variants(site):
+        readers = changes.get(variant["content"], set()) | changes.get(variant["id"], set())
+        changed |= {variant["content"]} if readers & set(variant["readers"]) else set()
+    return len(changed)
+
+
+def _titles(part: Data, contents: Mapping[str, Data]) -> dict[tuple[str, str], str]:
+    """The titles of a part of a site, of all parts in it, and of the pages behind them."""
+    titles = {("", part["id"]): part["title"]} if part else {}
+    for inner in part.get("parts", ()):
+        titles |= _titles(inner, contents)
+    if "content" in part:
+        titles |= {(part["content"], id): title for _, id, title, _, _ in contents[part["content"]]["pages"]}
+    return titles
+
+
+def _renamed(before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str]) -> int:
+    return sum(1 for key, title in before.items() if after.get(key, title) != title)
 
 
 def _variants(part: Data) -> Iterator[Data]:

@@ -246,7 +246,7 @@ def dead_groups(urls: Sequence[str]) -> list[tuple[str, int]]:
     """The URLs above all others, each with the number of those below it."""
     below: dict[str, int] = {}
     for url in sorted(urls):
-        parent = next((top for top in below if url.startswith(f"{top}/")), None)
+        parent = next((top for top in _beginnings(url)[:-1] if top in below), None)
         below[parent or url] = below[parent] + 1 if parent else 0
     return list(below.items())
 
@@ -267,12 +267,20 @@ def _moved(urls: Sequence[MovedUrl]) -> list[str]:
 
 def moved_groups(urls: Sequence[MovedUrl]) -> list[tuple[str, str, list[MovedUrl]]]:
     """URLs that moved together: what they began with, what they begin with now, and the URLs."""
-    below: dict[tuple[str, str], list[MovedUrl]] = defaultdict(list)
-    for url in sorted(urls, key=lambda url: (_parted(url), url.before)):
-        before, after = _parted(url)
-        parents = (top for top in below if f"{before}/".startswith(f"{top[0]}/") and f"{after}/".startswith(f"{top[1]}/"))
-        below[next(parents, (before, after))].append(url)
-    return [(before, after, inside) for (before, after), inside in below.items()]
+    below: dict[str, dict[str, list[MovedUrl]]] = {}
+    for before, after, url in sorted(((*_parted(url), url) for url in urls), key=lambda row: (*row[:2], row[2].before)):
+        tops = (below[top] for top in _beginnings(before) if top in below)
+        inside = next((moved[top] for moved in tops for top in _beginnings(after) if top in moved), None)
+        if inside is None:
+            inside = below.setdefault(before, {}).setdefault(after, [])
+        inside.append(url)
+    return [(before, after, inside) for before, moved in below.items() for after, inside in moved.items()]
+
+
+def _beginnings(url: str) -> list[str]:
+    """The URL and those above it, the shortest first: to look for them takes less than to compare with all that are known."""
+    segments = url.split("/")
+    return ["/".join(segments[:number]) for number in range(1, len(segments) + 1)]
 
 
 def _parted(url: MovedUrl) -> tuple[str, str]:

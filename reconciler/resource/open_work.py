@@ -33,13 +33,14 @@ class CountedWork(NamedTuple):
 
 
 class LinkList(NamedTuple):
-    """The links in the pages of an object (`Pages.links`).
+    """The links in the pages of an object.
 
-    `to`: in an item, the object that it leads to, or its id. `title`: in an item, what contains the link. `broken`: the
+    `path`: their list. `to`: in an item, the object that it leads to, or its id. `title`: in an item, what contains the link. `broken`: the
     parameter, with its value, that lists only those that lead nowhere; `broken_number`: in the list, how many these are.
     """
 
     noun: str
+    path: str
     to: str
     title: str
     broken: tuple[str, str]

@@ -382,7 +382,7 @@ def wanted(answers: Mapping[str, Any], *, content: bool = False, max_pages: int 
         if kind == "space" and not entry["data"].get("deletedAt"):
             tree = f"/spaces/{quote(id)}/content/pages"
             paths.append(tree)
-            texts += [text_path(id, page) for page in _documents(entry["data"]["_pages"])]
+            texts += [f"{text_path(id, page)}?format=markdown" for page in _documents(entry["data"]["_pages"])]
         if kind == "site" and entry["data"].get("published"):
             paths.append(f"/orgs/{quote(entry['organization'])}/sites/{quote(id)}/published")
     return paths + (texts[:max_pages] if content else [])

@@ -92,7 +92,7 @@ def preview(chromium: Browser) -> Iterator[tuple[BrowserContext, str]]:
         terminal["run"](Path(folder), "apply", "handbook", "--yes", "--allow-exposure", "**")
         file = Path(folder) / "preview.html"
         file.write_text(terminal["run"](Path(folder), "rehearse", "handbook/reorganized.yaml", "--format", "html"), encoding="utf-8")
-        yield chromium.new_context(**VIEW), file.as_uri()
+        yield chromium.new_context(**{**VIEW, "viewport": {"width": 1100, "height": 960}}), file.as_uri()
 
 
 PICTURES: Final[Mapping[str, Callable[..., Any]]] = {"dashboard": dashboard, "preview": preview, "report": report, "sandbox": sandbox}

@@ -204,7 +204,7 @@ def test_an_integration_that_is_installed_on_chosen_spaces_is_lost_with_them(sel
     seen = actual(space(), installation(selection))
     (loss,) = losses(kinds(), Plan("p", None, changes=(change("a", "spc_1", Action.DELETE),)), seen, {})
     reader = Answers({"/integrations/acme-chat/spaces": [{"space": "spc_1", "integration": "acme-chat"}, {"space": "spc_2"}]})
-    answers = asyncio.run(open_work(reader, kinds(), [loss], seen, {}))  # type: ignore[arg-type]
+    answers = asyncio.run(open_work(reader, kinds(), [loss], seen))  # type: ignore[arg-type]
     sorts = answers.get(loss.key, ())
     assert sorts == ((WorkSort("installed integration", 1, (WorkItem("ins_1", "acme-chat"),)),) if number else ())
 
@@ -214,7 +214,7 @@ def test_many_objects_read_a_bounded_number_of_lists() -> None:
     plan = Plan("p", None, changes=tuple(change(item.id, item.id, Action.DELETE) for item in spaces))
     seen = actual(*spaces, *(space(f"stays_{number}") for number in range(300)))
     reader = Answers({})
-    answers = asyncio.run(open_work(reader, kinds(), losses(kinds(), plan, seen, {}), seen, {}))  # type: ignore[arg-type]
+    answers = asyncio.run(open_work(reader, kinds(), losses(kinds(), plan, seen, {}), seen))  # type: ignore[arg-type]
     assert len(reader.asked) == 200 + 1 + 100
     assert sum(sort.number or 0 for sorts in answers.values() for sort in sorts) == 600, "the numbers are known"
 

@@ -220,3 +220,13 @@ def test_a_preview_cannot_be_served_beside_another_format(living: Cli) -> None:
 def test_the_script_makes_no_markup_of_texts() -> None:
     script = (Path(__file__).parents[2] / "reconciler/report/preview/static/preview.js").read_text(encoding="utf-8")
     assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|https?://\w", script) == []
+
+
+def test_another_title_is_a_difference(living: Cli) -> None:
+    wanted = tree()
+    wanted["content"][0]["title"] = "User guides"
+    wanted["sites"]["docs"]["title"] = "Manual"
+    write(living, wanted)
+    sites = {site["title"]: site for site in written(living).document["sites"]}
+    assert (sites["Manual"]["renamed"], sites["Manual"]["differences"]) == (2, 2)
+    assert sites["Partners"]["differences"] == 0

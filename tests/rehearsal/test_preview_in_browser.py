@@ -269,5 +269,7 @@ def test_the_first_paint_of_10_000_objects_takes_less_than_a_second(chromium: Br
         print(f"{len(html):,} bytes; first paint {paint:.0f} ms, data read {ready:.0f} ms, a site {shown:.0f} ms")
         assert "moved" in opened.page.inner_text("main")
         assert opened.page.locator("*").count() < 3_000
+        opened.view("#/site")
+        assert opened.page.locator("main li a:visible").count() == 20
         assert paint < 1_000
         assert shown < 1_000

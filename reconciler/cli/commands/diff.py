@@ -33,7 +33,7 @@ from reconciler.text.names import HERE
 FILES: Final = "the files as they are"
 COVERS: Final = (
     "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them, "
-    "and work in progress is not shown: plan shows it."
+    "and neither the pages behind these URLs nor work in progress: plan shows them."
 )
 
 

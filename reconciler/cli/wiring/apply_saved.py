@@ -15,7 +15,7 @@ from reconciler.cli.option_table import ROWS
 from reconciler.cli.options import Options
 from reconciler.cli.saved.origin import sentence
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.approval import ApprovedPlan, approve
+from reconciler.cli.wiring.approval import ApprovedPlan, approve, more_urls
 from reconciler.cli.wiring.connect import ConnectedService
 from reconciler.cli.wiring.loading import now
 from reconciler.cli.wiring.plan_file import Saved, check, digests_of, plan_inputs, read
@@ -30,7 +30,7 @@ from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.sheet import sheet_text
-from reconciler.report.words import listed
+from reconciler.report.words import count, listed
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time
 
@@ -210,6 +210,11 @@ class Use:
         if new:
             self.screen.say("These changes are not in the saved plan and were not applied:")
             self._list(new)
+        # Pages are written all the time, so a plan does not become invalid by them; what it ends is a decision that somebody took.
+        if more := more_urls(self.saved.document, self.approval.planned.plan):
+            self.screen.say(
+                f"Pages were added since the plan was saved: it ends or moves {count(more, 'more URL')} of pages than it shows."
+            )
 
     def _list(self, lines: Iterable[str]) -> None:
         every = list(lines)

@@ -129,6 +129,12 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
     return ApprovedPlan(planned, only, refused, new)
 
 
+def more_urls(document: Mapping[str, Any], plan: Plan) -> int:
+    """How many more URLs of pages a fresh plan ends or moves than a saved plan shows: pages were written since."""
+    shown = sum(int(group["urls"]) for group in document.get("urlGroups", ()))
+    return max(0, sum(group.urls for group in plan.url_groups) - shown)
+
+
 def _why(at: str, asked: ApprovedChange, now: ApprovedChange | None, plan: Plan) -> str:
     """Why the changes of an address in the file are no longer valid."""
     for blocked in plan.blocked:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -56,8 +56,20 @@ COPY, STATE = "copy.db", "state.db"
 CONSENT = ("RC-consent-required", "RC-open-work")
 
 
-def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService) -> Rehearsal:
-    """Apply the project's plan to a copy of what the service holds now. Raises what reading raises, and `NotASandbox`."""
+def rehearse(
+    screen: Screen,
+    options: Options,
+    project: Project,
+    kinds: Kinds,
+    service: ConnectedService,
+    *,
+    everything: bool = False,
+    check: Callable[[Planned], None] = lambda planned: None,
+) -> Rehearsal:
+    """Apply the project's plan to a copy of what the service holds now. Raises what reading raises, and `NotASandbox`.
+
+    `everything`: make the plan from all that exists. `check`: called with the plan before anything is copied; may raise.
+    """
     with sandbox_errors():
         from reconciler.sandbox import living  # an extra: the sandbox needs its packages
     narration = Narration(screen)
@@ -65,7 +77,8 @@ def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, s
         state, key, document = store.read(), store.digest_key(), store.pull()
     keyed = kinds.with_digest_key(key, project.sensitive)
     with narration.phase(f"Reading {project.desired.project}", where=service.where):
-        planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted))
+        planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted, everything))
+    check(planned)
     refusals = _refusals(planned.plan, project, options)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
@@ -85,7 +98,14 @@ def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, s
 
 
 async def _read(
-    narration: Narration, service: ConnectedService, kinds: Kinds, project: Project, state: State, options: Options, wanted: Any
+    narration: Narration,
+    service: ConnectedService,
+    kinds: Kinds,
+    project: Project,
+    state: State,
+    options: Options,
+    wanted: Any,
+    everything: bool,
 ) -> tuple[Planned, LivingAnswers]:
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
     async with Reader(service.settings, listener=narration) as reader:
@@ -93,8 +113,9 @@ async def _read(
         with reader.keeping() as answers:
             # The copy needs the trees of pages too, so that those of the state would save no request.
             planned = await make_plan(
-                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage, kept=lambda keys: {}
-            )
+                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, everything=everything,
+                stage=narration.stage, kept=lambda keys: {},
+            )  # fmt: skip
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
         return planned, replace(read, requests=reader.requests)
 

@@ -19,7 +19,7 @@ from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
 from reconciler.observe.open_work import open_work
-from reconciler.observe.pages import KeptTrees, Links, linking_pages, page_trees
+from reconciler.observe.pages import KeptTrees, linking_pages, page_trees
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
@@ -79,10 +79,11 @@ async def make_plan(
     earlier: tuple[Mapping[str, Answer], float] | None = None,
     kept: KeptTrees | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `stage`: called with
-    the name of each stage after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began
-    (monotonic seconds). `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people are
-    working on.
+    """Observe, plan, prove.
+
+    `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `stage`: called with the name of each stage
+    after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began, in monotonic seconds. `kept`:
+    the trees of pages that the state has; None to leave out what happens to pages and to what people are working on.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -109,11 +110,11 @@ async def make_plan(
     answers: Answers = {}
     if kept is not None:
         trees = await page_trees(reader, kinds, complete, proved.site_urls, kept)
-        links: Links = {}
-        addresses = {**_tracked(state), **_known(kinds, matches)}
-        proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), addresses, links)
+        with reader.keeping() as links:
+            proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), {**_tracked(state), **_known(kinds, matches)})
         lost = lost_work(kinds, desired, proved, complete, matches)
-        answers = await open_work(reader, kinds, lost, complete, links) if lost else {}
+        with reader.giving(links):  # both look for links
+            answers = await open_work(reader, kinds, lost, complete) if lost else {}
         proved = with_work(kinds, desired, state, proved, complete, matches, answers)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
@@ -129,14 +130,13 @@ def _known(kinds: Kinds, matches: Matches) -> dict[tuple[str, str], Address]:
 
 
 async def _with_linking(
-    reader: Reader, kinds: Kinds, actual: Actual, plan: Plan, addresses: Mapping[tuple[str, str], Address], links: Links
+    reader: Reader, kinds: Kinds, actual: Actual, plan: Plan, addresses: Mapping[tuple[str, str], Address]
 ) -> Plan:  # fmt: skip
     """The plan with the pages that link to those that answer nowhere after it."""
     dead = dead_pages(plan)
     if not dead:
         return plan
-    called = caller(kinds, addresses, actual.objects, actual.objects)
-    linking, failed = await linking_pages(reader, kinds, actual, dead, called, links)
+    linking, failed = await linking_pages(reader, kinds, actual, dead, caller(kinds, addresses, actual.objects, actual.objects))
     return replace(plan, linking=linking, notes=(*plan.notes, *failed))
 
 

@@ -7,7 +7,6 @@ that could end its element.
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,9 +15,25 @@ from hashlib import sha256
 from typing import Any, Final
 
 from reconciler.report.preview.first_screen import CSS, FOLDER, environment, rendered
+from reconciler.text.escape import as_json
 
 TO_SITE: Final = "#/site/"
 TO_REQUEST: Final = "#/requests/"
+ABOUT: Final = {
+    "readers": "Who can read something. All other numbers of readers are positions in this list.",
+    "objects": "What can be read; `created`: by the plan. All other numbers of objects are positions in this list.",
+    "start": "For each reader, the objects that they can read before the first request.",
+    "moments": "What each request changed, compared with the moment before. `gained`, `lost`: pairs of reader and object; "
+    "`dead`, `back`: positions in the list of all paths of `urls`, of URLs that stop answering or answer again. "
+    "`opened`, `closed`: pairs that count as newly readable or no longer readable since the start, from now on and no longer.",
+    "urls": "Every URL that answers before the first request: `begin` and a path. `pages`: positions in the list `pages`.",
+    "newUrls": "The URLs that answer after the last request and did not before, or that answer with another page.",
+    "pages": "The space and the id of each page.",
+    "audiences": "Lists of readers. `readers` of a part of a site is a position in this list.",
+    "before": "`sites` with their groups, sections and variants; `contents`: the pages of each space as [depth, id, title, path, hidden].",
+    "after": "The same after the last request; a space that is not in `contents` has the pages that it has in `before`.",
+    "texts": "HTML of pages, by space and page.",
+}
 # Outside strings, JSON has none of these characters.
 UNSAFE: Final = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
@@ -46,7 +61,7 @@ def page(
         document=document,
         created_at=created_at,
         document_json=in_script(document),
-        data_json=in_script({**data, "texts": dict(texts) if texts is not None else None, "live": live}),
+        data_json=in_script({"about": ABOUT, **data, "texts": dict(texts) if texts is not None else None, "live": live}),
     )  # fmt: skip
 
 
@@ -63,7 +78,7 @@ def policy(*, live: bool) -> str:
 
 def in_script(value: Any) -> str:
     """JSON that can be inside a `<script>` element, whatever its texts are."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).translate(UNSAFE)
+    return as_json(value, indent=None).translate(UNSAFE)
 
 
 @cache

@@ -63,12 +63,13 @@ class RehearsedSiteData(t.Record):
     url: t.Text
     address: Annotated[t.AddressText | None, t.doc("Null for a site that is not managed.")]
     published: bool
-    differences: Annotated[t.Count, t.doc("The sum of the five numbers below.")]
+    differences: Annotated[t.Count, t.doc("The sum of the six numbers below.")]
     deadPages: Annotated[t.Count, t.doc("Pages with a URL that no longer answers, and no new one.")]
     movedPages: Annotated[t.Count, t.doc("Pages with a URL that no longer answers, and a new one.")]
     newPages: Annotated[t.Count, t.doc("Pages that this site did not publish before.")]
     opened: Annotated[t.Count, t.doc("Spaces on this site with a new reader.")]
     closed: Annotated[t.Count, t.doc("Spaces that were on this site, and that a reader can no longer read.")]
+    renamed: Annotated[t.Count, t.doc("Sections, groups, variants and pages with another title, and the site itself.")]
 
 
 class RehearsalDigestsData(t.Record):

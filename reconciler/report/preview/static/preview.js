@@ -29,11 +29,11 @@
   };
   const count = (number, word, words) => `${number.toLocaleString("en")} ${number === 1 ? word : words || word + "s"}`;
   const tag = (status) => h("span", { class: `tag ${TAGS[status][2]}`, "data-sign": TAGS[status][0] }, TAGS[status][1]);
-  const list = (rows, make, attributes) => {
+  const list = (rows, make, attributes, least = 0) => {
     const shown = h("ul", attributes);
     const more = (from) => {
-      for (const row of rows.slice(from, from + PART)) shown.append(make(row));
-      const next = from + PART;
+      const next = Math.max(from + PART, least + 1);
+      for (const row of rows.slice(from, next)) shown.append(make(row));
       if (next < rows.length) {
         const item = h("li", {}, h("button", { type: "button", click: () => { item.remove(); more(next); shown.children[next]?.querySelector("a, summary")?.focus(); } }, `Show ${Math.min(PART, rows.length - next)} more of ${rows.length.toLocaleString("en")}`));
         shown.append(item);
@@ -43,7 +43,7 @@
     return shown;
   };
   const part = (title, rows, make, empty) => h("section", { class: "part" }, h("h2", {}, title), rows.length ? list(rows, make) : h("p", { class: "soft" }, empty));
-  const broken = (text) => text.split(/(?<=\/)/).flatMap((piece, at) => at ? [document.createElement("wbr"), piece] : [piece]);
+  const broken = (text) => text.split(/(?<=\w)(?=\/)/).flatMap((piece, at) => at ? [document.createElement("wbr"), piece] : [piece]);
   const short = (url) => { const found = /^https?:\/\/([^/]*)(.*)$/.exec(url); return !found ? url : /^(127\.0\.0\.1|localhost|\[::1\])(:|$)/.test(found[1]) ? found[2] || "/" : found[1] + found[2]; };
 
   // -- what readers see after a request -----------------------------------------------------------------------------------------------------
@@ -255,13 +255,19 @@
       const content = place.shown.variant.content, old = data.before.contents[content] || data.objects.some((object) => object.id === content && !object.created);
       note(!old ? "new" : known(content) ? "added" : "opened", place, placesOf("before", place.key, reader)[0], "after");
     }
-    const names = [], parts = (tree, found) => { for (const inner of tree?.parts || []) { if (reads(inner, reader === "" ? null : Number(reader))) found.set(inner.id, inner); parts(inner, found); } return found; };
+    const names = [], marks = new Map(), parts = (tree, found) => { for (const inner of tree?.parts || []) { if (reads(inner, reader === "" ? null : Number(reader))) found.set(inner.id, inner); parts(inner, found); } return found; };
     const was = parts(before.open && before.site, new Map()), now = parts(after.open && after.site, new Map());
-    for (const [part, shown] of was) if (now.has(part) && now.get(part).title !== shown.title) names.push({ status: "renamed", text: `${shown.title} → ${now.get(part).title}`, note: shown.kind });
+    for (const [part, shown] of was) if (now.has(part) && now.get(part).title !== shown.title) marks.set(part, "renamed") && names.push({ status: "renamed", text: `${shown.title} → ${now.get(part).title}`, note: shown.kind });
+    if (before.open && after.open && before.site.title !== after.site.title) names.push({ status: "renamed", text: `${before.site.title} → ${after.site.title}`, note: "site" });
+    for (const tab of before.tabs) {
+      const now = after.tabs.find((candidate) => candidate.id === tab.id), order = (one, other) => one.variants.map((shown) => shown.variant.id).filter((variant) => other.variants.some((shown) => shown.variant.id === variant)).join("\n");
+      if (now && now.group !== tab.group) marks.set(tab.id, "moved") && names.push({ status: "moved", text: now.title, note: now.group ? `now in ${now.group}` : `no longer in ${tab.group}` });
+      if (now && order(tab, now) !== order(now, tab)) names.push({ status: "reordered", text: now.title || "Spaces", note: `now ${now.variants.map((shown) => shown.title).join(", ")}` });
+    }
     const row = (tabs, other) => tabs.map((tab) => tab.id).filter((tab) => other.some((candidate) => candidate.id === tab)).join("\n");
     if (row(before.tabs, after.tabs) !== row(after.tabs, before.tabs)) names.push({ status: "reordered", text: "Sections", note: `now ${after.tabs.map((tab) => tab.title).join(", ")}` });
     const sorted = gathered([...groups.values()], before, after).sort((one, other) => ORDER.indexOf(one.status) - ORDER.indexOf(other.status));
-    return { before, after, statuses, groups: sorted, names, number: number + names.length };
+    return { before, after, statuses, groups: sorted, names, marks, number: number + names.length };
   });
   // Groups with one fate: of a whole site that opens or closes, and of the variants of one section.
   function gathered(groups, before, after) {
@@ -293,8 +299,9 @@
   function siteView([id], query) {
     if (id === undefined || !siteIds().includes(id)) {
       const cards = overview.querySelector(".rh-sites > ul");
-      if (cards) return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "rehearsal" }, h("div", { class: "rh-sites" }, cards.cloneNode(true)))];
-      return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "part" }, list(siteIds(), (site) => h("li", {}, h("a", { href: `#/site/${encodeURIComponent(site)}` }, siteTitle(site)), h("small", {}, short((siteOf("after", site) || siteOf("before", site)).url)))))];
+      if (cards?.children.length === report.sites.length) return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "rehearsal" }, h("div", { class: "rh-sites" }, cards.cloneNode(true)))];
+      const rows = [...report.sites].sort((one, other) => other.differences - one.differences);
+      return [h("h1", { tabindex: -1 }, "Sites"), h("div", { class: "part" }, list(rows, (site) => h("li", {}, h("a", { href: `#/site/${encodeURIComponent(site.id)}` }, site.title), h("small", {}, site.differences ? count(site.differences, "difference") : "no differences", ", ", broken(short(site.url))))))];
     }
     const offered = readersOn(id), asked = offered.find((reader) => data.readers[reader].reader === query.get("as"));
     const reader = asked ?? offered.find((candidate) => compare(id, candidate).before.open || compare(id, candidate).after.open) ?? offered[0] ?? "";
@@ -342,18 +349,21 @@
     const { id, reader, found } = to, here = found[side], url = side === "before" ? to.b : to.a, word = side === "before" ? "Before" : "After";
     const place = here.open ? placeAt(side, id, reader, url) : null, go = (target) => goTo(side, to, target);
     const section = h("section", { class: "pane", "aria-label": word, "data-off": side !== chosen }, h("header", {}, h("h2", {}, word), h("span", { class: "mono" }, broken(short(url)))));
-    if (!here.site) { section.append(h("p", { class: "soft" }, side === "before" ? "This site does not exist yet." : "This site is deleted.")); return section; }
-    if (!here.open) section.append(h("div", { class: "article" }, h("p", { class: side === "before" ? "missing soft" : "missing" }, "404"), h("h3", {}, here.site.published ? "This reader cannot open the site" : "The site is not published")));
+    if (!here.open) {
+      const why = !here.site ? (side === "before" ? "This site does not exist yet" : "This site is deleted") : here.site.published ? "This reader cannot open the site" : "The site is not published";
+      section.append(h("div", {}, missing(side, to, url, why)));
+      return section;
+    }
     const tabs = here.tabs.filter((tab) => tab.title), entire = found.before.open !== found.after.open;
     if (tabs.length) section.append(h("nav", { class: "tabs", "aria-label": `Sections ${side}` }, tabs.map((tab) => {
-      const first = pagesOf(tab).find((candidate) => candidate.url), status = common(pagesOf(tab), found.statuses[side]);
+      const first = pagesOf(tab).find((candidate) => candidate.url), status = common(pagesOf(tab), found.statuses[side]) || found.marks.get(tab.id);
       return first ? h("a", { href: go(first), "aria-current": place?.shown.section?.id === tab.id && "true" }, tab.group ? `${tab.group}: ` : "", tab.title, status && !entire && [" ", tag(status)]) : h("span", { class: "soft" }, tab.title);
     })));
     const tab = here.tabs.find((candidate) => place ? candidate.variants.includes(place.shown) : false);
     // A status is shown once, where everything below has it.
     const whole = entire || tab && common(pagesOf(tab), found.statuses[side]), shared = entire || place && common(place.shown.pages, found.statuses[side]) && (whole || tab.variants.length > 1);
     if (tab && tab.variants.length > 1) section.append(h("nav", { class: "variants", "aria-label": `Variants ${side}` }, tab.variants.map((shown) => {
-      const first = shown.pages.find((candidate) => candidate.url), status = common(shown.pages, found.statuses[side]);
+      const first = shown.pages.find((candidate) => candidate.url), status = common(shown.pages, found.statuses[side]) || found.marks.get(shown.variant.id);
       return first ? h("a", { href: go(shown.pages.find((candidate) => candidate.key.split("/")[1] === place.key.split("/")[1] && candidate.url) || first), "aria-current": shown === place.shown && "true" }, shown.title, status && !whole && [" ", tag(status)]) : h("span", { class: "soft" }, shown.title);
     })));
     const tree = place && h("nav", { "aria-label": `Pages ${side}`, tabindex: 0 }, list(place.shown.pages, (candidate) => {
@@ -362,8 +372,8 @@
         : h("span", { class: "plain" }, candidate.title);
       item.style.paddingLeft = `${0.5 + Math.min(candidate.depth, 5) * 0.8}rem`;
       return h("li", {}, item);
-    }, { class: "tree" }));
-    section.append(h("div", { class: place ? "body" : "" }, tree, place ? article(side, to, place) : here.open ? missing(side, to, url) : null));
+    }, { class: "tree" }, place.shown.pages.indexOf(place)));
+    section.append(h("div", { class: place ? "body" : "" }, tree, place ? article(side, to, place) : missing(side, to, url, side === "before" ? "Nothing answers here yet" : "Page not found")));
     return section;
   }
   const pagesOf = (tab) => tab.variants.flatMap((shown) => shown.pages);
@@ -375,28 +385,37 @@
     const old = found.before.byPage.get(place.key)?.find((candidate) => candidate.url === place.url) || found.before.byPage.get(place.key)?.[0];
     return link(old?.url ?? place.url, place.url);
   };
-  function missing(side, to, url) {
+  function missing(side, to, url, title) {
     const key = to.found[side === "after" ? "before" : "after"].byUrl.get(url)?.key || answering("before").get(url);
     const places = key && side === "after" ? placesOf("after", key, to.reader) : [], elsewhere = key && side === "after" && !places.length ? placesOf("after", key, "") : [];
     const where = places.map((place) => to.found.after.byUrl.get(place.url) === place
       ? h("p", {}, "Its content is now at ", h("a", { href: to.link(to.b, place.url) }, broken(short(place.url))))
       : h("p", {}, `Its content is now at ${short(place.url)}`));
     const now = side === "before" && to.found.after.byUrl.get(url), former = now ? placesOf("before", now.key, "")[0] : null;
-    return h("div", { class: "article" }, h("p", { class: side === "before" ? "missing soft" : "missing" }, "404"), h("h3", {}, side === "before" ? "Nothing answers here yet" : "Page not found"), where,
+    return h("div", { class: "article" }, h("p", { class: side === "before" ? "missing soft" : "missing" }, "404"), h("h3", {}, title), where,
       former && h("p", {}, `Its content is at ${short(former.url)}.`),
       elsewhere.length > 0 && h("p", {}, `Its content is at ${short(elsewhere[0].url)}, which this reader cannot read.`),
       key && side === "after" && !places.length && !elsewhere.length && h("p", { class: "soft" }, "No site shows its content any more."));
   }
+  // Who reads a page on one side: on this site, and anywhere.
+  const objectOf = cached((id) => data.objects.findIndex((object) => object.id === id));
+  const readersOfPage = (side, id, key) => {
+    const [content] = key.split("/"), object = objectOf(content), places = index(side, id, "").byPage.get(key) || [];
+    const here = new Set(places.flatMap((place) => [...audience(place.shown.variant.readers)]));
+    return { here, all: new Set([...here, ...(object < 0 ? [] : readersOf(object, side === "before" ? 0 : data.moments.length))]) };
+  };
   function article(side, to, place) {
-    const status = to.found.statuses[side].get(place), readers = audience(place.shown.variant.readers);
+    const status = to.found.statuses[side].get(place), was = readersOfPage("before", to.id, place.key), now = readersOfPage("after", to.id, place.key);
+    const shown = side === "before" ? was : now, created = objectOf(place.key.split("/")[0]) >= 0 && data.objects[objectOf(place.key.split("/")[0])].created;
     const other = to.found[side === "before" ? "after" : "before"], before = side === "after" ? other.byUrl.get(place.url) : null;
-    const twin = (other.byPage.get(place.key) || [])[0], others = twin ? audience(twin.shown.variant.readers) : new Set();
     const replaced = side === "after" && to.b === place.url && before && before.key !== place.key ? (to.found.after.byPage.get(before.key) || [])[0] : null;
-    const names = data.readers.map((_, reader) => reader).filter((reader) => readers.has(reader) || others.has(reader));
+    const names = data.readers.map((_, reader) => reader).filter((reader) => was.all.has(reader) || now.all.has(reader));
     return h("div", { class: "article" }, h("h3", {}, place.title), h("p", { class: "soft small" }, label(place.shown), status && [" ", tag(status)]),
       replaced && h("p", { class: "note warn" }, h("span", {}, `Another page answers at this URL now. ${before.title} is at `, h("a", { href: to.link(to.b, replaced.url) }, short(replaced.url)))),
       status === "opened" && h("p", { class: "note bad" }, h("span", {}, "This reader could not read it before.")),
-      h("details", {}, h("summary", {}, "Who else sees this page?"), h("ul", {}, names.map((reader) => h("li", {}, who(reader), " ", side === "after" && twin && readers.has(reader) && !others.has(reader) && tag("opened"), !readers.has(reader) && h("span", { class: "soft" }, side === "after" ? "not any more" : "only after")))), !names.length && h("p", { class: "soft" }, "Members only.")),
+      h("details", {}, h("summary", {}, "Who else sees this page?"), h("ul", {}, names.map((reader) => h("li", {}, who(reader), " ",
+        !shown.all.has(reader) ? h("span", { class: "soft" }, side === "after" ? "not any more" : "only after") : !shown.here.has(reader) && h("span", { class: "soft" }, "elsewhere"),
+        " ", side === "after" && now.all.has(reader) && !was.all.has(reader) && tag(created ? "new" : "opened")))), !names.length && h("p", { class: "soft" }, "Members only.")),
       text(place.key));
   }
 
