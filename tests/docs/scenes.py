@@ -70,7 +70,12 @@ REFERENCE: Final = Scene(
         "reconciler import acme --org org_acme --split": "reconciler import split --org org_acme --split",
         "reconciler show acme.plan.json": "reconciler plan examples/acme --out acme.plan.json; reconciler show acme.plan.json",
     },
-    codes={"reconciler undo last examples/acme --sandbox .reconciler/acme.db": 5},
+    codes={
+        # The service still works on the translation.
+        "reconciler health examples/acme --sandbox .reconciler/acme.db": 5,
+        "reconciler health --format json --report junit=health.xml": 5,
+        "reconciler undo last examples/acme --sandbox .reconciler/acme.db": 5,
+    },
     apart=True,
 )
 FLEET_UP: Final = """
@@ -113,8 +118,8 @@ RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat .reconciler/fleet/url) recon
 reconciler fleet sync acme --wait
 """
 SECTIONS: Final = (
-    "init", "validate", "plan", "apply", "drift", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history", "show",
-    "undo",
+    "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history",
+    "show", "undo",
     "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
 )  # fmt: skip
 
@@ -131,9 +136,13 @@ SCENES: Final[Mapping[str, Scene]] = {
         codes={"reconciler apply --yes --allow-exposure acme/space/salaries": 4},
     ),
     "docs/fleet.md": FLEET._replace(codes={**FLEET.codes, "reconciler fleet status": 5}),  # the project was never applied
+    "docs/health.md": Scene(INIT),
     "docs/history.md": Scene(EXAMPLES, codes={"reconciler undo last examples/acme --sandbox .reconciler/acme.db": 4}),
     "docs/how-to/comment-on-pull-requests.md": Scene(DOCS),
-    "docs/how-to/delete-resources.md": Scene(INIT, replaced={"--allow-delete 12": "--allow-delete 12 --yes"}),
+    "docs/how-to/delete-resources.md": Scene(
+        INIT,
+        replaced={"--allow-delete 12": "--allow-delete 12 --yes", "--allow-open-work acme/space/old-wiki": "--allow-open-work '**' --yes"},
+    ),
     "docs/how-to/log-and-trace.md": Scene(INIT),
     "docs/how-to/publish-integrations.md": Scene(
         'cp -r "$EXAMPLES/integrations/." .; sed -i "s/^  example:/  acme:/" *.yaml', {"RECONCILER_SANDBOX": ".reconciler/integrations.db"}
