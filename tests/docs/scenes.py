@@ -48,6 +48,7 @@ REFERENCE: Final = Scene(
         "reconciler apply examples/acme --sandbox .reconciler/acme.db": "reconciler apply examples/acme --yes",
         "reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json": "reconciler plan examples/acme --out a.json\n"
         "reconciler apply examples/acme --plan a.json",
+        "reconciler health": "reconciler sandbox clock --advance 60 --db .reconciler/acme.db > clock.txt; reconciler health",
         "reconciler drift --accept acme/space/guides.title": "reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Else\n"
         "reconciler drift --accept acme/team/writers",
         "reconciler pipeline plan docs": "env -u RECONCILER_SANDBOX reconciler pipeline plan docs",
@@ -71,9 +72,9 @@ REFERENCE: Final = Scene(
         "reconciler show acme.plan.json": "reconciler plan examples/acme --out acme.plan.json; reconciler show acme.plan.json",
     },
     codes={
-        # The service still works on the translation.
-        "reconciler health examples/acme --sandbox .reconciler/acme.db": 5,
-        "reconciler health --format json --report junit=health.xml": 5,
+        # The documents of the example do not exist.
+        "reconciler health examples/acme --sandbox .reconciler/acme.db": 2,
+        "reconciler health --format json --report junit=health.xml": 2,
         "reconciler undo last examples/acme --sandbox .reconciler/acme.db": 5,
     },
     apart=True,
