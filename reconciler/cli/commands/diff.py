@@ -32,8 +32,8 @@ from reconciler.text.names import HERE
 
 FILES: Final = "the files as they are"
 COVERS: Final = (
-    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them, "
-    "and neither the pages behind these URLs nor work in progress: plan shows them."
+    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them. "
+    "Pages behind these URLs, and work in progress, are not known here: plan shows them."
 )
 
 

@@ -17,16 +17,13 @@ from reconciler.apply.recover import recover
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
-from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected, with_policies, with_work
+from reconciler.cli.wiring.run import Planned, make_plan, narrowed, replaceable, selected
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.model import Actual, Desired, Outcome, State
 from reconciler.observe import observe
 from reconciler.plan.matching.missing import believable
-from reconciler.plan.planner import plan
-from reconciler.plan.prove import prove
-from reconciler.plan.urls.changes import with_urls
 from reconciler.resource import Kinds
 from reconciler.state import Journal
 
@@ -125,13 +122,7 @@ class ApplySession:
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
         """The same reading, planned for these addresses only."""
-        selection = replace(self.selection, only=only)
-        state, actual = planned.state, planned.actual
-        new_plan = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
-        proved = prove(self.kinds, self.desired, state, actual, new_plan, selection=selection)
-        proved = with_urls(proved, planned.trees)
-        proved = with_work(self.kinds, self.desired, state, proved, actual, planned.matches, planned.answers)
-        return replace(planned, plan=with_policies(self.kinds, self.desired, actual, proved))
+        return narrowed(self.kinds, self.desired, self.options, planned, only, self.selection)
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
