@@ -14,7 +14,7 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.embedded import sandbox_errors
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.terminal.signals import until_interrupted
+from reconciler.cli.terminal.serving import until_interrupted
 from reconciler.cli.wiring import apply_saved
 from reconciler.cli.wiring.connect import ConnectedService, connect
 from reconciler.cli.wiring.loading import load, now
