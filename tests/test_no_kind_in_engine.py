@@ -27,7 +27,7 @@ SAME_WORD_OTHER_MEANING = {
     "report/rehearsal.py": {"sites"},  # the same key
     "report/reading.py": {"site", "space", "spaces"},  # keys of a document: what publishes a page, and what contains it
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
-    "config/keys.py": {"member"},  # service.member: a key of the project file
+    "config/keys.py": {"member", "site"},  # service.member, health.search.site: keys of the project file
     "fleet/declared/keys.py": {"organizations"},  # a sort of generator: a word of the fleet file
     "fleet/declared/schema.py": {"organizations"},  # the same
     "fleet/declared/template.py": {"organizations"},  # the same

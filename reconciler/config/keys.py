@@ -83,7 +83,7 @@ class Key:
     # What it means, in one sentence: editors and the reference show it.
     doc: str = ""
     # How its value is read. `map`: a map of `keys`. `list`: a list of such maps. `other`: another module reads it, and knows its schema.
-    form: Literal["text", "number", "whole", "choice", "map", "list", "other"] = "other"
+    form: Literal["text", "number", "whole", "flag", "choice", "map", "list", "other"] = "other"
     # The value if the key is missing. None: there is no value.
     default: Any = None
     # The bounds of a number; `above`: more than `least`, not equal. Editors check `most` only if it is written here.
@@ -242,6 +242,33 @@ GUARDS: Final = Key(
 )  # fmt: skip
 """Its values are the fields of `Guards`: a new guard is a row here, a field there, and its use."""
 
+SEARCH: Final = (
+    Key("site", "The site whose readers search: its key, or its address.", form="text", required=True),
+    Key("query", "What they search for.", form="text", required=True),
+    Key("finds", "The path of a page of the site, or a pattern: `*` is one segment, `**` many.", form="text", required=True),
+)
+
+HEALTH: Final = Key(
+    "health",
+    "What reconciler health looks at, beyond what a reading shows anyway.",
+    form="map",
+    role="setting",
+    example="brokenLinks: 0, stalePages: 365",
+    keys=(
+        Key("brokenLinks", "How many broken links a space may have. Absent: nobody looks.", form="whole"),
+        Key("startPages", "Whether every published site must have a page to start with. Absent: nobody looks.", form="flag"),
+        Key("stalePages", "After how many days without a change a page is stale. Absent: nobody looks.", form="whole"),
+        Key("changeRequests", "For how many days a change request may be open. Absent: nobody looks.", form="whole"),
+        Key("outdated", "Whether open change requests must know the latest content. Absent: nobody looks.", form="flag"),
+        Key("search", "Searches of readers, and the page that each must find.", form="list", keys=SEARCH),
+        Key("topics", "How many of the largest topics of conversations are shown. Absent: none.", form="whole"),
+        Key(
+            "every", "In a fleet: after how many hours the checks that cost requests are made again.", form="whole", default=24,
+            more="See [Health](../health.md).",
+        ),
+    ),
+)  # fmt: skip
+
 ACCESS_TEST: Final = (
     Key("as", "Who reads.", required=True),
     Key("sees", "What the reader must be able to read: addresses or patterns."),
@@ -313,6 +340,7 @@ PROJECT: Final = (
     Key("include", "More files, by name or pattern.", more="See [Several files](#several-files)."),
     Key("vars", "Values that expressions can use as vars.NAME.", more="See [Variables](#variables-and-expressions)."),
     SECRETS_KEY,
+    HEALTH,
     Key("prune", "What happens to objects whose lines are removed, by kind.", role="rule", more="See [Deletions](#deletions)."),
     Key("protect", "Kinds whose deletion requires consent.", role="rule", more="See [Deletions](#deletions)."),
     GUARDS,

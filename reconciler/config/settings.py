@@ -16,12 +16,14 @@ from reconciler.config.canonical import digest
 from reconciler.config.keys import (
     COUNT_MAX,
     GUARDS,
+    HEALTH,
     IGNORE,
     IGNORE_CHANGES,
     PROJECT,
     RECOVERY,
     RULES,
     SANDBOX,
+    SEARCH,
     SECONDS_MAX,
     SERVICE,
     SETTLE_DEFAULT,
@@ -32,7 +34,7 @@ from reconciler.config.keys import (
 )
 from reconciler.config.source.nodes import Map, MapEntry, Scalar, StandIn
 from reconciler.config.source.problems import Problems, described, empty, items_of, report_form, shown, untainted, wrong_form
-from reconciler.model import RULES as LINT_RULES, Desired, Guards, Ignore, Source
+from reconciler.model import RULES as LINT_RULES, Desired, GoldenSearch, Guards, HealthChecks, Ignore, Source
 from reconciler.resource import PRUNE_SCOPES, Kinds
 from reconciler.text.credentials import file_of, url_of
 from reconciler.text.names import closest, did_you_mean, one_of
@@ -64,6 +66,8 @@ class ProjectSettings:
     settle_written: bool = False
     # Created objects have a marker as their name first.
     marks: bool = False
+    # What `health` looks at beyond what a reading shows.
+    health: HealthChecks = field(default_factory=HealthChecks)
     # Every file that was read, the project file first.
     files: tuple[Path, ...] = ()
 
@@ -197,6 +201,14 @@ class KeyReader:
             return default
         return int(value)
 
+    def flag(self, key: str) -> bool:
+        """`true` or `false`; False, with a problem, for anything else."""
+        node = self.scalar(key)
+        value = node.core() if node is not None else False
+        if node is not None and not isinstance(value, bool):
+            self.problems.add(node.at, f"{self.path(key)} must be true or false, not {described(node)}", id="RC-wrong-form")
+        return value is True
+
     def values(self, keys: Iterable[Key]) -> dict[str, Any]:
         """The values of keys by their names in Python; a key that is missing has its default, and so has an invalid number or choice. The
         keys of a map are `max_delete_percent`. Keys that another module reads count as known, and have no value here."""
@@ -211,6 +223,8 @@ class KeyReader:
                 values[name] = self.number(key.name, key.default, least=key.least, most=key.most or SECONDS_MAX, above=key.above)
             elif key.form == "whole":
                 values[name] = self.whole(key.name, key.default or 0)
+            elif key.form == "flag":
+                values[name] = self.flag(key.name)
             elif key.form == "choice":
                 values[name] = self.choice(key.name, key.options) or key.default
             else:
@@ -277,7 +291,31 @@ def read_settings(top: KeyReader, begin: Source, root: Path) -> ProjectSettings:
         settle=values["recovery_settle"],
         settle_written=recovery is not None and isinstance(recovery.node, Map) and "settle" in recovery.node.entries,
         marks=values["recovery_create_strategy"] == "marker",
+        health=read_health(top, {name.removeprefix("health_"): value for name, value in values.items() if name.startswith("health_")}),
     )
+
+
+SEARCH_FORM: Final = 'write {site: docs, query: "reset password", finds: /account/**}'
+
+
+def read_health(top: KeyReader, values: Mapping[str, Any]) -> HealthChecks:
+    """What `health` looks at. `values`: those of its keys that are one value."""
+    entry = top.entries.get(HEALTH.name)
+    inner = entry.node.entries.get("search") if entry is not None and isinstance(entry.node, Map) else None
+    searches = []
+    for node in items_of(inner, "a list", SEARCH_FORM, top.problems.add) if inner is not None else ():
+        if not isinstance(node, Map):
+            top.problems.add(node.at, f"a search must be a map, not {described(node)}; {SEARCH_FORM}", id="RC-wrong-form")
+            continue
+        keys = KeyReader("a search", node.entries, top.problems)
+        found = keys.values(SEARCH)
+        keys.rest()
+        for key in keys.missing(SEARCH):
+            top.problems.add(node.at, f"a search must have {key}; {SEARCH_FORM}", id="RC-missing-key")
+            break
+        if all(found.values()):
+            searches.append(GoldenSearch(**found, source=node.at))
+    return HealthChecks(searches=tuple(searches), **values)
 
 
 def databases(top: Map, root: Path) -> list[Path]:

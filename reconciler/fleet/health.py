@@ -13,9 +13,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 from reconciler.fleet.schedule import stale_after
-from reconciler.model import Concern, Sort
+from reconciler.model import CheckResult, Concern, ConcernLevel, Sort
+from reconciler.model.health import SOON_DEFAULT as SOON_DEFAULT, level_of
 
-SOON_DEFAULT: Final = 30 * 86_400  # seconds before an expiry from which it is a warning
 CONCERNS_MAX: Final = 200  # number kept of one reading: what is broken, then what expires first
 UNREAD_MAX: Final = 20
 SHOWN_MAX: Final = 3  # sentences; the rest is counted
@@ -37,16 +37,37 @@ PASSING: Final = frozenset({HealthWord.HEALTHY, HealthWord.WARNING})
 
 @dataclass(frozen=True)
 class HealthReading:
-    """The health in a reading. `unread`: what is unknown. `more`: how many concerns were dropped."""
+    """The health in a reading. `unread`: what is unknown. `more`: how many concerns were dropped. `checks`: those that cost requests."""
 
     concerns: tuple[Concern, ...] = ()
     unread: tuple[str, ...] = ()
     more: int = 0
+    checks: tuple[TimedCheck, ...] = ()
+
+
+@dataclass(frozen=True)
+class TimedCheck:
+    """A check that costs requests, so that it is not made in each run. `every`: seconds until it is made again. `digest`: of its limits."""
+
+    result: CheckResult
+    every: int
+    digest: str
+
+    def is_due(self, now: datetime, digest: str) -> bool:
+        """Whether it must be made again: it is old, its limits changed, or it could not be made completely."""
+        at = self.result.at
+        return at is None or digest != self.digest or bool(self.result.unread) or now - at >= timedelta(seconds=self.every)
+
+    def unread(self, now: datetime) -> tuple[str, ...]:
+        """What it could not know; that it is too old is one of these."""
+        if self.result.at is None or now - self.result.at > timedelta(seconds=2 * self.every):
+            return (f"the check {self.result.name} was made too long ago",)
+        return tuple(f"{self.result.name}: {sentence}" for sentence in self.result.unread)
 
 
 @dataclass(frozen=True)
 class ProjectHealth:
-    """`broken`: present concerns, the worst one first; `ending`: upcoming ones, the first one first. `sentences`: why it is not Healthy."""
+    """`broken`: present concerns, the worst one first; `ending`: upcoming ones, and other warnings. `sentences`: why it is not Healthy."""
 
     word: HealthWord
     broken: tuple[Concern, ...] = ()
@@ -59,12 +80,13 @@ def health(checked: HealthReading | None, at: datetime | None, now: datetime, *,
     if checked is None or at is None:
         return ProjectHealth(HealthWord.UNKNOWN, sentences=("its health was never read",))
     today = now.date()
-    worst_first = sorted(checked.concerns, key=lambda concern: SEVERITY[concern.sort])
-    broken = tuple(concern for concern in worst_first if concern.until is None or concern.until < today)
-    horizon = today + timedelta(seconds=soon)
-    ending = tuple(concern for concern in checked.concerns if concern.until is not None and today <= concern.until <= horizon)
+    concerns = (*checked.concerns, *(concern for check in checked.checks for concern in check.result.concerns))
+    worst_first = sorted(concerns, key=lambda concern: SEVERITY[concern.sort])
+    broken = tuple(concern for concern in worst_first if level_of(concern, today, soon) is ConcernLevel.BROKEN)
+    ending = tuple(concern for concern in concerns if level_of(concern, today, soon) is ConcernLevel.WARNING)
     sentences = [sentence_of(concern, today) for concern in (*broken, *ending)]
     unread = [*checked.unread] if now - at <= stale_after(every) else ["its health was read too long ago"]
+    unread += [sentence for check in checked.checks for sentence in check.unread(now)]
     word = HealthWord.BROKEN if broken else HealthWord.UNKNOWN if unread else HealthWord.WARNING if ending else HealthWord.HEALTHY
     shown = [*sentences[: len(broken)], *unread, *sentences[len(broken) :]]
     more = [f"and {checked.more:,} more concerns"] if checked.more else []
@@ -95,12 +117,49 @@ def of_document(document: Mapping[str, Any]) -> HealthReading:
         (_concern(data) for data in document["concerns"]), key=lambda concern: (concern.until or date.min, SEVERITY[concern.sort])
     )
     kept = tuple(concerns[:CONCERNS_MAX])
-    return HealthReading(kept, tuple(document["unread"][:UNREAD_MAX]), len(concerns) - len(kept))
+    return HealthReading(kept, tuple(document["unread"][:UNREAD_MAX]), len(concerns) - len(kept), checks_of(document.get("checks", ())))
 
 
 def as_data(checked: HealthReading) -> dict[str, Any]:
     """The JSON form, in the database and in a run's document."""
-    return {"concerns": [concern_data(concern) for concern in checked.concerns], "unread": list(checked.unread), "more": checked.more}
+    return {
+        "concerns": [concern_data(concern) for concern in checked.concerns],
+        "unread": list(checked.unread),
+        "more": checked.more,
+        "checks": [_check_data(check) for check in checked.checks],
+    }
+
+
+def _check_data(check: TimedCheck) -> dict[str, Any]:
+    result = check.result
+    return {
+        "name": result.name,
+        "at": result.at.isoformat() if result.at is not None else None,
+        "requests": result.requests,
+        "every": check.every,
+        "digest": check.digest,
+        "concerns": [concern_data(concern) for concern in result.concerns],
+        "unread": list(result.unread[:UNREAD_MAX]),
+    }
+
+
+def checks_of(data: Iterable[Mapping[str, Any]]) -> tuple[TimedCheck, ...]:
+    """The checks in such data; concerns of sorts that this version does not know are left out."""
+    known = {sort.value for sort in Sort}
+    return tuple(
+        TimedCheck(
+            CheckResult(
+                item["name"],
+                at=datetime.fromisoformat(item["at"]) if item["at"] is not None else None,
+                requests=item["requests"],
+                concerns=tuple(_concern(concern) for concern in item["concerns"] if concern["sort"] in known),
+                unread=tuple(item["unread"]),
+            ),
+            item["every"],
+            item["digest"],
+        )
+        for item in data
+    )
 
 
 def of_data(data: Mapping[str, Any]) -> HealthReading:
@@ -108,7 +167,7 @@ def of_data(data: Mapping[str, Any]) -> HealthReading:
     concerns = tuple(_concern(concern) for concern in data["concerns"] if concern["sort"] in known)
     others = sorted({concern["sort"] for concern in data["concerns"]} - known)
     newer = (f"a newer version of Reconciler found concerns of the sort {', '.join(others)}",) if others else ()
-    return HealthReading(concerns, (*data["unread"], *newer), data["more"])
+    return HealthReading(concerns, (*data["unread"], *newer), data["more"], checks_of(data.get("checks", ())))
 
 
 def concern_data(concern: Concern) -> dict[str, Any]:

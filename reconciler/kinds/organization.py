@@ -18,8 +18,11 @@ from reconciler.resource import (
     One,
     Permission,
     Resource,
+    ReviewList,
+    SearchList,
     Spelled,
     To,
+    TopicList,
     Verbs,
     field,
 )
@@ -71,6 +74,17 @@ class Organization(
     place=Keyed("organizations"),
     seeds="organizations",
     permission=Permission("admin"),
+    search=SearchList("/orgs/{id}/search", query="query", within="id", pages="pages", url="path"),
+    reviews=ReviewList(
+        "change request",
+        "/orgs/{id}/change-requests",
+        of="space",
+        title="subject",
+        author="createdBy.displayName",
+        since="createdAt",
+        outdated="outdated",
+    ),
+    topics=TopicList("/orgs/{id}/conversations-clusters", title="label", size="stats.conversations"),
 ):
     """The account that contains members, teams, content and sites."""
 

@@ -94,7 +94,14 @@ class Space(
         _requests("draft change request", "changeRequestsDraft", "draft"),
         _COMMENTS,
     ),
-    links=LinkList("link from another space", "/spaces/{id}/links", to="targetReference.space", title="locationReferences.0.page.title"),
+    links=LinkList(
+        "link from another space",
+        "/spaces/{id}/links",
+        to="targetReference.space",
+        title="locationReferences.0.page.title",
+        broken=("status", "broken"),
+        broken_number="stats.broken.total",
+    ),
 ):
     """A container of pages and files. The service creates one only as a copy of another."""
 

@@ -30,6 +30,13 @@ from reconciler.model.desired import (
     Removed as Removed,
     Rules as Rules,
 )
+from reconciler.model.health import (
+    CheckResult as CheckResult,
+    GoldenSearch as GoldenSearch,
+    HealthChecks as HealthChecks,
+    HealthReport as HealthReport,
+    HealthStatus as HealthStatus,
+)
 from reconciler.model.listener import Listener as Listener
 from reconciler.model.open_work import (
     OpenWork as OpenWork,
@@ -74,6 +81,7 @@ from reconciler.model.plan import (
 from reconciler.model.policy import (
     RULES as RULES,
     Concern as Concern,
+    ConcernLevel as ConcernLevel,
     Edit as Edit,
     Exemption as Exemption,
     Finding as Finding,

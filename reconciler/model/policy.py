@@ -76,6 +76,14 @@ class Violation:
 # -- health ------------------------------------------------------------------------------------------------------------------------
 
 
+class ConcernLevel(StrEnum):
+    """How bad a concern is; the worst first."""
+
+    BROKEN = "broken"
+    WARNING = "warning"
+    INFORMATION = "information"
+
+
 class Sort(StrEnum):
     """The subject of a concern; the worst first."""
 
@@ -84,6 +92,17 @@ class Sort(StrEnum):
     PROCESSING = "processing"  # the service has not finished with something
     EXPIRY = "expiry"  # something that expires on a date
     BEHIND = "behind"  # a copy that the service keeps is older than what it copies
+    SEARCH = "search"  # a search does not find what its readers need
+    STALE = "stale"  # pages that nobody changed for long
+    REVIEWS = "reviews"  # proposed edits that wait for a decision
+    TOPICS = "topics"  # what readers ask about
+
+    @property
+    def level(self) -> ConcernLevel:
+        """How bad a concern without a day is."""
+        if self is Sort.TOPICS:
+            return ConcernLevel.INFORMATION
+        return ConcernLevel.WARNING if self in (Sort.STALE, Sort.REVIEWS) else ConcernLevel.BROKEN
 
 
 @dataclass(frozen=True)

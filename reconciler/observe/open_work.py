@@ -23,6 +23,7 @@ from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, WorkItem, WorkSort
 from reconciler.model.codec import title
+from reconciler.observe.readers import reaching
 from reconciler.plan.containment import Key
 from reconciler.plan.open_work import ITEMS_MAX, LEFT, Answers, Loss, at, counted_sort, joined, number_of, unfinished
 from reconciler.resource import AttachedList, CountedWork, Kind, Kinds, LinkList, placeholders
@@ -48,7 +49,7 @@ async def open_work(reader: Reader, kinds: Kinds, lost: Sequence[Loss], actual: 
         tasks += _processed(reader, kinds, kind, left, actual)
         tasks += _attached(reader, kind, left, actual)
         if kind.links is not None:
-            tasks += _linked(reader, kind, kind.links, left, actual)
+            tasks += _linked(reader, kinds, kind, kind.links, left, actual)
     answers: dict[Key, tuple[WorkSort, ...]] = defaultdict(tuple)
     for sorts in await asyncio.gather(*tasks):
         for key, sort in sorts:
@@ -104,7 +105,7 @@ async def _titles(reader: Reader, loss: Loss, word: CountedWork, number: int | N
 
 def _processed(reader: Reader, kinds: Kinds, kind: Kind, left: Sequence[Loss], actual: Actual) -> Tasks:
     """The unfinished objects of a kind that refer to what is lost."""
-    to = {field.to for field in kind.fields.values() if kind.work is not None and field.to is not None and field.to != kind.within}
+    to = {field.to for field in kind.fields.values() if kind.service_copies and field.to is not None and field.to != kind.within}
     concerned: dict[str, list[Loss]] = defaultdict(list)
     for loss in left:
         if loss.kind.name in to and kind.within in loss.observed.within:
@@ -160,27 +161,48 @@ def _id(value: Any) -> str | None:
 # -- links ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _linked(reader: Reader, kind: Kind, word: LinkList, left: Sequence[Loss], actual: Actual) -> Tasks:
+def _linked(reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, left: Sequence[Loss], actual: Actual) -> Tasks:
     """The links to what is lost from the objects of its kind that remain."""
     gone = {loss.key: loss for loss in left if loss.kind is kind}
     if not gone:
         return
-    scopes = {loss.observed.within.get(str(kind.within)) for loss in gone.values()}
-    sources = [
-        observed
-        for observed in sorted(actual.objects.get(kind.name, {}).values(), key=lambda observed: observed.id)
-        if (kind.name, observed.id) not in gone and observed.deleted_at is None and observed.within.get(str(kind.within)) in scopes
-    ]
-    yield _links_to(reader, word, sources, gone)
+    yield _links_to(reader, kinds, kind, word, gone, actual)
+
+
+async def _sources(reader: Reader, kinds: Kinds, kind: Kind, gone: Mapping[Key, Loss], actual: Actual) -> tuple[list[Observed], bool]:
+    """The objects beside what is lost, and whether these are all."""
+    known = {observed.id: observed for observed in actual.objects.get(kind.name, {}).values() if observed.deleted_at is None}
+    containers = {loss.observed.within.get(str(kind.within), "") for loss in gone.values()}
+    complete = True
+    for container in sorted(containers):
+        listing, within = kind.lister_listing, {str(kind.within): container}
+        if listing is None or (kind.name, container) in actual.complete:
+            continue
+        # What nobody manages may be in no other list: whoever reaches everything is asked.
+        people = (person for person in reaching(kinds, actual.objects) if person.within.get(str(kind.within)) == container)
+        person = next(people, None)
+        try:
+            path = encode(listing.path, {**within, "lister": bare(person.id)}) if person is not None else ""
+            items = (await reader.list(path, key=lambda item: str(at(item, f"{listing.item}.id")))).items if path else ()
+        except ServiceError:
+            path, items = "", ()
+        complete = complete and bool(path)
+        for raw in (at(item, str(listing.item)) for item in items):
+            id = kind.identity(kind.own_id(raw), within) if isinstance(raw, Mapping) else ""
+            if id and raw.get(kind.deleted_at or "") is None:
+                known.setdefault(id, Observed(kind.name, id, {}, within, raw))
+    beside = [other for id, other in sorted(known.items()) if (kind.name, id) not in gone]
+    return [other for other in beside if other.within.get(str(kind.within)) in containers], complete
 
 
 async def _links_to(
-    reader: Reader, word: LinkList, sources: Sequence[Observed], gone: Mapping[Key, Loss]
+    reader: Reader, kinds: Kinds, kind: Kind, word: LinkList, gone: Mapping[Key, Loss], actual: Actual
 ) -> Sequence[tuple[Key, WorkSort]]:
+    sources, all_known = await _sources(reader, kinds, kind, gone, actual)
     lists = await asyncio.gather(*(links_of(reader, word, source) for source in sources[:SOURCES_MAX]))
     items: dict[str, list[WorkItem]] = defaultdict(list)
     failures: list[str] = []
-    more = len(sources) > SOURCES_MAX
+    more = len(sources) > SOURCES_MAX or not all_known
     for source, (links, complete, failure) in zip(sources, lists, strict=False):
         more = more or not complete
         failures += [failure] if failure else []

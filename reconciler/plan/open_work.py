@@ -197,10 +197,11 @@ def moment(value: Any) -> datetime | None:
 
 
 def unfinished(kind: Kind, raws: Iterable[Mapping[str, Any]], lost: Key | None = None) -> WorkSort | None:
-    """The objects of a kind that the service has not finished processing; None if it has finished all. `lost`: of these, those that refer
-    to this object."""
+    """The objects of a kind for which the service is still writing another one; None if it has finished all. `lost`: of these, those that
+    refer to this object."""
     work, fields = kind.work, [field for field in kind.fields.values() if lost is not None and field.to == lost[0]]
-    if work is None:
+    # Processing that writes nothing for people, such as that of a document, can be repeated at any time.
+    if work is None or not kind.service_copies:
         return None
     items = []
     for raw in raws:

@@ -14,8 +14,8 @@ from reconciler.address import Address
 from reconciler.model import OpenWork, Plan, WorkEffect, WorkItem, WorkSort
 from reconciler.report.layout import Span, Style
 from reconciler.report.sheet import SheetLine
-from reconciler.report.words import count, listed, quoted
-from reconciler.text.names import age
+from reconciler.report.words import count, listed
+from reconciler.text.names import age, quoted
 
 # What happens to the people who work in it, as the end of a sentence.
 ENDS: Final = {

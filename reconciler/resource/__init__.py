@@ -18,6 +18,7 @@ from reconciler.resource.field import (
     seed,
     within,
 )
+from reconciler.resource.health import ReviewList, SearchList, TopicList
 from reconciler.resource.kind import Kind
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
@@ -100,11 +101,14 @@ __all__ = [
     "PublishedField",
     "Reading",
     "Resource",
+    "ReviewList",
+    "SearchList",
     "Shape",
     "Sighting",
     "SingleValue",
     "Spelled",
     "To",
+    "TopicList",
     "Unset",
     "Verb",
     "Verbs",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.resource.field import Field, FieldRole
+from reconciler.resource.health import ReviewList, SearchList, TopicList
 from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Place
 from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Pages, Reading, Sighting, Verb
@@ -74,10 +75,14 @@ class Kind:
     grants: str = ""
     # the work of people that an object counts
     counted: tuple[CountedWork, ...] = ()
-    # the links out of an object, which end at others of its kind
+    # the links in the pages of an object, which lead to others of its kind
     links: LinkList | None = None
     # where an object is attached
     attached: tuple[AttachedList, ...] = ()
+    # what `reconciler health` can ask: a search in an object, edits that wait in it, and what its readers ask
+    search: SearchList | None = None
+    reviews: ReviewList | None = None
+    topics: TopicList | None = None
     # what requests for an object require; None if any token may send them
     permission: Permission | None = None
     # what a create requires; the class fills in `permission` where that is a permission of the container

@@ -33,15 +33,18 @@ class CountedWork(NamedTuple):
 
 
 class LinkList(NamedTuple):
-    """The links out of an object.
+    """The links in the pages of an object.
 
-    `path`: their list. `to`: in an item, the object that it leads to, or its id. `title`: in an item, what contains the link.
+    `path`: their list. `to`: in an item, the object that it leads to, or its id. `title`: in an item, what contains the link. `broken`: the
+    parameter, with its value, that lists only those that lead nowhere; `broken_number`: in the list, how many these are.
     """
 
     noun: str
     path: str
     to: str
     title: str
+    broken: tuple[str, str]
+    broken_number: str
 
 
 class AttachedList(NamedTuple):

@@ -108,6 +108,15 @@ def a(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
+TITLE_MAX: Final = 60  # characters of a title that somebody else wrote
+
+
+def quoted(title: str) -> str:
+    """A title of the service in quotes, on one line, its beginning where it is long."""
+    text = " ".join(title.split())
+    return f'"{text if len(text) <= TITLE_MAX else f"{text[: TITLE_MAX - 1]}…"}"'
+
+
 HERE: Final = None
 """The zone of this machine, or of the variable TZ."""
 

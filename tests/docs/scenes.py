@@ -48,6 +48,7 @@ REFERENCE: Final = Scene(
         "reconciler apply examples/acme --sandbox .reconciler/acme.db": "reconciler apply examples/acme --yes",
         "reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json": "reconciler plan examples/acme --out a.json\n"
         "reconciler apply examples/acme --plan a.json",
+        "reconciler health": "reconciler sandbox clock --advance 60 --db .reconciler/acme.db > clock.txt; reconciler health",
         "reconciler drift --accept acme/space/guides.title": "reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Else\n"
         "reconciler drift --accept acme/team/writers",
         "reconciler pipeline plan docs": "env -u RECONCILER_SANDBOX reconciler pipeline plan docs",
@@ -70,7 +71,12 @@ REFERENCE: Final = Scene(
         "reconciler import acme --org org_acme --split": "reconciler import split --org org_acme --split",
         "reconciler show acme.plan.json": "reconciler plan examples/acme --out acme.plan.json; reconciler show acme.plan.json",
     },
-    codes={"reconciler undo last examples/acme --sandbox .reconciler/acme.db": 5},
+    codes={
+        # The documents of the example do not exist.
+        "reconciler health examples/acme --sandbox .reconciler/acme.db": 2,
+        "reconciler health --format json --report junit=health.xml": 2,
+        "reconciler undo last examples/acme --sandbox .reconciler/acme.db": 5,
+    },
     apart=True,
 )
 FLEET_UP: Final = """
@@ -113,8 +119,8 @@ RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat .reconciler/fleet/url) recon
 reconciler fleet sync acme --wait
 """
 SECTIONS: Final = (
-    "init", "validate", "plan", "apply", "drift", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history", "show",
-    "undo",
+    "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history",
+    "show", "undo",
     "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
 )  # fmt: skip
 
@@ -131,9 +137,13 @@ SCENES: Final[Mapping[str, Scene]] = {
         codes={"reconciler apply --yes --allow-exposure acme/space/salaries": 4},
     ),
     "docs/fleet.md": FLEET._replace(codes={**FLEET.codes, "reconciler fleet status": 5}),  # the project was never applied
+    "docs/health.md": Scene(INIT),
     "docs/history.md": Scene(EXAMPLES, codes={"reconciler undo last examples/acme --sandbox .reconciler/acme.db": 4}),
     "docs/how-to/comment-on-pull-requests.md": Scene(DOCS),
-    "docs/how-to/delete-resources.md": Scene(INIT, replaced={"--allow-delete 12": "--allow-delete 12 --yes"}),
+    "docs/how-to/delete-resources.md": Scene(
+        INIT,
+        replaced={"--allow-delete 12": "--allow-delete 12 --yes", "--allow-open-work acme/space/old-wiki": "--allow-open-work '**' --yes"},
+    ),
     "docs/how-to/log-and-trace.md": Scene(INIT),
     "docs/how-to/publish-integrations.md": Scene(
         'cp -r "$EXAMPLES/integrations/." .; sed -i "s/^  example:/  acme:/" *.yaml', {"RECONCILER_SANDBOX": ".reconciler/integrations.db"}

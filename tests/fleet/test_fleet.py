@@ -250,3 +250,71 @@ def test_the_rules_of_another_branch_judge_a_project_that_removed_them(fleet: Ru
     fleet.declare(follows)
     fleet.call("fleet", "sync", "a", "--wait", code=None)
     fleet.until(lambda: "a Forbidden" in fleet.titles("a").values())
+
+
+def test_a_check_that_costs_requests_is_kept_and_repeated_when_its_limits_change(fleet: Running) -> None:
+    def limited(limits: str) -> None:
+        file = fleet.remote / "a" / "reconciler.yaml"
+        file.write_text(f"{file.read_text().partition('health:')[0]}health: {limits}\n")
+        fleet.git("commit", "-aqm", limits)
+        fleet.call("fleet", "sync", "a", "--wait")
+
+    def checks() -> dict[str, dict[str, object]]:
+        ((health,),) = fleet.rows("SELECT health FROM reconciler_fleet.projects")
+        return {check["name"]: check for check in health["checks"]}
+
+    fleet.write("a")
+    fleet.applied("a")
+    fleet.declare(project("a"))
+    fleet.worker()
+    fleet.until(lambda: fleet.status()["a"]["reading"] is not None)
+    assert checks() == {}, "nothing is asked that the project does not want"
+    limited("{brokenLinks: 0}")
+    first = checks()["brokenLinks"]
+    assert first["requests"]
+    fleet.call("fleet", "sync", "a", "--wait")
+    assert checks()["brokenLinks"] == first, "it is not a day old"
+    assert fleet.status()["a"]["health"]["word"] == "Healthy"
+    limited("{search: [{site: nothing, query: x, finds: /y}]}")
+    assert set(checks()) == {"search"}
+    assert fleet.status()["a"]["health"]["word"] == "Unknown"
+
+
+def test_an_approval_of_a_deletion_covers_the_work_that_the_plan_shows_and_no_more(fleet: Running) -> None:
+    def waits() -> str:
+        ((reason,),) = fleet.rows("SELECT waits FROM reconciler_fleet.projects")
+        return str(reason)
+
+    def digest() -> str:
+        (shown,) = json.loads(fleet.call("fleet", "status", "--format", "json", code=None))["projects"]
+        return str(shown["approvals"]["digest"])
+
+    def removed() -> None:
+        file = fleet.remote / "a" / "reconciler.yaml"
+        file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if "space: docs" not in line))
+        file.write_text(file.read_text() + "removed: [{address: a/space/docs, action: delete}]\n")
+        fleet.git("commit", "-aqm", "docs are removed")
+
+    fleet.write("a")
+    fleet.applied("a")
+    docs = next(
+        item["space"]["id"] for item in fleet.send("GET", "/orgs/org_a/members/usr_ada/spaces")["items"] if item["space"]["id"] != "spc_a"
+    )
+    fleet.send("POST", f"/spaces/{docs}/comments", {"body": {"markdown": "Wait for me"}})
+    fleet.declare(project("a", mode="apply", approvals={"delete": "auto"}))
+    fleet.worker()
+    fleet.until(lambda: fleet.status()["a"]["reading"] is not None)
+    removed()
+    fleet.call("fleet", "sync", "a", "--wait", code=None)
+    assert "ends work in progress" in waits(), "nobody is asked about the deletion, so nobody consents"
+    fleet.declare(project("a", mode="apply", approvals={"delete": "one"}))
+    fleet.call("fleet", "sync", "a", "--wait", code=None)
+    assert waits().startswith("the plan needs approvals: delete")
+    first = digest()
+    fleet.send("POST", f"/spaces/{docs}/comments", {"body": {"markdown": "And me"}})
+    fleet.call("fleet", "approve", "a", "--digest", first)
+    fleet.call("fleet", "sync", "a", "--wait", code=None)
+    assert waits().startswith("the plan needs approvals: delete"), "there is more work than what was approved"
+    fleet.call("fleet", "approve", "a", "--digest", digest())
+    fleet.call("fleet", "sync", "a", "--wait", code=None)
+    fleet.until(lambda: fleet.status()["a"]["status"] == "Synced")

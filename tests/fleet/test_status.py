@@ -19,7 +19,7 @@ from reconciler.fleet.health import HealthReading, HealthWord, ProjectHealth
 from reconciler.fleet.model import APPROVALS_DEFAULT, VALID_DEFAULT, ChangeClass, Window
 from reconciler.fleet.people.directory import DeclaredPerson, Directory
 from reconciler.fleet.status import Follower, ProjectFacts, Reading, StatusWord, as_data, of_data, of_documents, status, wave_before
-from reconciler.model import Concern, Sort
+from reconciler.model import CheckResult, Concern, Sort
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
 ADA, GRACE, LINUS = (f"{name}@acme.example" for name in ("ada", "grace", "linus"))
@@ -180,6 +180,37 @@ def test_of_many_concerns_what_is_broken_and_what_ends_first_is_kept_and_the_res
     kept = health.of_document(health.as_data(many))
     assert (kept.concerns[0], kept.concerns[1].until, len(kept.concerns) + kept.more) == (BROKEN, TODAY + timedelta(days=1), 1_001)
     assert health.health(kept, NOW, NOW, every=600).sentences[-1] == "and 801 more concerns"
+
+
+def check(hours: float, *concerns: Concern, unread: tuple[str, ...] = ()) -> health.TimedCheck:
+    made = NOW - timedelta(hours=hours)
+    return health.TimedCheck(CheckResult("brokenLinks", at=made, requests=3, concerns=concerns, unread=unread), 86_400, "limits")
+
+
+STALE = Concern(Sort.STALE, "a/space/b", "nobody changed 3 pages")
+TOPIC = Concern(Sort.TOPICS, "a", "readers ask")
+
+
+@pytest.mark.parametrize(
+    ("made", "expected", "due"),
+    [
+        (check(1), HealthWord.HEALTHY, False),
+        (check(25), HealthWord.HEALTHY, True),
+        (check(49), HealthWord.UNKNOWN, True),
+        (check(1, BROKEN), HealthWord.BROKEN, False),
+        (check(1, STALE), HealthWord.WARNING, False),
+        (check(1, TOPIC), HealthWord.HEALTHY, False),
+        (check(1, unread=("403",)), HealthWord.UNKNOWN, True),
+        (check(1, STALE, unread=("403",)), HealthWord.UNKNOWN, True),
+    ],
+)
+def test_a_check_that_is_kept_counts_until_it_is_too_old(made: health.TimedCheck, expected: HealthWord, due: bool) -> None:
+    checked = HealthReading(checks=(made,))
+    assert word(checked) is expected
+    assert made.is_due(NOW, "limits") is due
+    assert made.is_due(NOW, "other limits")
+    assert health.of_data(json.loads(json.dumps(health.as_data(checked)))) == checked
+    assert health.of_document(health.as_data(checked)).checks == (made,)
 
 
 def test_the_day_of_an_end_is_said_as_people_count() -> None:

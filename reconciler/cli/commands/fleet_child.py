@@ -9,12 +9,15 @@ worker does; `apply` asks it before each step that gives more access or cannot b
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import json
 import os
 import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -29,18 +32,22 @@ from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.approval import sent_digest
-from reconciler.cli.wiring.connect import connect, open_store
+from reconciler.cli.wiring.connect import ConnectedService, connect, open_store
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.cli.wiring.supervision import Supervision
 from reconciler.cli.wiring.unseen import kept_trees, unseen
+from reconciler.client.service import Reader
 from reconciler.errors import Refused, StalePlan
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
+from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
 from reconciler.kinds import load as load_kinds
+from reconciler.model import CheckResult, HealthChecks, WorkEffect
+from reconciler.observe.health import checked
 from reconciler.plan.drift import drift
 from reconciler.plan.guard import guard
 from reconciler.plan.health import HealthInputs, health
@@ -54,6 +61,15 @@ from reconciler.resource import Kinds
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 
+CLASSES: Final = {
+    WorkEffect.DELETE: ChangeClass.DELETE,
+    WorkEffect.REPLACE: ChangeClass.REPLACE,
+    WorkEffect.TRANSFER: ChangeClass.REPLACE,
+    WorkEffect.MOVE: ChangeClass.UPDATE,
+    WorkEffect.LOCK: ChangeClass.UPDATE,
+}
+"""The class of change that ends or interrupts work."""
+
 
 @click.command("read")
 @shared.project_argument()
@@ -62,9 +78,14 @@ from reconciler.text.escape import as_json
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
 @click.option("--keep", is_flag=True)
 @click.option("--save", is_flag=True)
+@click.option("--known-checks", type=click.Path(path_type=Path))
+@click.option("--approved", multiple=True)
 @shared.output()
 @click.pass_obj
-def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **parameters: Any) -> int:
+def read_command(
+    screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, known_checks: Path | None, approved: tuple[str, ...],
+    **parameters: Any,
+) -> int:  # fmt: skip
     """Read the service once, and write what a plan and a drift of that reading say."""
     options, kinds = Options.of(screen, parameters), load_kinds()
     by = _allowed(screen, options, kinds, allowed)
@@ -76,17 +97,21 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
             new = unknown.project if unknown is not None else ""
             undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.with_digest_key(key, project.sensitive)
-        kept = kept_trees(screen, options, project, service)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True, kept=kept)
+        narration, kept = Narration(screen), kept_trees(screen, options, project, service)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options, everything=True, kept=kept)
+        changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
+        made_at = now()
+        given = HealthInputs(kinds, project.desired, state, planned.actual, changed, planned.actual.date or made_at)
+        checks = _checks(narration, service, given, project.settings.health, known_checks)
+    # Whoever approves a change of a class is shown the work that it ends: the digest that they approve contains it.
+    shown = [work.address for work in planned.plan.open_work if CLASSES[work.effect] in approved]
+    options = replace(options, allow_open_work=tuple(Glob.parse(str(address)) for address in shown))
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
         guard(planned.plan, project.desired, **options.limits)
     except Refused as error:
         refused = error.message
-    changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
-    made_at = now()
-    given = HealthInputs(kinds, project.desired, state, planned.actual, changed, planned.actual.date or made_at)
     concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
     inputs = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
@@ -99,7 +124,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         "lineage": state.lineage,
         "refused": screen.masked(refused),
         "reading": reading_digest(planned.actual),
-        "health": healths.as_data(healths.HealthReading(concerns, unread)),
+        "health": healths.as_data(healths.HealthReading(concerns, unread, checks=checks)),
         "digest": None,
         "undone": undone,
     }
@@ -118,6 +143,22 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     if save and not refused and not new:
         plan_file.write(screen, folder / "saved.json", planned, kinds, inputs=inputs, digests=digests, created_at=made_at)
     return exits.DONE
+
+
+def _checks(
+    narration: Narration, service: ConnectedService, inputs: HealthInputs, checks: HealthChecks, file: Path | None
+) -> tuple[healths.TimedCheck, ...]:
+    """The checks that cost requests, made again where that is due. `file`: those of the last run."""
+    digest, every = hashlib.sha256(repr(checks).encode()).hexdigest(), checks.every * 3_600
+    before = healths.checks_of(json.loads(file.read_text(encoding="utf-8"))) if file is not None else ()
+    fresh = {check.result.name: check.result for check in before if not check.is_due(inputs.now, digest)}
+
+    async def ask() -> tuple[CheckResult, ...]:
+        async with Reader(service.settings, listener=narration) as reader:
+            return await checked(reader, inputs, checks, fresh)
+
+    results = asyncio.run(ask())
+    return tuple(healths.TimedCheck(result, every, digest) for result in results if result.on)
 
 
 def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str) -> JudgedProject:

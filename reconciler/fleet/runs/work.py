@@ -19,7 +19,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.fleet import approvals, drift, status
 from reconciler.fleet.facts import decided_drift
 from reconciler.fleet.health import of_document
-from reconciler.fleet.model import Approval, FleetProject, Mode
+from reconciler.fleet.model import Approval, ChangeClass, FleetProject, Mode
 from reconciler.fleet.rehearsals import DOCUMENT_MAX as REHEARSAL_MAX, LOST, TRIES_MAX, RehearsalResult, result_of
 from reconciler.fleet.runs import end, folders, holds
 from reconciler.fleet.runs.end import RunResult
@@ -147,7 +147,9 @@ class _Run:
         """Read the service, and store the plan. `selection`: options that limit the plan; the reading is unchanged by them."""
         argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
         argv += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
-        argv += selection
+        rules = self.project.approvals
+        argv += _each("--approved", (change.value for change in ChangeClass if rules.get(change, Approval.TWO) is not Approval.AUTO))
+        argv += [*selection, *await asyncio.to_thread(self._known_checks)]
         code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = code, late
         if late:
@@ -175,6 +177,16 @@ class _Run:
             first_apply=first_apply(self.project, self.place.folder) if about["newState"] else "",
         )  # fmt: skip
         self.result.health = of_document(about["health"])
+
+    def _known_checks(self) -> list[str]:
+        """The option with the file of the health checks of earlier runs that cost requests; none where there are none."""
+        with self.place.database.transaction() as connection:
+            known = rows.read(connection, [self.project.name])[0].health
+        if known is None or not known.get("checks"):
+            return []
+        file = self.folder / "checks.json"
+        file.write_text(json.dumps(known["checks"]), encoding="utf-8")
+        return ["--known-checks", str(file)]
 
     def _decisions(self) -> dict[str, approvals.Decision]:
         """What people decided on what was changed outside Reconciler, by address."""

@@ -72,7 +72,7 @@ class FleetConcernData(t.Record):
     sort: Annotated[str, t.OneOf(Sort), t.doc("What it is about.")]
     address: Annotated[t.Text, t.doc("The address of the object; of an unmanaged one, with its id.")]
     sentence: t.Text
-    until: Annotated[t.Day | None, t.doc("The last day on which it works, of what ends; null where it is broken now.")]
+    until: Annotated[t.Day | None, t.doc("The last day on which it works, of what ends; null where it is broken now, or a warning.")]
 
 
 class FleetHealthData(t.Record):
@@ -80,7 +80,7 @@ class FleetHealthData(t.Record):
     at: Annotated[t.Moment | None, t.doc("When it was read; null where it never was.")]
     sentences: Annotated[t.Items[t.Text], t.doc("Why it is not Healthy.")]
     broken: t.Items[FleetConcernData]
-    ending: Annotated[t.Items[FleetConcernData], t.doc("What ends soon.")]
+    ending: Annotated[t.Items[FleetConcernData], t.doc("What ends soon, and other warnings.")]
 
 
 class FleetNeedData(t.Record):
