@@ -43,6 +43,7 @@ from reconciler.model.plan import (
     ForbiddenRequest as ForbiddenRequest,
     Forecast as Forecast,
     Outcome as Outcome,
+    PageChange as PageChange,
     Plan as Plan,
     PlanCost as PlanCost,
     StateUpdate as StateUpdate,
@@ -69,6 +70,13 @@ from reconciler.model.policy import (
     Source as Source,
     Violation as Violation,
     cause_of_rule as cause_of_rule,
+)
+from reconciler.model.redirects import (
+    DeadUrl as DeadUrl,
+    GoneUrls as GoneUrls,
+    RedirectFormat as RedirectFormat,
+    SiteRedirects as SiteRedirects,
+    UrlSettings as UrlSettings,
 )
 from reconciler.model.state import (
     Before as Before,
