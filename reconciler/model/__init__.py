@@ -43,7 +43,6 @@ from reconciler.model.plan import (
     ForbiddenRequest as ForbiddenRequest,
     Forecast as Forecast,
     Outcome as Outcome,
-    PageChange as PageChange,
     Plan as Plan,
     PlanCost as PlanCost,
     StateUpdate as StateUpdate,

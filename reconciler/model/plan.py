@@ -239,19 +239,6 @@ class BrokenUrl:
 
 
 @dataclass(frozen=True)
-class PageChange:
-    """What happens to the URL of a page. `before`, `after`: as published; None: it has none."""
-
-    page: str
-    title: str
-    space: str
-    site: Address
-    before: str | None
-    after: str | None
-    reason: str
-
-
-@dataclass(frozen=True)
 class ForbiddenRequest:
     """A request that the service will refuse: the token's permission `flag` on the object `of` is false."""
 
