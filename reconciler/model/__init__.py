@@ -30,6 +30,15 @@ from reconciler.model.desired import (
     Rules as Rules,
 )
 from reconciler.model.listener import Listener as Listener
+from reconciler.model.pages import (
+    LinkingPage as LinkingPage,
+    Page as Page,
+    PageChange as PageChange,
+    PageTree as PageTree,
+    PageUrl as PageUrl,
+    UrlGroup as UrlGroup,
+    UrlReason as UrlReason,
+)
 from reconciler.model.plan import (
     WHEN_READ as WHEN_READ,
     Action as Action,

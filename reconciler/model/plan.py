@@ -15,6 +15,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
+from reconciler.model.pages import LinkingPage, PageChange, UrlGroup
 from reconciler.model.policy import Source, Violation
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.resource import UNSET
@@ -311,6 +312,12 @@ class Plan:
     consents: tuple[Consent, ...] = ()
     # Published URLs that stop working.
     broken: tuple[BrokenUrl, ...] = ()
+    # Every published URL of a page that ends, begins, or leads to another page, in the order of sites and URLs.
+    urls: tuple[PageChange, ...] = ()
+    # The same as people read it, what ends first; new URLs are in no group.
+    url_groups: tuple[UrlGroup, ...] = ()
+    # The pages that link to pages that answer nowhere after the plan.
+    linking: tuple[LinkingPage, ...] = ()
     # Objects that remain, each with the classes of readers that can no longer read it.
     lost_readers: Mapping[Address, tuple[str, ...]] = field(default_factory=dict)
     # Requests that the token may not send.

@@ -418,7 +418,8 @@ def _updated_binding(desired: Desired, draft: Draft, origin: Origin) -> Binding:
         if old is None and now is not UNSET:
             seen[name] = now
         if name not in differing and want is not UNSET:
-            sent[name] = field.stored(want, draft.id)
+            # Nearly every value is as declared: what the state stores of it is the same text.
+            sent[name] = now if want == draft.observed.values.get(name, UNSET) else field.stored(want, draft.id)
             if now is not UNSET:
                 seen[name] = now
     if old is None:

@@ -168,8 +168,7 @@ class Draft:
     @property
     def sendable(self) -> tuple[FieldDifference, ...]:
         """The differences that a request can correct."""
-        noted = [difference for difference in self.differences if difference.note is not None]
-        return tuple(difference for difference in self.differences if difference.note is None) if noted else self.differences
+        return tuple(difference for difference in self.differences if difference.note is None) if self.differences else ()
 
     @property
     def released(self) -> Iterator[str]:

@@ -25,7 +25,7 @@ from reconciler.model import (
 from reconciler.model.codec import title
 from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift, Share, Unread
 from reconciler.plan.access.tests import unmet
-from reconciler.plan.audience.agreed import RecordedObject, agreed_world, deciding
+from reconciler.plan.audience.agreed import RecordedObject, agreed_world
 from reconciler.plan.audience.disclosure import opened_outside
 from reconciler.plan.changes import Names
 from reconciler.plan.matching.match import identify
@@ -107,7 +107,7 @@ def _exposures(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches,
         kind, binding = kinds[drifted.kind], matches.binding(drifted.address)
         observed = actual.find(kind.name, drifted.id) if drifted.id is not None and drifted.status is not DriftWord.DELETED else None
         if observed is not None and binding is not None:
-            changed = deciding(kind) & {delta.name for delta in drifted.fields}
+            changed = kind.deciding & {delta.name for delta in drifted.fields}
             tracked.append(RecordedObject(drifted.address, kind, observed, binding, changed))
     agreed = agreed_world(tracked)
     disclosed = opened_outside(kinds, desired, actual, matches.ids, agreed)

@@ -135,6 +135,19 @@ class Kind:
         )
 
     @cached_property
+    def deciding(self) -> frozenset[str]:
+        """The names of the fields on the service that decide who can read or do something."""
+        modelled = {*self.audience.gates, *self.audience.inherits, *self.audience.shows} if self.audience is not None else set[str]()
+        return frozenset(
+            name
+            for name, field in self.fields.items()
+            if (name in modelled or field.exposes is not None)
+            and field.compared
+            and field.readable
+            and field.role not in (FieldRole.LOCAL, FieldRole.CHOICE, FieldRole.WITHIN)
+        )
+
+    @cached_property
     def service_copies(self) -> tuple[Field, ...]:
         """The fields that name objects that the service creates for an object and updates by itself."""
         return tuple(field for field in self.fields.values() if field.copies is not None)

@@ -31,9 +31,7 @@ _QUERY: Final = re.compile(rf"(?P<before>[?&;#][\w.\-\[\]%]{{0,60}}(?:{_NAMES})(
 def has_credentials(value: Any) -> bool:
     """Whether a text, or any text in a list or map, contains credentials, or a digest of some."""
     if isinstance(value, str):
-        urls = _URL.findall(value) if _may_be_url(value) else ()
-        matches = (match for url in urls for pattern in (_USER, _QUERY) for match in pattern.finditer(url))
-        return any(map(_is_secret, matches)) or CONCEALED in value or has_private_key(value)
+        return CONCEALED in value or has_private_key(value) or (_may_be_url(value) and _in_urls(value))
     if isinstance(value, Mapping):
         return any(has_credentials(part) for part in value.values())
     return isinstance(value, list | tuple | set | frozenset) and any(has_credentials(part) for part in value)
@@ -59,6 +57,11 @@ def concealed(value: Any, replace: Callable[[str], str]) -> Any:
     if isinstance(value, Mapping):
         return {key: concealed(part, replace) for key, part in value.items()}
     return type(value)(concealed(part, replace) for part in value) if isinstance(value, list | tuple | frozenset) else value
+
+
+def _in_urls(text: str) -> bool:
+    """Whether a URL in the text contains a secret."""
+    return any(_is_secret(match) for url in _URL.findall(text) for pattern in (_USER, _QUERY) for match in pattern.finditer(url))
 
 
 def _may_be_url(text: str) -> bool:

@@ -17,7 +17,7 @@ from reconciler.model.codec import comparable
 from reconciler.plan.audience.readers import Objects
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Purpose, Removal
-from reconciler.resource import UNSET, Field, FieldRole, Kind
+from reconciler.resource import UNSET, Field, Kind
 
 
 @dataclass(frozen=True)
@@ -89,22 +89,10 @@ def agreed_value(field: Field, now: Any, binding: Binding) -> Any:
     if now is UNSET or not known:
         return now
     stored = field.stored(now, binding.id)
+    if stored in known:
+        return now
     alike = field.caseless and any(comparable(field, stored) == comparable(field, value) for value in known)
     return now if alike or any(field.same(stored, value, value) for value in known) else known[0]
-
-
-def deciding(kind: Kind) -> frozenset[str]:
-    """The fields of a kind on the service that decide who can read or do something."""
-    audience = kind.audience
-    modelled = {*audience.gates, *audience.inherits, *audience.shows} if audience is not None else set[str]()
-    return frozenset(
-        name
-        for name, field in kind.fields.items()
-        if (name in modelled or field.exposes is not None)
-        and field.compared
-        and field.readable
-        and field.role not in (FieldRole.LOCAL, FieldRole.CHOICE, FieldRole.WITHIN)
-    )
 
 
 def agreed_before(state: State, drafts: Iterable[Draft], removals: Iterable[Removal]) -> AgreedWorld:
@@ -123,14 +111,14 @@ def _declared(drafts: Iterable[Draft]) -> Iterator[RecordedObject]:
             kept = {difference.field.name for difference in (*draft.differences, *draft.deviations) if difference.note is not None}
             kept |= {name for name, _ in draft.blocked_fields} | draft.declared.aside | draft.declared.ignores
             written = {name for name, value in draft.wants.items() if value is not UNSET}
-            names = deciding(draft.kind) & (written | draft.binding.sent.keys()) - kept
+            names = draft.kind.deciding & (written | draft.binding.sent.keys()) - kept
             yield RecordedObject(draft.address, draft.kind, draft.observed, draft.binding, names)
 
 
 def _forgotten(removals: Iterable[Removal]) -> Iterator[RecordedObject]:
     for removal in removals:
         if removal.forgets and removal.observed is not None and removal.binding is not None and removal.replaces is None:
-            names = deciding(removal.kind) & removal.binding.sent.keys()
+            names = removal.kind.deciding & removal.binding.sent.keys()
             yield RecordedObject(removal.address, removal.kind, removal.observed, removal.binding, names)
 
 

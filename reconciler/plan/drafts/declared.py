@@ -215,7 +215,8 @@ def draft_existing(facts: DraftFacts, draft: Draft) -> Draft:
     id = facts.matches.ids[address]
     now = actual.find(kind.name, id)
     assert now is not None
-    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now, batch=facts.world.batches.get(address))
+    batch, deferred = facts.world.batches.get(address), facts.settled.get(address)
+    draft = Draft(address, kind, draft.declared, draft.wants, binding=draft.binding, id=id, observed=now, batch=batch, deferred=deferred)
     if now.deleted_at is not None:
         ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):

@@ -1,0 +1,107 @@
+"""Pages of spaces, the published URLs at which they answer, and what a plan does to these.
+
+Page content is not managed. What happens to its URLs is planned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reconciler.address import Address
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that has a URL. `path`: below the URL of what shows it; it begins and ends with no slash."""
+
+    id: str
+    title: str
+    path: str
+
+
+@dataclass(frozen=True)
+class PageTree:
+    """The pages of one object, in the order of readers, as of one revision of its content.
+
+    Pages without a URL of their own are left out. The first page also answers at the URL of what shows it. `revision`: "" where the service
+    shows none; such a tree is not kept.
+    """
+
+    revision: str
+    pages: tuple[Page, ...] = ()
+
+
+class UrlReason(StrEnum):
+    """What happens to a URL at which a page answered, or will answer.
+
+    MOVED: the page answers at `after` instead. GONE: nothing answers there after the plan. SHADOWED: another page answers there.
+    NEW: the page answers there and did not before, and no other URL of it ended for that. UNKNOWN: only the service knows where the page
+    will answer, or its pages could not be read.
+    """
+
+    MOVED = "moved"
+    GONE = "gone"
+    NEW = "new"
+    SHADOWED = "shadowed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class PageUrl:
+    """A URL at which a page answers for everybody who knows it. A page has one for each place that shows it, and shorter ones where
+    segments may be left out. `space`, `site`: what contains the page and what publishes it."""
+
+    url: str
+    page: str
+    title: str
+    space: Address
+    site: Address
+
+
+@dataclass(frozen=True)
+class PageChange:
+    """One published URL that ends, begins, or leads to another page by a change of the plan.
+
+    `page`: the id, None for all pages of an object that could not be read, and for a secret URL. `title`: the page's, else that of what
+    contains it. `space`: what contains the page, None for a secret URL. `site`: what publishes it. `before`: the URL that answered with the
+    page, None for a new one; a pattern that ends in `/**` where the pages are not known; a digest of a secret URL. `after`: where the page
+    answers after the plan, None where it answers nowhere or only the service knows. A page whose URL ends (GONE or SHADOWED) with
+    `after` stays reachable there, at a URL that existed before.
+    """
+
+    page: str | None
+    title: str
+    space: Address | None
+    site: Address
+    before: str | None
+    after: str | None
+    reason: UrlReason
+
+
+@dataclass(frozen=True)
+class UrlGroup:
+    """Changes of URLs of one site that people read as one: with the same reason, below one URL before and one URL after.
+
+    `before`, `after`: a URL, or a pattern that ends in `/**`; `after` None as in a change. `root`: the URL of the site before the plan,
+    which people know; "" where it is not known. `urls`, `pages`: how many. `spaces`: which contain the pages.
+    """
+
+    reason: UrlReason
+    site: Address
+    root: str
+    before: str | None
+    after: str | None
+    urls: int
+    pages: int
+    spaces: tuple[Address, ...]
+
+
+@dataclass(frozen=True)
+class LinkingPage:
+    """A page that links to pages that answer nowhere after the plan. `to`: their titles."""
+
+    page: str
+    title: str
+    space: Address
+    to: tuple[str, ...]
