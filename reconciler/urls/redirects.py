@@ -20,12 +20,13 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from reconciler.address import Address
-from reconciler.model import DeadUrl, GoneUrls, PageChange
+from reconciler.model import DeadUrl, GoneUrls, PageChange, UrlReason
 
 SAFE: Final = "/-._~!'()*+,;=:@&$"  # what a path may contain unescaped, RFC 3986
 PORTS: Final = {"http": 80, "https": 443}
 
-UNKNOWN: Final = "only the service knows its new URL; the next plan knows it too"
+ANY: Final = "/**"  # the end of a pattern of URLs, where the pages are not known
+UNKNOWN: Final = "only the service knows its new URL, or its pages could not be read"
 ENDED: Final = "its page is no longer published"
 LED: Final = "it was redirected to {url}, and the page there is no longer published"
 
@@ -79,12 +80,16 @@ def _normal(path: str) -> str:
     return "".join(f"/{segment}" for segment in segments)
 
 
+Leaving = Callable[[str], PageChange | None]
+"""The change by which a page leaves a URL; None if none does."""
+
+
 def redirection(
     earlier: Iterable[Redirect], changes: Iterable[PageChange], is_gone: Callable[[str, Address], bool] = lambda url, site: False
 ) -> Redirection:
     """The redirects after the changes. `is_gone`: whether the project declares a URL of a site as gone."""
     now = {redirect.source: redirect for redirect in earlier}
-    ended: dict[str, PageChange] = {}  # by the URL that its page leaves
+    ended: dict[str, PageChange] = {}  # by the URL that its page leaves, or a pattern of URLs
     moved: dict[str, str] = {}
     answering: set[str] = set()
     for change in changes:
@@ -93,12 +98,15 @@ def redirection(
             answering.add(after)
         if before is None or before == after:
             continue
-        if change.reason == "shadowed":
+        if change.reason is UrlReason.SHADOWED:
             # The page leaves, and another one answers at its URL.
             answering.add(before)
         ended.setdefault(before, change)
         if after is not None:
             moved.setdefault(before, after)
+
+    def leaving(url: str) -> PageChange | None:
+        return ended.get(url) or next((ended[f"{above}{ANY}"] for above in _above(url) if f"{above}{ANY}" in ended), None)
 
     rules: dict[str, str | None] = {}
     dead: dict[str, DeadUrl] = {}
@@ -106,26 +114,26 @@ def redirection(
     for source, site in sites.items():
         if source in answering:
             continue
-        target = _target(source, now, ended, moved)
-        left = target is not None and target in ended and target not in answering
+        target = _target(source, now, leaving, moved)
+        declared = is_gone(source, site) or (target is not None and is_gone(target, site))
         if source in now and source not in ended and now[source].target is None:
             rules[source] = None
-        elif target is not None and target != source and not left:
+        elif target is not None and target != source and (target in answering or leaving(target) is None):
             rules[source] = target
-        elif is_gone(source, site) or (target is not None and is_gone(target, site)):
+        elif not declared:
+            dead[source] = DeadUrl(source, site, _reason(source, target, leaving))
+        elif not source.endswith(ANY):
             rules[source] = None
-        else:
-            dead[source] = DeadUrl(source, site, _reason(source, target, ended))
     return Redirection(
         tuple(Redirect(sites[source], source, rules[source]) for source in sorted(rules)), tuple(dead[url] for url in sorted(dead))
     )
 
 
-def _target(source: str, now: Mapping[str, Redirect], ended: Mapping[str, PageChange], moved: Mapping[str, str]) -> str | None:
+def _target(source: str, now: Mapping[str, Redirect], leaving: Leaving, moved: Mapping[str, str]) -> str | None:
     """Where the content of a URL is afterwards, over the earlier redirects and then over one move; itself if it moves nowhere, None if it
     was declared gone. A file that somebody edited may have chains and loops."""
     url, seen = source, {source}
-    while url in now and url not in ended:
+    while url in now and leaving(url) is None:
         target = now[url].target
         if target is None or target in seen:
             return target
@@ -134,11 +142,11 @@ def _target(source: str, now: Mapping[str, Redirect], ended: Mapping[str, PageCh
     return moved.get(url, url)
 
 
-def _reason(source: str, target: str | None, ended: Mapping[str, PageChange]) -> str:
-    last = ended.get(target if target is not None else source)
-    if last is not None and last.reason == "unknown":
+def _reason(source: str, target: str | None, leaving: Leaving) -> str:
+    last = leaving(target if target is not None else source)
+    if last is not None and last.reason is UrlReason.UNKNOWN:
         return UNKNOWN
-    return ENDED if source in ended or target is None or target == source else LED.format(url=target)
+    return ENDED if target is None or target == source else LED.format(url=target)
 
 
 # -- declared as gone ------------------------------------------------------------------------------------------------------------

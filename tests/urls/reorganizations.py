@@ -7,9 +7,10 @@ from random import Random
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.model import PageChange
+from reconciler.model import PageChange, UrlReason
 
 SITE = Address.parse("acme/site/docs")
+SPACE = Address.parse("acme/space/guides")
 ROOT = "http://docs.example"
 HOSTILE = (
     "a b", 'q"uote', "semi;colon", "{brace", "}close", "$uri", "100%", "new\nline", "tab\there", "back\\slash", "ünïcödé", "日本",
@@ -79,8 +80,8 @@ def changes(before: Pages, after: Pages) -> Iterator[PageChange]:
             continue
         there = min(places.get(page, []), default=None)
         new = url_of(there) if there is not None else None
-        reason = "shadowed" if path in after else "moved" if new is not None else "gone"
-        yield PageChange(page, page, "space", SITE, url_of(path), new, reason)
+        reason = UrlReason.SHADOWED if path in after else UrlReason.MOVED if new is not None else UrlReason.GONE
+        yield PageChange(page, page, SPACE, SITE, url_of(path), new, reason)
     for path, page in sorted(after.items()):
         if path not in before:
-            yield PageChange(page, page, "space", SITE, None, url_of(path), "new")
+            yield PageChange(page, page, SPACE, SITE, None, url_of(path), UrlReason.NEW)

@@ -7,13 +7,13 @@ from random import Random
 import pytest
 from hypothesis import given, strategies as st
 
-from reconciler.model import GoneUrls, PageChange, Source
+from reconciler.model import GoneUrls, PageChange, Source, UrlReason
 from reconciler.urls.redirects import Group, Redirect, canonical, gone_test, groups, pattern_problem, redirection, url_matches
-from tests.urls.reorganizations import ROOT, SITE, changes, pages, reorganized, url_of
+from tests.urls.reorganizations import ROOT, SITE, SPACE, changes, pages, reorganized, url_of
 
 
 def change(before: str | None, after: str | None, reason: str = "moved") -> PageChange:
-    return PageChange("p", "P", "s", SITE, before and ROOT + before, after and ROOT + after, reason)
+    return PageChange("p", "P", SPACE, SITE, before and ROOT + before, after and ROOT + after, UrlReason(reason))
 
 
 def rule(source: str, target: str | None) -> Redirect:
@@ -41,6 +41,8 @@ CASES = [
     ("what led to a shadowed page follows it", [rule("/x", "/a")], [change("/a", "/b", "shadowed")], {"/x": "/b"}, []),
     ("what led to a shadowed page that ends still answers", [rule("/x", "/a")], [change("/a", None, "shadowed")], {"/x": "/a"}, []),
     ("a URL that only the service knows is not taken for one that answers", [], [change("/a", None, "unknown")], {}, ["/a"]),
+    ("what led to pages that could not be read is dead", [rule("/x", "/a/b")], [change("/a/**", None, "unknown")], {}, ["/a/**", "/x"]),
+    ("a page that ends and is shown elsewhere is redirected there", [], [change("/a", "/b", "gone")], {"/a": "/b"}, []),
     ("what is not concerned stays", [rule("/x", "/y"), rule("/z", None)], [], {"/x": "/y", "/z": None}, []),
     ("a chain that somebody wrote is shortened", [rule("/x", "/y"), rule("/y", "/z")], [], {"/x": "/z", "/y": "/z"}, []),
     ("a loop that somebody wrote is dead", [rule("/x", "/y"), rule("/y", "/x")], [], {}, ["/x", "/y"]),
@@ -58,12 +60,12 @@ def test_redirects_after(earlier: list[Redirect], moves: list[PageChange], after
 
 
 def test_a_page_that_moves_to_another_site_is_redirected_from_its_own() -> None:
-    moved = PageChange("p", "P", "s", SITE, "https://a.example/x", "https://b.example/x", "moved")
+    moved = PageChange("p", "P", SPACE, SITE, "https://a.example/x", "https://b.example/x", UrlReason.MOVED)
     assert redirection([], [moved]).redirects == (Redirect(SITE, "https://a.example/x", "https://b.example/x"),)
 
 
 def test_secret_urls_are_in_no_redirect() -> None:
-    secret = PageChange("p", "P", "s", SITE, "sha256:0f", "sha256:1f", "moved")
+    secret = PageChange(None, "Partners", None, SITE, "sha256:0f", None, UrlReason.GONE)
     assert redirection([], [secret]) == redirection([], [])
 
 
