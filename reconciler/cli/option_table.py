@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 import click
 
 from reconciler.address import Glob
-from reconciler.cli.declare import env_files, files, globs, pairs, seconds
+from reconciler.cli.declare import env_files, files, globs, pairs, seconds, url_patterns
 from reconciler.cli.files import path_from_here
 from reconciler.cli.terminal.screen import Screen
 from reconciler.text.credentials import BUCKET, SQLITE
@@ -166,6 +166,10 @@ class Options:
         None, "max-exposed", "guards", "Allow at most N objects to gain a reader, instead of guards.maxExposed.",
         metavar="N", type=COUNT, saved="limit", typed=True,
     )  # fmt: skip
+    allow_dead_urls: tuple[str, ...] = option(
+        (), "allow-dead-urls", "guards", "Allow that nothing answers at matching URLs any more: /v1/**, or whole URLs. Repeatable.",
+        metavar="PATTERN", multiple=True, callback=url_patterns, saved="grant", typed=True,
+    )  # fmt: skip
     accept_gone: int | None = option(
         None, "accept-gone", "absences", "Accept up to N tracked objects as deleted outside Reconciler.",
         metavar="N", type=COUNT, typed=True,
@@ -214,6 +218,11 @@ class Options:
         screen.color = parameters.get("color", "auto")
         known = {name: value for name, value in parameters.items() if name in cls.__dataclass_fields__}
         return cls(**known, directories=screen.directories)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What this run allows a plan, as the arguments of `guard`."""
+        return {name: getattr(self, name) for name in ("allow_delete", "max_exposed", "allow_dead_urls")}
 
     def saved(self, *ways: SavedAs) -> dict[str, Any]:
         """The values that a saved plan records, by their keys in it. `ways`: only these."""

@@ -81,8 +81,12 @@ from reconciler.model.policy import (
 )
 from reconciler.model.redirects import (
     DeadUrl as DeadUrl,
+    DeadUrls as DeadUrls,
     GoneUrls as GoneUrls,
+    Redirect as Redirect,
+    RedirectFile as RedirectFile,
     RedirectFormat as RedirectFormat,
+    RedirectPlan as RedirectPlan,
     SiteRedirects as SiteRedirects,
     UrlSettings as UrlSettings,
 )

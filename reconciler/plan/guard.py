@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from shlex import quote
 from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
-from reconciler.model import Action, Change, Desired, Exposure, Plan, Severity, Violation
+from reconciler.model import Action, Change, DeadUrls, Desired, Exposure, Plan, Severity, Violation
+from reconciler.urls.redirects import is_named, pattern_of
 
 WAYS: Final = 20  # options that a refusal names
 NAMED: Final = 5  # addresses that a refusal lists
@@ -23,10 +26,13 @@ def exposed(plan: Plan) -> tuple[Address, ...]:
     return tuple(sorted({at for exposure in plan.exposures if exposure.readers for at in (exposure.address, *exposure.reaches)}))
 
 
-def guard(plan: Plan, desired: Desired, *, allow_delete: int | None = None, max_exposed: int | None = None) -> Plan:
+def guard(
+    plan: Plan, desired: Desired, *, allow_delete: int | None = None, max_exposed: int | None = None, allow_dead_urls: Sequence[str] = ()
+) -> Plan:
     """The plan, unchanged. Raises `Refused`, with how to proceed, if it violates a rule or exceeds a limit.
 
-    `allow_delete`, `max_exposed`: the limits that this run has instead of the project's; None: the project's.
+    `allow_delete`, `max_exposed`: the limits that this run has instead of the project's; None: the project's. `allow_dead_urls`: patterns
+    of URLs that nothing need answer.
     """
     refuse(plan.violations, "the plan")
     limits, changes, opened = desired.guards, deletes(plan), exposed(plan)
@@ -44,7 +50,23 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None = None, max_
     if limit is not None and len(opened) > limit:
         wrong = f"the plan exposes {_counted(opened, rule)}"
         raise Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}")
+    if desired.dead_urls is DeadUrls.BLOCK:
+        _refuse_dead_urls(plan, allow_dead_urls)
     return plan
+
+
+def _refuse_dead_urls(plan: Plan, allowed: Sequence[str]) -> None:
+    dead = [url for url in (plan.redirects.dead if plan.redirects is not None else ()) if not any(is_named(url, text) for text in allowed)]
+    if not dead:
+        return
+    number = len(dead)
+    wrong = f"after the plan, nothing answers at {number:,} URL{'s' if number != 1 else ''} that {'was' if number == 1 else 'were'} public"
+    names = list(dict.fromkeys(pattern_of(url) for url in dead))
+    option = " ".join(f"--allow-dead-urls {quote(name)}" for name in names[:WAYS])
+    more = " and so on (patterns are allowed: --allow-dead-urls '/v1/**')" if len(names) > WAYS else ""
+    line = f"urls: {{gone: [{{url: {json.dumps(names[0])}, reason: …}}]}}"
+    lines = [f"{url.url}: {url.reason}" for url in dead]
+    raise Refused(f"{wrong}{_below(lines)}", id="RC-dead-urls", hint=f"if this is intended, write {line}, or: {option}{more}")
 
 
 def _counted(addresses: Sequence[Address], rule: str) -> str:

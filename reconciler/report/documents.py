@@ -37,6 +37,7 @@ from reconciler.model import (
     Violation,
 )
 from reconciler.model.drift import Drift, Drifted, DriftWord
+from reconciler.report.redirects import redirects_data
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
 from reconciler.report.words import CAUSES, HIDDEN, data
 from reconciler.text.names import utc_text
@@ -117,6 +118,8 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "blocked": [record(plan_types.BlockedData, item) for item in blocked],
         "notes": list(plan.notes),
     }
+    if plan.redirects is not None:
+        document["redirects"] = redirects_data(plan.redirects)
     if plan.lost_readers:
         document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:

@@ -27,6 +27,7 @@ from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.consequences import consequences
 from reconciler.report.gathering import NAMED, EntryPart, gathered
 from reconciler.report.layout import Style, cells
+from reconciler.report.redirects import INSTALLED, redirect_parts
 from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
 from reconciler.report.words import (
     HIDDEN,
@@ -93,6 +94,7 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
         *exposure_parts(plan.exposures),
         *_forbidden(plan),
         *_broken(plan),
+        *redirect_parts(plan.redirects, files=Rank.CHANGE, dead=Rank.URL),
         *violation_parts(plan.violations, remedies=remedies),
     ]
     # A remark about one object belongs to its entry, if it has one.
@@ -105,6 +107,8 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
             remarks.setdefault(title, []).append(remark)
         else:
             notes.append(note)
+    if plan.redirects is not None and plan.redirects.files:
+        notes.append(INSTALLED)
     entries = gathered(parts, SECTIONS, full=full, remarks=remarks)
     counts = Counter(action for change in plan.changes for action in change.actions)
     picture = [PicturePart(action.value, counts[action], STYLES[action]) for action in SUMMARY_ORDER if counts[action]]
@@ -153,7 +157,9 @@ def _headline(plan: Plan) -> str:
 
 def _todo(plan: Plan) -> str:
     counts = Counter(action for change in plan.changes for action in change.actions)
-    return ", ".join(f"{counts[action]:,} to {action}" for action in SUMMARY_ORDER if counts[action])
+    written = len(plan.redirects.written) if plan.redirects is not None else 0
+    files = [f"{count(written, 'file')} of redirects to write"] if written else []
+    return ", ".join([*(f"{counts[action]:,} to {action}" for action in SUMMARY_ORDER if counts[action]), *files])
 
 
 def _troubles(plan: Plan) -> str:
@@ -161,6 +167,7 @@ def _troubles(plan: Plan) -> str:
         blocked(plan),
         count(len(plan.exposures), "exposure") if plan.exposures else "",
         f"{count(len(plan.broken), 'published URL')} broken" if plan.broken else "",
+        f"{count(len(plan.redirects.dead), 'dead URL')}" if plan.redirects is not None and plan.redirects.dead else "",
         *(count(number, word) for level, (_, word) in RULES.items() if (number := sum(item.level is level for item in plan.violations))),
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",

@@ -46,6 +46,7 @@ from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
+from reconciler.report.redirects import redirects_of
 from reconciler.report.sheet import Sheet
 from reconciler.report.words import HIDDEN
 
@@ -88,6 +89,7 @@ def _plan(document: Data) -> Sheet:
             BrokenUrl(Address.parse(item["address"]), item["kind"], item["before"], item["after"], item["reason"], _source(item["source"]))
             for item in document["broken"]
         ),
+        redirects=redirects_of(document.get("redirects")),
         lost_readers={Address.parse(item["address"]): tuple(item["readers"]) for item in document.get("lostReaders", ())},
         forbidden=tuple(
             ForbiddenRequest(Address.parse(item["address"]), item["verb"], item["flag"], Address.parse(item["of"]))

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from reconciler.model import RedirectFormat
-from reconciler.urls.redirects import Group, Redirect
+from reconciler.model import Redirect, RedirectFormat
+from reconciler.urls.redirects import Group
 
 HEADER: Final = "Written by Reconciler, which replaces this file. Change reconciler.yaml instead."
 MARK: Final = f"# {HEADER}\n"
@@ -64,8 +65,29 @@ def texts(site: str, format: RedirectFormat, redirects: Sequence[Redirect], wild
             # A `server` block is of one host: what another host answered needs a file of its own.
             hosts = _by_host(redirects)
             for number, (host, some) in enumerate(sorted(hosts.items(), key=lambda pair: (-len(pair[1]), pair[0])) or [("", [])]):
-                own = name if not number else NAMES[format].format(site=f"{site}.{host.replace(':', '-')}")
+                own = name if not number else NAMES[format].format(site=f"{site}/{host.replace(':', '-')}")
                 yield _nginx(own, host, some, wildcards)
+
+
+def existing_names(site: str, names: Iterable[str]) -> Iterator[tuple[RedirectFormat, str]]:
+    """The names among these that a file of a site may have, whatever formats it has now."""
+    whole = {NAMES[format].format(site=site): format for format in RedirectFormat}
+    of_host = re.compile(re.escape(site) + r"/[a-z0-9._-]*\.nginx\.conf", re.ASCII)
+    for name in names:
+        format = whole.get(name) or (RedirectFormat.NGINX if of_host.fullmatch(name) else None)
+        if format is not None:
+            yield format, name
+
+
+def is_ours(format: RedirectFormat, text: str) -> bool:
+    """Whether we wrote a file, so that we may replace it."""
+    match format:
+        case RedirectFormat.CSV:
+            return text.removeprefix("\ufeff").partition("\n")[0].rstrip("\r") == ",".join(COLUMNS)
+        case RedirectFormat.CLOUDFLARE:
+            return is_cloudflare(text)
+        case _:
+            return text.startswith(MARK)
 
 
 def _by_host(redirects: Iterable[Redirect]) -> dict[str, list[Redirect]]:

@@ -20,7 +20,7 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from reconciler.address import Address
-from reconciler.model import DeadUrl, GoneUrls, PageChange, UrlReason
+from reconciler.model import DeadUrl, GoneUrls, PageChange, Redirect, UrlReason
 
 SAFE: Final = "/-._~!'()*+,;=:@&$"  # what a path may contain unescaped, RFC 3986
 PORTS: Final = {"http": 80, "https": 443}
@@ -29,15 +29,6 @@ ANY: Final = "/**"  # the end of a pattern of URLs, where the pages are not know
 UNKNOWN: Final = "only the service knows its new URL, or its pages could not be read"
 ENDED: Final = "its page is no longer published"
 LED: Final = "it was redirected to {url}, and the page there is no longer published"
-
-
-@dataclass(frozen=True)
-class Redirect:
-    """What is answered at a URL that no page has. `target`: where it leads; None: 410, gone. `site`: whose file has it."""
-
-    site: Address
-    source: str
-    target: str | None
 
 
 @dataclass(frozen=True)
@@ -164,14 +155,27 @@ def gone_test(declared: Iterable[GoneUrls], roots: Mapping[Address, str]) -> Cal
 
 def url_matches(pattern: str, url: str, root: str | None) -> bool:
     """Whether a pattern of URLs matches a canonical URL. `root`: the URL of its site, which a path is below; None: unknown."""
-    if pattern.startswith("/"):
-        below = canonical(root) if root is not None else None
-        if below is None or not (url == below or url.startswith(f"{below}/")):
-            return False
-        text, subject = pattern, url[len(below) :]
-    else:
-        text, subject = pattern, url
-    return _regex(text).fullmatch(subject or "/") is not None
+    subject = path_below(url, root) if pattern.startswith("/") else url
+    return subject is not None and _regex(pattern).fullmatch(subject) is not None
+
+
+def path_below(url: str, root: str | None) -> str | None:
+    """The path of a canonical URL below that of its site: `/v1/a`, `/` for the site's own; None if it is not below it."""
+    top = canonical(root) if root is not None else None
+    if top is None or not (url == top or url.startswith(f"{top}/")):
+        return None
+    return url[len(top) :] or "/"
+
+
+def is_named(url: DeadUrl, pattern: str) -> bool:
+    """Whether a pattern, or a URL as a plan shows it, names a URL."""
+    subject = url.path if pattern.startswith("/") else url.url
+    return pattern == url.url or (bool(subject) and _regex(pattern).fullmatch(subject) is not None)
+
+
+def pattern_of(url: DeadUrl) -> str:
+    """The shortest pattern that names a URL alone: its path below its site where that is known."""
+    return url.path or url.url
 
 
 def pattern_problem(text: str) -> str | None:

@@ -6,8 +6,9 @@ import csv
 import io
 
 from reconciler.address import Address
+from reconciler.model import Redirect
 from reconciler.urls.formats import COLUMNS
-from reconciler.urls.redirects import Redirect, canonical
+from reconciler.urls.redirects import canonical
 
 
 class TableProblem(ValueError):
@@ -16,11 +17,6 @@ class TableProblem(ValueError):
     def __init__(self, line: int, wrong: str) -> None:
         super().__init__(wrong)
         self.line = line
-
-
-def is_table(text: str) -> bool:
-    """Whether a text has our columns, so that we may replace it."""
-    return text.removeprefix("\ufeff").partition("\n")[0].rstrip("\r") == ",".join(COLUMNS)
 
 
 def redirects_of(text: str, site: Address) -> tuple[Redirect, ...]:

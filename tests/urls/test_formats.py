@@ -11,10 +11,10 @@ from urllib.parse import quote, unquote, urlsplit
 import pytest
 from hypothesis import given, strategies as st
 
-from reconciler.model import GoneUrls, RedirectFormat, Source
-from reconciler.urls.formats import MARK, csv_text, is_cloudflare, texts
-from reconciler.urls.redirects import Group, Redirect, canonical, gone_test, redirection
-from reconciler.urls.table import TableProblem, is_table, redirects_of
+from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
+from reconciler.urls.formats import MARK, csv_text, is_cloudflare, is_ours, texts
+from reconciler.urls.redirects import Group, canonical, gone_test, redirection
+from reconciler.urls.table import TableProblem, redirects_of
 from tests.urls.reorganizations import HOSTILE, ROOT, SITE, changes, pages, reorganized
 
 GONE = gone_test([GoneUrls("/v1/**", "old", Source("reconciler.yaml", 1))], {SITE: ROOT})
@@ -113,13 +113,13 @@ def test_the_names_of_the_files() -> None:
 def test_the_table_is_read_back(seed: int) -> None:
     redirects = random_redirects(seed)
     text = csv_text(redirects)
-    assert (is_table(text), redirects_of(text, SITE)) == (True, redirects)
+    assert (is_ours(RedirectFormat.CSV, text), redirects_of(text, SITE)) == (True, redirects)
     assert csv_text(redirects_of(text, SITE)) == text
 
 
 def test_rows_that_people_add_are_kept_as_other_programs_write_them() -> None:
     text = "\ufefffrom,to,status,by\r\nhttps://docs.example/old/,https://docs.example/new,301,ada\r\n\r\nhttps://docs.example/x,,410\r\n"
-    assert is_table(text)
+    assert is_ours(RedirectFormat.CSV, text)
     assert redirects_of(text, SITE) == (
         Redirect(SITE, "https://docs.example/old", "https://docs.example/new"),
         Redirect(SITE, "https://docs.example/x", None),
@@ -145,7 +145,7 @@ def test_a_row_that_cannot_be_read_is_named(row: str, wrong: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "from,to\n", "url,target,status,by\n", "# a table\n", "a,b,c,d\nfrom,to,status,by\n"])
 def test_other_tables_are_not_ours(text: str) -> None:
-    assert not is_table(text)
+    assert not is_ours(RedirectFormat.CSV, text)
 
 
 @pytest.mark.parametrize(

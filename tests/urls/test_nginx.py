@@ -8,9 +8,9 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from reconciler.model import GoneUrls, RedirectFormat, Source
+from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
 from reconciler.urls.formats import texts
-from reconciler.urls.redirects import Group, Redirect, canonical, gone_test, groups, redirection
+from reconciler.urls.redirects import Group, canonical, gone_test, groups, redirection
 from tests.proofs import tries
 from tests.urls.nginx import Server, serving
 from tests.urls.reorganizations import HOSTILE, ROOT, SITE, changes, pages, reorganized, url_of
@@ -105,7 +105,7 @@ def test_a_host_has_a_file_of_its_own() -> None:
         Redirect(SITE, "https://b.example/1", "https://b.example/x"),
         Redirect(SITE, "https://b.example/2", None),
     )
-    assert [file.name for file in texts("docs", NGINX, redirects)] == ["docs.nginx.conf", "docs.a.example.nginx.conf"]
+    assert [file.name for file in texts("docs", NGINX, redirects)] == ["docs.nginx.conf", "docs/a.example.nginx.conf"]
 
 
 @pytest.mark.parametrize(

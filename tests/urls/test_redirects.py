@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from hypothesis import given, strategies as st
 
-from reconciler.model import GoneUrls, PageChange, Source, UrlReason
-from reconciler.urls.redirects import Group, Redirect, canonical, gone_test, groups, pattern_problem, redirection, url_matches
+from reconciler.model import GoneUrls, PageChange, Redirect, Source, UrlReason
+from reconciler.urls.redirects import Group, canonical, gone_test, groups, pattern_problem, redirection, url_matches
 from tests.urls.reorganizations import ROOT, SITE, SPACE, changes, pages, reorganized, url_of
 
 

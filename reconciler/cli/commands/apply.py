@@ -17,6 +17,7 @@ from reconciler.cli.wiring import apply_saved
 from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load, now
+from reconciler.cli.wiring.redirect_files import written_redirects
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen, consented, to_create
@@ -29,6 +30,7 @@ from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import not_changed, plan_sheet
 from reconciler.report.sheet import sheet_text
+from reconciler.report.words import count
 from reconciler.text.names import HERE
 
 
@@ -146,7 +148,10 @@ def command(
                 screen.say("Nothing was applied.")
                 journal.finish(exit_code=declined, summary={})
                 return declined
+            redirects = written_redirects(screen, project.settings.root, planned.plan)
             outcome = session.apply(planned, on_error=on_error, verify=verify)
+            if redirects is not None:
+                redirects.settle(outcome)
             code = codes.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
@@ -178,7 +183,7 @@ def confirmed_plan(
     planned = session.plan()
     while True:
         _show(screen, options, planned.plan, ask=ask, full=full)
-        guard(planned.plan, session.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
+        guard(planned.plan, session.desired, **options.limits)
         if not ask or not planned.plan.pending:
             consent(planned.plan, options.allow_exposure)
             return planned
@@ -217,6 +222,8 @@ def _question(plan: Plan, new: Unseen | None) -> str:
     number, opened = len(plan.steps), len(plan.exposures)
     consequences = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
     consequences += f" {not_changed(plan)}" if plan.blocked else ""
+    written = len(plan.redirects.written) if plan.redirects is not None else 0
+    consequences += f" It writes {count(written, 'file')} of redirects." if written else ""
     consequences += f" It creates {new.where} for {new.project}." if new is not None else ""
     if not number:
         return f"Apply this plan? It needs no requests.{consequences}"

@@ -83,7 +83,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
-        guard(planned.plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
+        guard(planned.plan, project.desired, **options.limits)
     except Refused as error:
         refused = error.message
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)

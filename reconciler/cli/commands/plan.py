@@ -82,7 +82,7 @@ def command(
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
-    guard(plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
+    guard(plan, project.desired, **options.limits)
     if options.format == "text" and plan.pending:
         rest = f"{not_changed(plan)} Apply the rest with" if plan.blocked else "Apply it with"
         screen.out(f"{rest}: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")

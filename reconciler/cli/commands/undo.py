@@ -16,6 +16,7 @@ from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.find_run import find_run
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
+from reconciler.cli.wiring.redirect_files import written_redirects
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import known_state
@@ -109,7 +110,10 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             journal.finish(exit_code=exits.FAILED, summary={})
             return exits.FAILED
         lines = _lines(session, planned, inverse.state_changes)
+        redirects = written_redirects(screen, project.settings.root, planned.plan)
         outcome = session.apply(planned, on_error=on_error)
+        if redirects is not None:
+            redirects.settle(outcome)
         changed = change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
         code = codes.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:

@@ -100,10 +100,16 @@ def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]
     """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
     refusals: list[str] = []
     lawful = replace(plan, violations=())
+    unlimited: dict[str, Any] = {
+        "allow_delete": sys.maxsize,
+        "max_exposed": sys.maxsize,
+        "allow_dead_urls": ("/**", "https://**", "http://**"),
+    }
     for check in (
         partial(refuse, plan.violations, "the plan"),
-        partial(guard, lawful, project.desired, allow_delete=options.allow_delete, max_exposed=sys.maxsize),
-        partial(guard, lawful, project.desired, allow_delete=sys.maxsize, max_exposed=options.max_exposed),
+        partial(guard, lawful, project.desired, **{**unlimited, "allow_delete": options.allow_delete}),
+        partial(guard, lawful, project.desired, **{**unlimited, "max_exposed": options.max_exposed}),
+        partial(guard, lawful, project.desired, **{**unlimited, "allow_dead_urls": options.allow_dead_urls}),
         partial(consent, plan, options.allow_exposure),
     ):
         try:

@@ -27,6 +27,7 @@ from reconciler.plan.world import Selection
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.urls.planned import with_redirects
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ async def make_plan(
     proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
-    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead)
+    judged = with_redirects(desired, with_policies(kinds, desired, complete, proved))
+    return Planned(judged, state, complete, matches, began, ahead)
 
 
 def _check_selection(selection: Selection, desired: Desired, state: State, plan: Plan) -> None:

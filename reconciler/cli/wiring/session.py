@@ -28,6 +28,7 @@ from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.resource import Kinds
 from reconciler.state import Journal
+from reconciler.urls.planned import with_redirects
 
 
 class ApplySession:
@@ -127,7 +128,7 @@ class ApplySession:
         state, actual = planned.state, planned.actual
         new_plan = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
         proved = prove(self.kinds, self.desired, state, actual, new_plan, selection=selection)
-        return replace(planned, plan=with_policies(self.kinds, self.desired, actual, proved))
+        return replace(planned, plan=with_redirects(self.desired, with_policies(self.kinds, self.desired, actual, proved)))
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
