@@ -15,7 +15,7 @@ from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
 from reconciler.urls.formats import MARK, csv_text, is_cloudflare, is_ours, texts
 from reconciler.urls.redirects import Group, canonical, gone_test, redirection
 from reconciler.urls.table import TableProblem, redirects_of
-from tests.urls.reorganizations import HOSTILE, ROOT, SITE, changes, pages, reorganized
+from tests.urls.moves import HOSTILE, ROOT, SITE, changes, pages, reorganized
 
 GONE = gone_test([GoneUrls("/v1/**", "old", Source("reconciler.yaml", 1))], {SITE: ROOT})
 

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from reconciler.model import GoneUrls, PageChange, Redirect, Source, UrlReason
 from reconciler.urls.redirects import Group, canonical, gone_test, groups, pattern_problem, redirection, url_matches
-from tests.urls.reorganizations import ROOT, SITE, SPACE, changes, pages, reorganized, url_of
+from tests.urls.moves import ROOT, SITE, SPACE, changes, pages, reorganized, url_of
 
 
 def change(before: str | None, after: str | None, reason: str = "moved") -> PageChange:
