@@ -174,6 +174,10 @@ class Options:
         None, "accept-gone", "absences", "Accept up to N tracked objects as deleted outside Reconciler.",
         metavar="N", type=COUNT, typed=True,
     )  # fmt: skip
+    max_urls: int | None = option(
+        None, "max-urls", "output", "List at most N URLs of pages in JSON; its groups count all of them. Default: 10000.",
+        metavar="N", type=COUNT, written=False,
+    )  # fmt: skip
     rules_from: str | None = option(
         None, "rules-from", "rules",
         "Take guards, prune, protect, access and policies from this branch, tag or commit, instead of from the files.",

@@ -66,6 +66,9 @@ guards = partial(declared, "guards")
 rules = partial(declared, "rules")
 """Whose rules judge the project."""
 
+urls = partial(declared, "output")
+"""How many URLs of pages a document lists."""
+
 reading = partial(declared, "reading")
 """The environment, and the variables."""
 

@@ -18,6 +18,7 @@ from reconciler.resource import (
     Listing,
     ListItem,
     One,
+    Pages,
     Permission,
     PublishedField,
     Resource,
@@ -55,6 +56,7 @@ class Space(
     # "deleted within the last 7 days": the API reference, "States and transitions".
     restore_days=7,
     published=PublishedField("urls.published"),
+    pages=Pages(tree="/spaces/{id}/content/pages", links="/spaces/{id}/links", revision="revision"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("defaultLevel", "template", "visibility"), grants=_readers, inherits=("parent",)),

@@ -36,8 +36,10 @@ from reconciler.model.pages import (
     PageChange as PageChange,
     PageTree as PageTree,
     PageUrl as PageUrl,
+    SiteUrls as SiteUrls,
     UrlGroup as UrlGroup,
     UrlReason as UrlReason,
+    Variant as Variant,
 )
 from reconciler.model.plan import (
     WHEN_READ as WHEN_READ,

@@ -5,10 +5,14 @@ Page content is not managed. What happens to its URLs is planned.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from reconciler.address import Address
+
+Key = tuple[str, str]
+"""An object: its kind and its id."""
 
 
 @dataclass(frozen=True)
@@ -105,3 +109,35 @@ class LinkingPage:
     title: str
     space: Address
     to: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One place that shows the pages of an object to everybody who knows the URL.
+
+    `at`: the object that shows them. `space`: the object that contains them. `site`: what publishes both. `root`: the URL of the site.
+    `bases`: the URLs below which the pages answer, by what is left out of them: 0 for every segment; a lower number takes a URL away from a
+    higher one. Empty where only the service knows them.
+    """
+
+    at: Key
+    space: Key
+    site: Key
+    root: str
+    bases: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class SiteUrls:
+    """The variants of every site in which a plan changes a URL, before and after the plan, as far as no page need be known for that.
+
+    `names`: the addresses of spaces and sites. `titles`: of spaces. `created`: spaces that the plan creates, whose pages nobody knows yet.
+    `secret`: the URLs that end and are not shown.
+    """
+
+    before: tuple[Variant, ...] = ()
+    after: tuple[Variant, ...] = ()
+    names: Mapping[Key, Address] = field(default_factory=dict)
+    titles: Mapping[Key, str] = field(default_factory=dict)
+    created: frozenset[Key] = frozenset()
+    secret: tuple[PageChange, ...] = ()

@@ -15,7 +15,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
-from reconciler.model.pages import LinkingPage, PageChange, UrlGroup
+from reconciler.model.pages import LinkingPage, PageChange, SiteUrls, UrlGroup
 from reconciler.model.policy import Source, Violation
 from reconciler.model.redirects import RedirectPlan
 from reconciler.model.state import Before, Binding, Consent, Position
@@ -337,6 +337,8 @@ class Plan:
     moved_outside: Mapping[Address, tuple[Position, Position]] = field(default_factory=dict)
     # Objects (kind, id) whose readers must be read before the plan is complete.
     questions: frozenset[tuple[str, str]] = frozenset()
+    # What shows pages before and after, from which `urls` follows once the pages are read.
+    site_urls: SiteUrls = field(default_factory=SiteUrls)
     # Lists (kind, id of what contains them) that must be read before it is complete.
     lists: frozenset[tuple[str, str]] = frozenset()
     # The rules of the project that the plan violates, warnings included.

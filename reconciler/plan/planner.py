@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Actual, Desired, Exposure, Plan, State, Step
+from reconciler.model import Actual, Desired, Exposure, Plan, SiteUrls, State, Step
 from reconciler.plan.access.tests import run_access_tests
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
@@ -42,6 +42,7 @@ from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.siblings.rows import SiblingRow, arrange, current_positions, ignored_positions, unmanaged_siblings
 from reconciler.plan.steps.rules import scheduled
 from reconciler.plan.transfers import decide_with_transfers, positions_before_transfer, shown_where, unmanaged_in_transfers
+from reconciler.plan.urls.variants import Published, site_urls, touches_urls
 from reconciler.plan.warnings.exposure import (
     audience_lines,
     changed_rules,
@@ -132,6 +133,8 @@ def plan(
     access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
 
+    urls = _site_urls(kinds, before, run, disclosed)
+
     # Last phase: everything that people and later runs read of it. What is deleted with something says so itself.
     included = sorted(at for at in decisions.required if at not in decisions.removals or decisions.removals[at].deleted_with is None)
     schemas = schemas_to_read(kinds, desired, drafts.values(), matches.ids)
@@ -158,6 +161,7 @@ def plan(
         exposures=exposed,
         consents=consents(exposed, disclosed.reach, disclosed.called, drafts, names),
         broken=tuple(broken_urls(kinds, world.actual, drafts, removals)),
+        site_urls=urls,
         lost_readers=lost_readers(disclosed, before.objects),
         forbidden=forbidden_requests(kinds, world.actual, run.steps, matches.ids),
         notes=(
@@ -248,6 +252,20 @@ def _exposures(world: World, run: PlannedRun, disclosed: Disclosure, agreed: Agr
     yield from exposures(desired, state, drafts, removals, names, freed=freed)
     yield from transfer_exposures(world, drafts, disclosed)
     yield from accepted_exposures(world, drafts, removals, names, disclosed, agreed)
+
+
+def _site_urls(kinds: Kinds, before: Actual, run: PlannedRun, disclosed: Disclosure) -> SiteUrls:
+    """What shows pages before and after the requests, where they change a URL."""
+    worlds = disclosed.worlds
+    if worlds is None or not touches_urls(kinds, disclosed.steps):
+        return SiteUrls()
+    derived = {
+        (kinds.of(address).name, worlds.ids[address]): {derivation.field.name: derivation.value}
+        for address, derivation in run.derived.items()
+        if address in worlds.ids
+    }
+    now = Published(kinds, worlds.before)
+    return site_urls(now, Published(kinds, worlds.after, derived, earlier=now), disclosed.called)
 
 
 def _outside(world: World, decisions: Decisions, names: Names) -> int:

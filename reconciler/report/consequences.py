@@ -3,6 +3,7 @@
 exposures      New access for anyone: 2 spaces (acme/space/six and acme/space/two).
 lost readers   Access ends for anyone: 1 section (acme/site/docs/section/api).
 broken URLs    2 published URLs stop working; the content of 1 gets a new URL.
+pages          196 URLs of pages move and 41 URLs of pages end.
 deletes        Deleted: 1 site, with 3 sections in it (acme/site/docs).
 """
 
@@ -15,6 +16,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.model import Action, Change, Exposure, Plan
 from reconciler.report.layout import Span, Style
+from reconciler.report.urls import page_sentences
 from reconciler.report.words import count, listed
 
 NOTHING: Final = "No existing content gets new readers, no published URL stops working, and nothing is deleted."
@@ -24,7 +26,7 @@ NAMED: Final = 3  # addresses in a sentence; more of them are only counted
 
 def consequences(plan: Plan) -> tuple[Span, ...]:
     """The sentences, those about new readers first; () if nothing changes."""
-    sentences = (*gained(plan.exposures), *_lost(plan), *_urls(plan), *_deleted(plan.changes))
+    sentences = (*gained(plan.exposures), *_lost(plan), *_urls(plan), *page_sentences(plan), *_deleted(plan.changes))
     # What could not be read, or was not, may have consequences too.
     if sentences or not plan.changes or plan.files_only or plan.unknown or plan.in_doubt:
         return sentences

@@ -46,6 +46,7 @@ from reconciler.undo import Cannot, YamlLine
 R = TypeVar("R", bound=Mapping[str, Any])
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
+URLS: Final = 10_000  # URLs of pages in a document
 LATER: Final = (Action.TRANSFER, Action.RENAME)  # their numbers are absent where they are 0
 UNREAD: Final = "RC-unread"
 IN_SECOND_RUN: Final = "in a second run: "
@@ -80,8 +81,13 @@ def source_data(source: Source | None) -> t.SourceData | None:
 # -- plans, outcomes, drift -----------------------------------------------------------------------------------------------------------
 
 
-def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
-    """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy."""
+def plan_document(
+    plan: Plan, *, created_at: datetime, forecast: Forecast | None = None, max_urls: int | None = None
+) -> plan_types.PlanDocument:  # fmt: skip
+    """The document of a plan; steps that need a second run are among the blocked ones, with the second run as their remedy.
+
+    `max_urls`: how many URLs of pages it lists, None for `URLS`; those that end come first.
+    """
     # A program that waits until nothing is blocked needs no second rule for these.
     later = [Blocked(address, f"{IN_SECOND_RUN}{reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()]
     blocked = (*plan.blocked, *later)
@@ -120,6 +126,14 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
     }
     if plan.redirects is not None:
         document["redirects"] = redirects_data(plan.redirects)
+    if plan.urls:
+        most = URLS if max_urls is None else max_urls
+        ending = sorted(plan.urls, key=lambda change: change.before is None) if len(plan.urls) > most else plan.urls
+        document["urls"] = [record(plan_types.PageChangeData, change) for change in ending[:most]]
+        document["urlCount"] = len(plan.urls)
+        document["urlGroups"] = [record(plan_types.UrlGroupData, group) for group in plan.url_groups]
+    if plan.linking:
+        document["linking"] = [record(plan_types.LinkingPageData, page) for page in plan.linking]
     if plan.lost_readers:
         document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:

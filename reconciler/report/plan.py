@@ -29,6 +29,7 @@ from reconciler.report.gathering import NAMED, EntryPart, gathered
 from reconciler.report.layout import Style, cells
 from reconciler.report.redirects import INSTALLED, redirect_parts
 from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
+from reconciler.report.urls import numbers, url_lines
 from reconciler.report.words import (
     HIDDEN,
     RULES,
@@ -94,6 +95,7 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
         *exposure_parts(plan.exposures),
         *_forbidden(plan),
         *_broken(plan),
+        *_page_urls(plan),
         *redirect_parts(plan.redirects, files=Rank.CHANGE, dead=Rank.URL),
         *violation_parts(plan.violations, remedies=remedies),
     ]
@@ -166,7 +168,7 @@ def _troubles(plan: Plan) -> str:
     parts = [
         blocked(plan),
         count(len(plan.exposures), "exposure") if plan.exposures else "",
-        f"{count(len(plan.broken), 'published URL')} broken" if plan.broken else "",
+        _broken_count(plan),
         f"{count(len(plan.redirects.dead), 'dead URL')}" if plan.redirects is not None and plan.redirects.dead else "",
         *(count(number, word) for level, (_, word) in RULES.items() if (number := sum(item.level is level for item in plan.violations))),
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
@@ -175,6 +177,13 @@ def _troubles(plan: Plan) -> str:
         f"{count(plan.ignored_count, 'difference')} ignored" if plan.ignored else "",
     ]
     return ", ".join(filter(None, parts))
+
+
+def _broken_count(plan: Plan) -> str:
+    """`1 published URL broken`, or `1 published URL and 196 URLs of pages broken`; "" if none is."""
+    counted = [count(len(plan.broken), "published URL") if plan.broken else "", numbers(plan)]
+    text = " and ".join(filter(None, counted))
+    return f"{text} broken" if text else ""
 
 
 def blocked(plan: Plan) -> str:
@@ -449,6 +458,11 @@ def _broken(plan: Plan) -> Iterator[EntryPart]:
         after = f" -> {url.after}" if url.after is not None else ""
         line = SheetLine(Style.DELETE, "!", "breaks", f"{url.before or HIDDEN_URL}{after}", url.reason, url.id)
         yield EntryPart(title=str(url.address), lines=[line], weight=Weight.URGENT, rank=Rank.URL, source=url.source)
+
+
+def _page_urls(plan: Plan) -> Iterator[EntryPart]:
+    for title, lines in url_lines(plan).items():
+        yield EntryPart(title=title, lines=lines, weight=Weight.URGENT, rank=Rank.URL)
 
 
 def violation_parts(violations: Iterable[Violation], *, remedies: bool) -> Iterator[EntryPart]:

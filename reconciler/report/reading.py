@@ -27,6 +27,7 @@ from reconciler.model import (
     Exposure,
     Finding,
     ForbiddenRequest,
+    LinkingPage,
     Outcome,
     Plan,
     Position,
@@ -37,6 +38,8 @@ from reconciler.model import (
     StepStatus,
     Unknown,
     Unmanaged,
+    UrlGroup,
+    UrlReason,
     Violation,
     Withheld,
 )
@@ -90,6 +93,11 @@ def _plan(document: Data) -> Sheet:
             for item in document["broken"]
         ),
         redirects=redirects_of(document.get("redirects")),
+        url_groups=tuple(map(_url_group, document.get("urlGroups", ()))),
+        linking=tuple(
+            LinkingPage(item["page"], item["title"], Address.parse(item["space"]), tuple(item["to"]))
+            for item in document.get("linking", ())
+        ),
         lost_readers={Address.parse(item["address"]): tuple(item["readers"]) for item in document.get("lostReaders", ())},
         forbidden=tuple(
             ForbiddenRequest(Address.parse(item["address"]), item["verb"], item["flag"], Address.parse(item["of"]))
@@ -156,6 +164,19 @@ def _exposure(item: Data) -> Exposure:
         reaches=tuple(map(Address.parse, item["reaches"])),
         window=item["window"],
         id=item.get("id", ""),
+    )
+
+
+def _url_group(item: Data) -> UrlGroup:
+    return UrlGroup(
+        UrlReason(item["reason"]),
+        Address.parse(item["site"]),
+        item["root"],
+        item["before"],
+        item["after"],
+        item["urls"],
+        item["pages"],
+        tuple(map(Address.parse, item["spaces"])),
     )
 
 

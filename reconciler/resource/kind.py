@@ -13,7 +13,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.resource.field import Field, FieldRole
 from reconciler.resource.places import Place
-from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Reading, Sighting, Verb
+from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Pages, Reading, Sighting, Verb
 from reconciler.resource.risks import Audience, Needed, Permission, ProcessingField, PublishedField
 from reconciler.resource.values import UNSET
 
@@ -79,6 +79,8 @@ class Kind:
     # -- who reads them
     # the field with an object's published URL; None if it is not published
     published: PublishedField | None = None
+    # the requests that show the pages of its objects; None if they have none
+    pages: Pages | None = None
     # who can read its objects; None if no change of them is ever an exposure
     audience: Audience | None = None
     # the JSON Schema of the claims of visitors that an object declares, from its values; None if it declares none

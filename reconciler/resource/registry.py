@@ -209,6 +209,7 @@ def kept_of(kind: Kind, kinds: Iterable[Kind]) -> Kept | None:
         *(path for word in worked for path in (word.state, word.changed_at, word.error)),
         *(name for verb in kind.api.values() for name in verb.brings.values()),
         *([kind.published.at] if kind.published is not None else ()),
+        *([kind.pages.revision] if kind.pages is not None else ()),
         kind.id_is,
     ]
     split = [tuple(path.split(".")[:2]) for path in paths if path]

@@ -97,6 +97,18 @@ class Lookup(NamedTuple):
 Reading = Listing | Sighting | One | Lookup
 
 
+class Pages(NamedTuple):
+    """The requests that show the pages of one object, read only if a plan changes a URL at which they answer.
+
+    `tree`: all of them, those below another in its `pages`. `links`: the list of the links in them. `revision`: the key of an object that
+    names what its pages are: the same revision is the same tree.
+    """
+
+    tree: str
+    links: str
+    revision: str
+
+
 # -- What writes them ----------------------------------------------------------------------------------------------------------------
 
 Method = Literal["POST", "PUT", "PATCH", "DELETE"]

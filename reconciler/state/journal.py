@@ -45,7 +45,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Consent, Intent, Position, Rules, State
+from reconciler.model import Binding, Consent, Intent, PageTree, Position, Rules, State
 from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database
@@ -56,6 +56,7 @@ from reconciler.state.reading import read_state
 from reconciler.state.tables import rows
 from reconciler.state.tables.rows import after, read_renames, write_renames, write_rules
 from reconciler.state.tables.schema import insert
+from reconciler.state.tables.trees import read_trees, write_trees
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
 from reconciler.state.transfer import Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn
@@ -310,6 +311,19 @@ class Journal:
         """Record what this run is allowed to open, before its first request; the serial does not change."""
         with self._writing(counts=False) as connection:
             write_consents(connection, self._state, self.run, consents)
+
+    def page_trees(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
+        """The trees of pages that are kept of these objects (kind, id), of whichever revision."""
+        return self._database.read(lambda connection: read_trees(connection, self._state, keys)) or {}
+
+    def keep_trees(self, trees: Mapping[tuple[str, str], PageTree | str]) -> None:
+        """Keep the trees of pages that are not kept yet, those of a known revision; the serial does not change: they can be read again."""
+        known = {key: tree for key, tree in trees.items() if isinstance(tree, PageTree) and tree.revision}
+        kept = self.page_trees(known)
+        new = {key: tree for key, tree in known.items() if kept.get(key) != tree}
+        if new:
+            with self._writing(counts=False) as connection:
+                write_trees(connection, self._state, new)
 
     def finish(self, *, exit_code: int, summary: Mapping[str, Any]) -> None:
         """Record how this run ended; a run without this was killed. `summary`: of its outcome."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from reconciler.errors import Refused, StateError
-from reconciler.model import JournalEntry, RecordedRun, State, StateChange
+from reconciler.model import JournalEntry, PageTree, RecordedRun, State, StateChange
 from reconciler.model.state import StateScope
 from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection
@@ -48,6 +48,7 @@ from reconciler.state.reading import (
     read_tracking,
 )
 from reconciler.state.sqlite import SqliteFile
+from reconciler.state.tables.trees import read_trees
 from reconciler.state.tables.values import plain
 from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare
@@ -131,6 +132,10 @@ class Store:
             return State("", 0, foreign=foreign, former=former(others, self._scope, ()), projects=projects)
 
         return self._database.read(work) or State("", 0)
+
+    def page_trees(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
+        """The trees of pages that are kept of these objects (kind, id), of whichever revision."""
+        return self._of_state(lambda connection, state: read_trees(connection, state, keys)) or {}
 
     def seen(self) -> bool:
         """Whether this state was ever used for the project: whether any run tracked, sent or recorded anything in it."""

@@ -23,7 +23,7 @@ from reconciler.state.tables.schema import TABLES, insert
 from reconciler.state.tables.values import from_json, to_json
 
 Part = TypeVar("Part")
-JSON = frozenset({"writes", "brings", "lookup", "bound", "forgotten", "summary"})
+JSON = frozenset({"writes", "brings", "lookup", "bound", "forgotten", "summary", "pages"})
 """Columns that hold JSON."""
 
 COLUMNS = {"exit": "exit_code", "object": "target"}
@@ -39,7 +39,7 @@ def pulled(connection: Connection, state: int) -> state_types.StateDocument:
     """The whole of that state. Raises StateError where a value in it is broken."""
     row = connection.row("SELECT * FROM states WHERE id = :state", state=state)
     remembered = connection.value("SELECT value FROM rules WHERE state = :state", state=state)
-    return {
+    document: state_types.StateDocument = {
         "format": "reconciler.state/1",
         "project": row.project,
         "environment": row.environment or None,
@@ -55,6 +55,9 @@ def pulled(connection: Connection, state: int) -> state_types.StateDocument:
         "renames": [{"old": row.old, "new": row.new} for row in _rows(connection, "renames", state, "old")],
         "approvals": _parts(state_types.ApprovalData, connection, "approvals", state, "run"),
     }
+    if trees := _parts(state_types.StoredTreeData, connection, "page_trees", state, "kind", "id"):
+        document["trees"] = trees
+    return document
 
 
 def _rows(connection: Connection, table: str, state: int, *order: str) -> list[Any]:
@@ -162,6 +165,7 @@ def _loose(document: Document) -> str | None:
     objects = [(binding["kind"], binding["id"]) for binding in document["bindings"]]
     requests, turns = [request["id"] for request in document["requests"]], [turn["id"] for turn in document["turns"]]
     former = [rename["old"] for rename in document.get("renames", ())]
+    trees = [(tree["kind"], tree["id"]) for tree in document.get("trees", ())]
     for name, keys in (
         ("renames", former),
         ("runs", run_ids),
@@ -169,6 +173,7 @@ def _loose(document: Document) -> str | None:
         ("bindings", objects),
         ("requests", requests),
         ("turns", turns),
+        ("trees", trees),
     ):
         if len(set(keys)) < len(keys):
             return f"{name}: an entry is duplicated"
@@ -274,6 +279,7 @@ def _write(connection: Connection, state: int, document: Document, by: str) -> N
         values = ((request["id"], request[key]) for request in requests if request[key] is not None)
         add(table, ({"state": state, "intent": intent, "value": _json(value)} for intent, value in values))
     add("turns", (_row(state, turn, columns(state_types.StoredTurnData, "turns")) for turn in document["turns"]))
+    add("page_trees", (_row(state, tree, columns(state_types.StoredTreeData, "page_trees")) for tree in document.get("trees", ())))
     add("approvals", (_row(state, approval, columns(state_types.ApprovalData, "approvals")) for approval in document["approvals"]))
 
 

@@ -20,7 +20,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.connect import connect, current_user
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.unseen import read_state
+from reconciler.cli.wiring.unseen import kept_trees, read_state
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import consent_options, guard
@@ -35,6 +35,7 @@ from reconciler.text.names import HERE
 @shared.guards()
 @shared.rules()
 @shared.absences()
+@shared.urls()
 @shared.service()
 @shared.state()
 @click.option("--out", type=OutputFile(), metavar="FILE", help="Save the plan to a file that only you can read.")
@@ -68,14 +69,15 @@ def command(
         with narration.lasting("Reading the state"):
             state, key, new = read_state(screen, options, project, service)
         kinds = kinds.with_digest_key(key, project.sensitive)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options)
+        kept = kept_trees(screen, options, project, service)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options, kept=kept)
 
     first = (*((str(new),) if new is not None else ()), *by.notes)
     planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))
     if new is not None and options.format != "text":
         screen.warn(str(new), id="RC-unseen-state")
     plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
-    document = plan_document(shown, created_at=made_at, forecast=planned.forecast)
+    document = plan_document(shown, created_at=made_at, forecast=planned.forecast, max_urls=options.max_urls)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)

@@ -6,8 +6,9 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from reconciler.address import Address
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
@@ -17,12 +18,15 @@ from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
+from reconciler.observe.pages import KeptTrees, linking_pages, page_trees
+from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import believable
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.urls.changes import Trees, dead_pages, with_urls
 from reconciler.plan.world import Selection
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
@@ -34,7 +38,8 @@ from reconciler.urls.planned import with_redirects
 class Planned:
     """A plan and its inputs.
 
-    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock.
+    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock. `trees`: the pages that were
+    needed for its URLs.
     """
 
     plan: Plan
@@ -43,6 +48,7 @@ class Planned:
     matches: Matches
     read_at: float
     forecast: Forecast
+    trees: Trees = field(default_factory=dict)
 
     @property
     def age(self) -> float:
@@ -69,10 +75,12 @@ async def make_plan(
     everything: bool = False,
     stage: Callable[[str], None] = lambda what: None,
     earlier: tuple[Mapping[str, Answer], float] | None = None,
+    kept: KeptTrees | None = None,
 ) -> Planned:
     """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists.
     `stage`: called with the name of each stage after the reading. `earlier`: the answers to a
-    reading of this run, which are reused, and when it began (monotonic seconds).
+    reading of this run, which are reused, and when it began (monotonic seconds). `kept`: the trees of pages that the state has; None to
+    leave out the URLs of pages.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -95,10 +103,32 @@ async def make_plan(
     stage(f"Checking the plan for {objects}")
     known = matches if complete is actual else None
     proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
+    trees = await page_trees(reader, kinds, complete, proved.site_urls, kept) if kept is not None else {}
+    if kept is not None:
+        proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), {**_tracked(state), **_known(kinds, matches)})
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
     judged = with_redirects(desired, with_policies(kinds, desired, complete, proved))
-    return Planned(judged, state, complete, matches, began, ahead)
+    return Planned(judged, state, complete, matches, began, ahead, trees)
+
+
+def _tracked(state: State) -> dict[tuple[str, str], Address]:
+    return {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+
+
+def _known(kinds: Kinds, matches: Matches) -> dict[tuple[str, str], Address]:
+    return {(kinds.of(address).name, id): address for address, id in matches.ids.items()}
+
+
+async def _with_linking(
+    reader: Reader, kinds: Kinds, actual: Actual, plan: Plan, addresses: Mapping[tuple[str, str], Address]
+) -> Plan:  # fmt: skip
+    """The plan with the pages that link to those that answer nowhere after it."""
+    dead = dead_pages(plan)
+    if not dead:
+        return plan
+    linking, failed = await linking_pages(reader, kinds, actual, dead, caller(kinds, addresses, actual.objects, actual.objects))
+    return replace(plan, linking=linking, notes=(*plan.notes, *failed))
 
 
 def _check_selection(selection: Selection, desired: Desired, state: State, plan: Plan) -> None:
@@ -125,15 +155,16 @@ def read_only(
     options: Options,
     *,
     everything: bool = False,
+    kept: KeptTrees | None = None,
 ) -> Planned:
-    """A plan, read with a client that cannot write."""
+    """A plan, read with a client that cannot write. `kept`: as for `make_plan`."""
 
     async def run() -> Planned:
 
         async with Reader(service.settings, listener=narration) as reader:
             chosen, allowed = selected(options), replaceable(options)
             return await make_plan(
-                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage
+                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage, kept=kept
             )
 
     with narration.phase(f"Reading {desired.project}", where=service.where):

@@ -26,6 +26,7 @@ from reconciler.observe import observe
 from reconciler.plan.matching.missing import believable
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.plan.urls.changes import with_urls
 from reconciler.resource import Kinds
 from reconciler.state import Journal
 from reconciler.urls.planned import with_redirects
@@ -117,6 +118,7 @@ class ApplySession:
                     allow_replace=allowed,
                     stage=stage,
                     earlier=earlier,
+                    kept=self.journal.page_trees,
                 )
             )
         believable(planned.matches, self.desired, accept=self.options.accept_gone)
@@ -128,7 +130,8 @@ class ApplySession:
         state, actual = planned.state, planned.actual
         new_plan = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
         proved = prove(self.kinds, self.desired, state, actual, new_plan, selection=selection)
-        return replace(planned, plan=with_redirects(self.desired, with_policies(self.kinds, self.desired, actual, proved)))
+        judged = with_policies(self.kinds, self.desired, actual, with_urls(proved, planned.trees))
+        return replace(planned, plan=with_redirects(self.desired, judged))
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
@@ -142,6 +145,7 @@ class ApplySession:
 
         # What an undo opens was asked for this once. The next apply must not find it in the state as something agreed to.
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
+        self.journal.keep_trees(planned.trees)
         stop, signals, supervision = asyncio.Event(), self.narration.screen.signals, self.narration.screen.supervision
 
         def stop_after_these() -> None:

@@ -8,7 +8,7 @@ named, or that is on a server, is created only with consent.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +37,9 @@ from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model import State
+from reconciler.model import PageTree, State
 from reconciler.model.state import StateScope
+from reconciler.observe.pages import KeptTrees
 from reconciler.report.words import count, listed
 from reconciler.state import Journal, Store
 from reconciler.text.credentials import file_of
@@ -137,6 +138,16 @@ def read_state(screen: Screen, options: Options, project: Project, service: Conn
     """The state of this project on a service, its key for digests, and the message if it has never seen the project; nothing is written."""
     with open_store(screen, options, project, service, create=False) as store:
         return store.read(), store.digest_key(), unseen(options, project, service, store)
+
+
+def kept_trees(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KeptTrees:
+    """The trees of pages that the state of this project has, read when somebody asks for them."""
+
+    def trees(keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
+        with open_store(screen, options, project, service, create=False) as store:
+            return store.page_trees(keys)
+
+    return trees
 
 
 def named(tracking: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, BrokenUrl, Declared, Desired, ForbiddenRequest, Observed, Step
 from reconciler.model.codec import comparable
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.urls.variants import with_segment
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Permission
 from reconciler.resource.conditions import claim_mistakes, mistake
 from reconciler.text.names import canonical
@@ -259,7 +259,7 @@ def _with_outer(url: str, segment: tuple[Any, Any] | None, renamed: Renamed) -> 
     outer = _outer(url, renamed)
     tail: str | None = url[len(outer) :]
     if segment is not None:
-        tail = _with(tail, *segment)
+        tail = with_segment(tail, *segment)
     head = _with_outer(outer, renamed[outer], renamed) if outer else ""
     return head + tail if head is not None and tail is not None else None
 
@@ -286,12 +286,3 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed, renamed:
             reasons.append(f"{difference.field.name} {before} -> {then}")
     if reasons and url is not None:
         yield BrokenUrl(draft.address, kind.name, _open(kind, url), after, " and ".join(reasons), draft.declared.source)
-
-
-def _with(url: str | None, old: Any, new: Any) -> str | None:
-    """The URL with its last segment of that name replaced; None where it has none."""
-    parts = url.split("/") if url is not None else []
-    if not isinstance(old, str) or not isinstance(new, str) or quote(old) not in parts:
-        return None
-    at = len(parts) - 1 - parts[::-1].index(quote(old))
-    return "/".join([*parts[:at], quote(new), *parts[at + 1 :]])

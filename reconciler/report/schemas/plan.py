@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from reconciler.model import Action, Cause, RedirectFormat, Severity
+from reconciler.model import Action, Cause, RedirectFormat, Severity, UrlReason
 from reconciler.model.drift import DriftWord
 from reconciler.report.schemas import types as t
 
@@ -118,6 +118,41 @@ class RedirectsData(t.Record):
     dead: Annotated[t.Items[DeadUrlData], t.doc("What was public, and nothing answers afterwards.")]
 
 
+class PageChangeData(t.Record):
+    page: Annotated[t.Text | None, t.doc("The id of the page; null for all pages of a space that could not be read, and for a secret URL.")]
+    title: Annotated[t.Text, t.doc("Of the page, else of what the change is about.")]
+    space: Annotated[t.AddressText | None, t.doc("What contains the page; null for a secret URL.")]
+    site: Annotated[t.AddressText, t.doc("What publishes it.")]
+    before: Annotated[
+        t.Text | None,
+        t.doc("The URL that answered with the page; null for a new one, a digest of a secret one, URL/** for all below a URL."),
+    ]
+    after: Annotated[t.Text | None, t.doc("Where the page answers afterwards; null where it does nowhere or only the service knows.")]
+    reason: Annotated[
+        str,
+        t.OneOf(UrlReason),
+        t.doc("gone: nothing answers there; shadowed: another page does; unknown: only the service knows the new URL, or the pages."),
+    ]
+
+
+class UrlGroupData(t.Record):
+    reason: Annotated[str, t.OneOf(UrlReason)]
+    site: t.AddressText
+    root: Annotated[t.Text, t.doc("The URL of the site before the plan; empty where it is not known.")]
+    before: Annotated[t.Text | None, t.doc("A URL, or URL/** for all below it.")]
+    after: Annotated[t.Text | None, t.doc("Where the same pages answer afterwards.")]
+    urls: Annotated[t.Count, t.doc("How many; 0 where the pages could not be read.")]
+    pages: Annotated[t.Count, t.doc("A page may have several URLs.")]
+    spaces: Annotated[t.Items[t.AddressText], t.doc("What contains the pages.")]
+
+
+class LinkingPageData(t.Record):
+    page: Annotated[t.Text, t.doc("The id of the page that contains the links.")]
+    title: t.Text
+    space: t.AddressText
+    to: Annotated[t.Items[t.Text], t.doc("The titles of the pages that it links to.")]
+
+
 class LostReadersData(t.Record):
     address: t.AddressText
     readers: Annotated[t.Items[t.Text], t.doc("Who can no longer read it.")]
@@ -166,6 +201,14 @@ class PlanData(t.Record):
     ]
     broken: Annotated[t.Items[BrokenUrlData], t.doc("Published URLs that stop working.")]
     redirects: NotRequired[Annotated[RedirectsData, t.doc("What follows for redirects. Absent: the project says nothing of its URLs.")]]
+    urls: NotRequired[
+        Annotated[t.Items[PageChangeData], t.doc("The URLs of pages that end, move or begin, as many as --max-urls allows. Absent: none.")]
+    ]
+    urlCount: NotRequired[Annotated[t.Count, t.doc("How many there are, also where `urls` is shorter.")]]
+    urlGroups: NotRequired[Annotated[t.Items[UrlGroupData], t.doc("The same without new ones, as people read it.")]]
+    linking: NotRequired[
+        Annotated[t.Items[LinkingPageData], t.doc("Pages with links to pages that answer nowhere afterwards. Absent: none.")]
+    ]
     lostReaders: NotRequired[Annotated[t.Items[LostReadersData], t.doc("What remains and fewer people can read. Absent: nothing.")]]
     forbidden: Annotated[t.Items[ForbiddenData], t.doc("Requests that the service will refuse, according to the token's permissions.")]
     violations: NotRequired[Annotated[t.Items[ViolationData], t.doc("Rules of the project that the plan violates.")]]

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired
 
+from pydantic import Field
+
 from reconciler.model import Origin, What
 from reconciler.report.schemas import types as t
 
 Ids = dict[t.Text, t.Text]
+PageTexts = Annotated[list[t.Text], Field(min_length=3, max_length=3)]
 
 
 class TrackedData(t.ResourceData):
@@ -128,6 +131,13 @@ class ApprovalData(t.Record):
     digest: Annotated[t.Text, t.doc("The plan's.")]
 
 
+class StoredTreeData(t.Record):
+    kind: t.KindName
+    id: Annotated[t.Text, t.doc("The id of the object that contains the pages.")]
+    revision: Annotated[t.Text, t.doc("Of its content.")]
+    pages: Annotated[t.Items[PageTexts], t.doc("The id, the title and the path of each, in the order of readers.")]
+
+
 class StateDocument(t.Record):
     """A whole state."""
 
@@ -145,3 +155,4 @@ class StateDocument(t.Record):
     turns: Annotated[t.Items[StoredTurnData], t.doc("What changed in the state without a request.")]
     renames: NotRequired[Annotated[t.Items[RenameData], t.doc("Renames of the YAML that have had their effect; absent: none.")]]
     approvals: Annotated[t.Items[ApprovalData], t.doc("Runs that carried out a saved plan.")]
+    trees: NotRequired[Annotated[t.Items[StoredTreeData], t.doc("Pages of what is published, whose URLs a plan changed; absent: none.")]]

@@ -103,6 +103,17 @@ CREATE TABLE renames (
     FOREIGN KEY(state) REFERENCES states (id)
 );
 
+-- The pages of what is published, as of one revision of each object's content: the same revision is the same tree.
+CREATE TABLE page_trees (
+    state INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    revision TEXT NOT NULL,
+    pages TEXT NOT NULL, -- JSON: id, title and path of each, in the order of readers
+    PRIMARY KEY (state, kind, id),
+    FOREIGN KEY(state) REFERENCES states (id)
+);
+
 -- What was sent and what was seen after it, by field.
 CREATE TABLE fields (
     state INTEGER NOT NULL,

@@ -1,0 +1,157 @@
+"""Pages of what is published, and the links in them: read only where a plan changes a URL. Only GET.
+
+In: what shows pages before and after a plan, and trees that the state kept. Out: the pages of each object that matters, or why they could
+not be read; and the pages that link to those that answer nowhere after the plan. One request an object; links are lists of whole objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import count
+from typing import Any
+
+from reconciler.address import Address, bare
+from reconciler.client import encode
+from reconciler.client.service import Reader
+from reconciler.errors import ServiceError
+from reconciler.model import Actual, LinkingPage, Observed, Page, PageTree, SiteUrls
+from reconciler.plan.urls.changes import Trees, needed
+from reconciler.resource import Kind, Kinds
+
+Key = tuple[str, str]
+"""An object: its kind and its id."""
+
+KeptTrees = Callable[[Collection[Key]], Mapping[Key, PageTree]]
+"""Returns the trees that the state has of these objects, of whichever revision."""
+
+UNREADABLE = "the response is not a tree of pages"
+
+
+async def page_trees(reader: Reader, kinds: Kinds, actual: Actual, site_urls: SiteUrls, kept: KeptTrees) -> Trees:
+    """The pages of every object that matters for the URLs that change. `kept`: asked first; a tree of another revision does not count."""
+    trees: dict[Key, PageTree | str] = {}
+    while asked := sorted(needed(site_urls, trees)):
+        known = kept(asked)
+        for key in asked:
+            tree = known.get(key)
+            if tree is not None and tree.revision and tree.revision == _revision(kinds[key[0]], actual.find(*key)):
+                trees[key] = tree
+        missing = [key for key in asked if key not in trees]
+        trees |= zip(
+            missing, await asyncio.gather(*(_tree(reader, kinds[key[0]], key[1], actual.find(*key)) for key in missing)), strict=True
+        )
+    return trees
+
+
+def _revision(kind: Kind, observed: Observed | None) -> str:
+    value = observed.raw.get(kind.pages.revision) if observed is not None and kind.pages is not None else None
+    return value if isinstance(value, str) else ""
+
+
+async def _tree(reader: Reader, kind: Kind, id: str, observed: Observed | None) -> PageTree | str:
+    assert kind.pages is not None
+    try:
+        body = (await reader.get(encode(kind.pages.tree, {"id": bare(id)}))).body
+    except ServiceError as error:
+        return error.message
+    pages = pages_in(body)
+    return UNREADABLE if pages is None else PageTree(_revision(kind, observed), pages)
+
+
+def pages_in(body: Any) -> tuple[Page, ...] | None:
+    """The pages with a URL in an answer, in the order of readers; None where it is no tree, or a page has no id or path."""
+    pages: list[Page] = []
+    waiting = _nested(body)
+    while waiting:
+        raw = waiting.pop()
+        if not isinstance(raw, Mapping):
+            return None
+        inside = _nested(raw) if raw.get("pages") is not None else []
+        # A group is a heading: it has no URL of its own (the API reference, "Published pages").
+        if raw.get("type") != "group":
+            id, path, title = raw.get("id"), raw.get("path"), raw.get("title")
+            if not isinstance(id, str) or not isinstance(path, str) or not path.strip("/"):
+                return None
+            pages.append(Page(id, title if isinstance(title, str) else "", path.strip("/")))
+        if inside is None:
+            return None
+        waiting += inside
+    return None if waiting is None else tuple(pages)
+
+
+def _nested(raw: Any) -> list[Any] | None:
+    """The pages in an answer or a page, the last one first."""
+    pages = raw.get("pages") if isinstance(raw, Mapping) else None
+    return pages[::-1] if isinstance(pages, list) else None
+
+
+# -- who links there ---------------------------------------------------------------------------------------------------------------------
+
+
+async def linking_pages(
+    reader: Reader, kinds: Kinds, actual: Actual, dead: Mapping[Key, Mapping[str, str]], called: Callable[[Key], Address]
+) -> tuple[tuple[LinkingPage, ...], tuple[str, ...]]:
+    """The pages that link to pages that answer nowhere after a plan, and a sentence for each list that could not be read.
+
+    `dead`: the titles of those pages by id, by the object that contains them. Every object with pages in the same containers is asked for
+    its links, once.
+    """
+    sources = [
+        (kind, observed)
+        for kind in kinds.values()
+        if kind.pages is not None
+        for observed in actual.objects.get(kind.name, {}).values()
+        if observed.deleted_at is None and _beside(actual, observed, dead)
+    ]
+    answers = await asyncio.gather(*(_links(reader, kind, observed.id) for kind, observed in sources))
+    pages: dict[tuple[Key, str], tuple[str, dict[str, None]]] = {}
+    failed = []
+    for (kind, observed), links in zip(sources, answers, strict=True):
+        key = (kind.name, observed.id)
+        if isinstance(links, str):
+            failed.append(f"{called(key)}: its links could not be read, so nobody knows whether it links to pages that end: {links}")
+            continue
+        for page, title, target in _dead_links(kind, links, dead):
+            if page not in dead.get(key, {}):
+                pages.setdefault((key, page), (title, {}))[1][target] = None
+    linking = [LinkingPage(page, title, called(key), tuple(to)) for (key, page), (title, to) in pages.items()]
+    return tuple(sorted(linking, key=lambda line: (line.space, line.title, line.page))), tuple(failed)
+
+
+def _beside(actual: Actual, observed: Observed, dead: Iterable[Key]) -> bool:
+    """Whether an object is in the same containers as one of these."""
+    return any(other.within == observed.within for key in dead if (other := actual.find(*key)) is not None)
+
+
+async def _links(reader: Reader, kind: Kind, id: str) -> list[Mapping[str, Any]] | str:
+    assert kind.pages is not None
+    number = count(1)
+    try:
+        # A link has no id, and two of them may be alike.
+        return list((await reader.list(encode(kind.pages.links, {"id": bare(id)}), key=lambda item: str(next(number)))).items)
+    except ServiceError as error:
+        return error.message
+
+
+def _dead_links(kind: Kind, links: Iterable[Mapping[str, Any]], dead: Mapping[Key, Mapping[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """(id of the page with the link, its title, the title of the page that it leads to)."""
+    for link in links:
+        space, page, _ = _reference(kind, link.get("targetReference"))
+        title = dead.get((kind.name, space), {}).get(page)
+        if title is None:
+            continue
+        locations = link.get("locationReferences")
+        for location in locations if isinstance(locations, list) else ():
+            _, at, name = _reference(kind, location)
+            if at:
+                yield at, name, title
+
+
+def _reference(kind: Kind, raw: Any) -> tuple[str, str, str]:
+    """(id of the object, id of the page in it, title of the page) of a reference; "" for what it does not name."""
+    outer, page = ((raw.get(name) if isinstance(raw, Mapping) else None) for name in (kind.object, "page"))
+    ids = [value.get("id") if isinstance(value, Mapping) else None for value in (outer, page)]
+    title = page.get("title") if isinstance(page, Mapping) else None
+    space, at, name = (value if isinstance(value, str) else "" for value in (*ids, title))
+    return space, at, name

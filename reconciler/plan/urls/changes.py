@@ -1,0 +1,246 @@
+"""What a plan does to every URL of a page: page by page, matched by the page's id. Pure.
+
+    before the plan                          after the plan                       it is
+    /use/install      page 7                 /product/install   page 7            moved
+    /use/v1/install   page 3                 -                                    gone: page 3 answers nowhere, or at another URL as before
+    /product          page 9 of the default  /product           page 7            shadowed: what names more segments takes the URL
+    -                                        /beta/install      page 4            new
+
+In: what shows pages before and after (`SiteUrls`), and the pages of what is shown. Which pages must be known is a question with several
+rounds (`needed`): a variant that stays as it is may take a URL, or lose one to a page that moves. Out: a change for each URL. Where pages
+could not be read, one change for all below a URL, whose number nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from urllib.parse import quote
+
+from reconciler.model import Page, PageChange, PageTree, PageUrl, Plan, SiteUrls, UrlReason, Variant
+from reconciler.plan.containment import Key
+from reconciler.plan.urls.groups import grouped
+
+Trees = Mapping[Key, PageTree | str]
+"""The pages of each object; why they are not known, where they could not be read."""
+
+ANY = "/**"
+"""The end of a pattern for every URL below one."""
+
+ENDING = (UrlReason.GONE, UrlReason.SHADOWED)
+
+
+class Answer(NamedTuple):
+    """What answers at a URL. `rank`: how much is left out of it. `first`: the page answers at the URL of the variant itself."""
+
+    rank: int
+    variant: Variant
+    page: Page
+    first: bool = False
+
+    @property
+    def identity(self) -> tuple[Key, str]:
+        """The page, wherever it is shown."""
+        return self.variant.space, self.page.id
+
+
+def with_urls(plan: Plan, trees: Trees) -> Plan:
+    """The plan with what happens to the URLs of pages. A tree that is missing counts as one that could not be read."""
+    urls = tuple(changes(plan.site_urls, trees))
+    if not urls:
+        return plan
+    unread = ((plan.site_urls.names[key], why) for key, why in sorted(trees.items()) if isinstance(why, str))
+    notes = (f"{address}: its pages could not be read, so their URLs are unknown: {why}" for address, why in unread)
+    return replace(plan, urls=urls, url_groups=grouped(plan.site_urls, urls), notes=(*plan.notes, *notes))
+
+
+def dead_pages(plan: Plan) -> dict[Key, dict[str, str]]:
+    """The titles of the pages that answer nowhere after the plan, by id, by the object that contains them."""
+    keys = {address: key for key, address in plan.site_urls.names.items()}
+    alive = {(change.space, change.page) for change in plan.urls if change.after is not None}
+    dead: dict[Key, dict[str, str]] = {}
+    for change in plan.urls:
+        if change.page is not None and change.space is not None and change.reason in ENDING and (change.space, change.page) not in alive:
+            dead.setdefault(keys[change.space], {})[change.page] = change.title
+    return dead
+
+
+def page_urls(variants: tuple[Variant, ...], site_urls: SiteUrls, trees: Trees) -> list[PageUrl]:
+    """The URLs at which pages answer now, in the order of URLs. `site_urls`: with the names of spaces and sites."""
+    names = site_urls.names
+    return [
+        PageUrl(url, answer.page.id, answer.page.title, names[answer.variant.space], names[answer.variant.site])
+        for url, answer in sorted(_answers(variants, trees).items())
+    ]
+
+
+# -- which pages must be known ---------------------------------------------------------------------------------------------------------
+
+
+def needed(site_urls: SiteUrls, trees: Trees) -> frozenset[Key]:
+    """The objects whose pages must be read next; empty where `trees` has all that matter."""
+    both = (*site_urls.before, *site_urls.after)
+    was, then = (_urls_of(variants) for variants in (site_urls.before, site_urls.after))
+    changed = was ^ then
+    asked = {space for space, _, _ in changed} | {variant.space for variant in both if not variant.bases}
+    stays = {(space, base) for space, _, base in was & then}
+    # A URL that changes may be below one that stays: then a page below the second may have, get or lose it.
+    above = {part for _, _, base in changed for part in _above(base)}
+    asked |= {space for space, base in stays if base in above}
+    # And the other way round, once the pages show it.
+    pages = {space: tree.pages for space in asked if isinstance(tree := trees.get(space), PageTree)}
+    below = {part for space, _, base in changed for page in pages.get(space, ()) for part in _above(_url(base, page))}
+    asked |= {space for space, base in stays if base in below}
+    return frozenset(asked - trees.keys() - site_urls.created)
+
+
+def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str]]:
+    return {(variant.space, rank, base) for variant in variants for rank, base in variant.bases.items()}
+
+
+def _above(url: str) -> Iterator[str]:
+    """The URL, and each one above it."""
+    while "/" in url:
+        yield url
+        url = url.rpartition("/")[0]
+
+
+def _url(base: str, page: Page) -> str:
+    return f"{base}/{quote(page.path)}"
+
+
+# -- page by page ------------------------------------------------------------------------------------------------------------------------
+
+
+def _answers(variants: tuple[Variant, ...], trees: Trees) -> dict[str, Answer]:
+    """What answers at each URL: of several pages, that of the URL from which least is left out."""
+    ranked = sorted(
+        ((rank, base, variant) for variant in variants for rank, base in variant.bases.items()), key=lambda entry: (entry[0], entry[1])
+    )
+    answers: dict[str, Answer] = {}
+    for rank, base, variant in ranked:
+        tree = trees.get(variant.space)
+        pages = tree.pages if isinstance(tree, PageTree) else ()
+        for page in pages:
+            answers.setdefault(_url(base, page), Answer(rank, variant, page))
+        for page in pages[:1]:
+            answers.setdefault(base, Answer(rank, variant, page, first=True))
+    return answers
+
+
+@dataclass(frozen=True)
+class _Match:
+    """Where the pages of `before` answer in `after`."""
+
+    site_urls: SiteUrls
+    before: Mapping[str, Answer]
+    after: Mapping[str, Answer]
+    # The URLs of each page after the plan.
+    urls: Mapping[tuple[Key, str], list[str]]
+    # Objects whose pages will be shown at URLs that only the service knows.
+    unknown: frozenset[Key]
+
+    def target(self, url: str, answer: Answer) -> str | None:
+        """Where the page of a URL that ends answers: in the place nearest to that, at a new URL rather than at one it had already."""
+
+        def distance(candidate: str) -> tuple[bool, bool, bool, bool, bool, int, str]:
+            then = self.after[candidate]
+            return (
+                then.variant.site != answer.variant.site,
+                then.variant.at != answer.variant.at,
+                self.has(candidate, answer),
+                then.rank != answer.rank,
+                then.first != answer.first,
+                then.rank,
+                candidate,
+            )
+
+        return min(self.urls.get(answer.identity, ()), key=distance, default=None)
+
+    def has(self, url: str, answer: Answer) -> bool:
+        """Whether the same page answers at a URL before the plan."""
+        was = self.before.get(url)
+        return was is not None and was.identity == answer.identity
+
+
+def changes(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
+    """A change for each URL that ends, begins, or leads to another page, in the order of URLs."""
+    match = _matched(site_urls, trees)
+    taken: set[tuple[str, tuple[Key, str]]] = set()
+    lines: list[PageChange] = []
+    for url, answer in match.before.items():
+        then = match.after.get(url)
+        if then is not None and then.identity == answer.identity:
+            continue
+        after = match.target(url, answer)
+        reason = _reason(match, answer, then, after)
+        if after is not None and reason is UrlReason.MOVED:
+            taken.add((after, answer.identity))
+        lines.append(_line(site_urls, answer, url, None if reason is UrlReason.UNKNOWN else after, reason))
+    for url, answer in match.after.items():
+        if not match.has(url, answer) and (url, answer.identity) not in taken:
+            lines.append(_line(site_urls, answer, None, url, UrlReason.NEW))
+    lines += [*_unread(site_urls, trees), *site_urls.secret]
+    yield from sorted(lines, key=lambda line: (line.site, line.before or line.after or "", line.reason, line.page or ""))
+
+
+def _matched(site_urls: SiteUrls, trees: Trees) -> _Match:
+    before, after = _answers(site_urls.before, trees), _answers(site_urls.after, trees)
+    urls: dict[tuple[Key, str], list[str]] = {}
+    for url, answer in after.items():
+        urls.setdefault(answer.identity, []).append(url)
+    unknown = frozenset(variant.space for variant in site_urls.after if not variant.bases)
+    return _Match(site_urls, before, after, urls, unknown)
+
+
+def _reason(match: _Match, answer: Answer, then: Answer | None, after: str | None) -> UrlReason:
+    if then is not None:
+        return UrlReason.SHADOWED
+    if after is not None and not match.has(after, answer):
+        return UrlReason.MOVED
+    return UrlReason.UNKNOWN if after is None and answer.variant.space in match.unknown else UrlReason.GONE
+
+
+def _line(site_urls: SiteUrls, answer: Answer, before: str | None, after: str | None, reason: UrlReason) -> PageChange:
+    names = site_urls.names
+    return PageChange(answer.page.id, answer.page.title, names[answer.variant.space], names[answer.variant.site], before, after, reason)
+
+
+# -- pages that nobody knows -----------------------------------------------------------------------------------------------------------
+
+
+def _unread(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
+    """A change for all pages below each URL that changes, where the pages are not known."""
+    for variant in site_urls.before:
+        if not isinstance(trees.get(variant.space), PageTree):
+            yield from _ended(site_urls, variant)
+    for variant in site_urls.after:
+        if not isinstance(trees.get(variant.space), PageTree):
+            yield from _begun(site_urls, variant)
+
+
+def _ended(site_urls: SiteUrls, variant: Variant) -> Iterator[PageChange]:
+    then = next((other for other in site_urls.after if other.at == variant.at), None)
+    kept = {base for other in site_urls.after if other.space == variant.space for base in other.bases.values()}
+    for rank, base in variant.bases.items():
+        if base not in kept:
+            after = then.bases.get(rank, then.bases.get(0)) if then is not None else None
+            yield _below(site_urls, variant, base, after)
+
+
+def _begun(site_urls: SiteUrls, variant: Variant) -> Iterator[PageChange]:
+    was = next((other for other in site_urls.before if other.at == variant.at), None)
+    old = {base for other in site_urls.before if other.space == variant.space for base in other.bases.values()}
+    for rank, base in variant.bases.items():
+        # What replaces a URL that ends is said there.
+        if base not in old and (was is None or rank not in was.bases or was.bases[rank] == base):
+            yield _below(site_urls, variant, None, base)
+    if not variant.bases and was is None:
+        yield _below(site_urls, variant, None, None)
+
+
+def _below(site_urls: SiteUrls, variant: Variant, before: str | None, after: str | None) -> PageChange:
+    names, title = site_urls.names, site_urls.titles.get(variant.space, "")
+    was, then = (None if base is None else base + ANY for base in (before, after))
+    return PageChange(None, title, names[variant.space], names[variant.site], was, then, UrlReason.UNKNOWN)

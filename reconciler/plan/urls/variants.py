@@ -1,0 +1,266 @@
+"""What shows the pages of an object to readers, and the URLs below which they answer there. Pure.
+
+The premise: a page has no URL of its own. It answers below the URL of each object that shows what contains it, and that URL is composed of
+the segments of everything around:
+
+    https://docs.acme.example / guides / v2 / install/linux
+    the site                    section  variant  path of the page in its space
+
+What is the default among its siblings also answers without its segment, so that one variant answers below up to four URLs (*bases*).
+Where two of them would lead to different pages, the one with more segments counts, and of two with as many the one that names what is
+further out.
+
+In: objects, and who can read them; for what a plan creates, the segments that the service derives. Out: the variants that everybody who
+knows the URL can read. An object that admits only members, visitors with a login or a claim, or holders of a link has no such URL.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from itertools import combinations
+from typing import Any
+from urllib.parse import quote
+
+from reconciler.address import Address
+from reconciler.model import Observed, PageChange, SiteUrls, Step, UrlReason, Variant
+from reconciler.model.codec import title
+from reconciler.plan.audience.readers import Audiences, Objects, whole_of
+from reconciler.plan.containment import Key
+from reconciler.resource import LIFECYCLE, UNSET, Field, FieldRole, Kind, Kinds
+from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL
+
+
+@dataclass(frozen=True)
+class Published:
+    """The objects of one moment, and who can read them.
+
+    `derived`: values that the service derives for what is created. `earlier`: the moment before, None for the present: a URL that the
+    service shows belongs to it.
+    """
+
+    kinds: Kinds
+    readers: Audiences
+    derived: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
+    earlier: Published | None = None
+
+    @property
+    def objects(self) -> Objects:
+        return self.readers.objects
+
+    def find(self, key: Key) -> Observed | None:
+        return self.objects.get(key[0], {}).get(key[1])
+
+
+def variants(moment: Published) -> dict[Key, Variant]:
+    """What shows pages to everybody who knows the URL, by its key."""
+    shown = [variant for kind in moment.kinds.values() for variant in _of_kind(moment, kind)]
+    # The service gives one of two siblings with the same path another one. Which, and what it is, only the service knows.
+    bases = Counter(variant.bases[0] for variant in shown if variant.bases)
+    earlier = variants(moment.earlier) if moment.earlier is not None else {}
+    result = {}
+    for variant in shown:
+        twice = bool(variant.bases) and bases[variant.bases[0]] > 1
+        was = earlier.get(variant.at)
+        stays = was is not None and was.bases.get(0) == variant.bases.get(0)
+        result[variant.at] = variant if not twice or stays else Variant(variant.at, variant.space, variant.site, variant.root, {})
+    return result
+
+
+def _of_kind(moment: Published, kind: Kind) -> Iterator[Variant]:
+    shows = [known for known in _shows(moment.kinds, kind) if known.refers is not None]
+    if not shows or kind.published is None:
+        return
+    for observed in moment.objects.get(kind.name, {}).values():
+        key = (kind.name, observed.id)
+        for known in shows:
+            space = (str(known.refers), str(observed.values.get(known.name)))
+            content = moment.readers.find(space)
+            # What is given to another container is no longer shown in this one.
+            if content is not None and content.within.items() <= observed.within.items() and _is_open(moment.readers, key):
+                yield _variant(moment, key, space)
+
+
+def _shows(kinds: Kinds, kind: Kind) -> Iterator[Field]:
+    """The fields that name an object with pages, which an object of the kind shows."""
+    for name in kind.audience.shows if kind.audience is not None else ():
+        known = kind.fields[name]
+        if known.refers is not None and kinds[known.refers].pages is not None:
+            yield known
+
+
+def _is_open(readers: Audiences, key: Key) -> bool:
+    """Whether everybody who knows the URL can read the object."""
+    return any(access.who in (ANYONE, ANYONE_WITH_THE_URL) and not access.conditions for access in readers.of(key))
+
+
+def _variant(moment: Published, key: Key, space: Key) -> Variant:
+    chain = _chain(moment, key)
+    root, first = _root(moment, chain[-1]), moment.earlier or moment
+    observed = first.find(key)
+    shown = moment.kinds[key[0]].url(observed.raw) if observed is not None else None
+    if shown is not None and shown.rstrip("/") != _composed(first, key):
+        # The service composes this URL in another way. As long as nothing in it changes it stays; else only the service knows.
+        stays = moment.earlier is None or (
+            _chain(first, key) == chain and _composed(moment, key) == _composed(first, key) and root == _root(first, chain[-1])
+        )
+        return Variant(key, space, chain[-1], root or "", {0: shown.rstrip("/")} if stays else {})
+    segments = [_segment(moment, at) for at in reversed(chain[:-1])]
+    if root is None or None in segments:
+        return Variant(key, space, chain[-1], root or "", {})
+    defaults = [_is_default(moment, at) for at in reversed(chain[:-1])]
+    return Variant(key, space, chain[-1], root, _bases(root, list(map(str, segments)), defaults))
+
+
+def _chain(moment: Published, key: Key) -> list[Key]:
+    """The object, what it is part of, and so on to the site."""
+    return [key, *whole_of(moment.kinds, moment.objects, key)]
+
+
+def _composed(moment: Published, key: Key) -> str | None:
+    """The URL of an object with every segment; None where only the service knows it."""
+    chain = _chain(moment, key)
+    root, segments = _root(moment, chain[-1]), [_segment(moment, at) for at in reversed(chain[:-1])]
+    return None if root is None or None in segments else "/".join([root, *(quote(str(segment)) for segment in segments)])
+
+
+def _root(moment: Published, site: Key) -> str | None:
+    """The URL of a site; None where only the service knows it."""
+    observed, kind = moment.find(site), moment.kinds[site[0]]
+    before = moment.earlier.find(site) if moment.earlier is not None else observed
+    if observed is None or before is None:
+        return None
+    url = kind.url(before.raw)
+    for name in _segment_fields(kind):
+        old, new = before.values.get(name), observed.values.get(name)
+        if old != new:
+            url = with_segment(url, old, new)
+    return url.rstrip("/") if url is not None else None
+
+
+def with_segment(url: str | None, old: Any, new: Any) -> str | None:
+    """The URL with its last segment of that name replaced; None where it has none."""
+    parts = url.split("/") if url is not None else []
+    if not isinstance(old, str) or not isinstance(new, str) or quote(old) not in parts:
+        return None
+    at = len(parts) - 1 - parts[::-1].index(quote(old))
+    return "/".join([*parts[:at], quote(new), *parts[at + 1 :]])
+
+
+def _segment_fields(kind: Kind) -> list[str]:
+    return [name for name, known in kind.fields.items() if known.address == "segment"]
+
+
+def _segment(moment: Published, at: Key) -> str | None:
+    """The segment of an object in the URLs below it; None where only the service knows it."""
+    observed = moment.find(at)
+    for name in _segment_fields(moment.kinds[at[0]]):
+        value = observed.values.get(name, UNSET) if observed is not None else UNSET
+        if value is UNSET:
+            value = moment.derived.get(at, {}).get(name)
+        return value if isinstance(value, str) and value else None
+    return None
+
+
+def _is_default(moment: Published, at: Key) -> bool:
+    """Whether the object is the default among its siblings, whose segment may be left out."""
+    observed = moment.find(at)
+    return observed is not None and any(observed.flags.get(flag) for flag in moment.kinds.flags(at[0]))
+
+
+def _bases(root: str, segments: list[str], defaults: list[bool]) -> dict[int, str]:
+    """The URLs by what is left out, the most complete one first. `segments`: from the outermost one."""
+    places = range(len(segments))
+    left_out = [out for number in range(len(segments) + 1) for out in sorted(combinations(places, number), reverse=True)]
+    return {
+        rank: "/".join([root, *(quote(segment) for place, segment in enumerate(segments) if place not in out)])
+        for rank, out in enumerate(left_out)
+        if all(defaults[place] for place in out)
+    }
+
+
+# -- what a plan changes -------------------------------------------------------------------------------------------------------------
+
+
+def touches_urls(kinds: Kinds, steps: Iterable[Step]) -> bool:
+    """Whether a request may change a URL of a page."""
+    names = _concerned(kinds)
+    return any(
+        step.kind in names and (step.verb in LIFECYCLE or not _composing(kinds[step.kind]).isdisjoint(step.writes)) for step in steps
+    )
+
+
+@cache
+def _concerned(kinds: Kinds) -> frozenset[str]:
+    """The kinds of what shows pages, of what it is part of, of what has them, and of secret URLs."""
+    names = {name for name, kind in kinds.items() if kind.pages is not None or (kind.published is not None and kind.published.secret)}
+    ahead = [kind for kind in kinds.values() if any(_shows(kinds, kind))]
+    while ahead:
+        kind = ahead.pop()
+        names.add(kind.name)
+        inherits = kind.audience.inherits if kind.audience is not None else ()
+        ahead += [kinds[to] for name in inherits if (to := kind.fields[name].to) is not None and to not in names]
+    return frozenset(names)
+
+
+@cache
+def _composing(kind: Kind) -> frozenset[str]:
+    """The fields that decide at which URL something answers, and for whom."""
+    audience = kind.audience
+    modelled = {*audience.gates, *audience.inherits, *audience.shows} if audience is not None else set[str]()
+    return frozenset(
+        name for name, known in kind.fields.items() if name in modelled or known.address == "segment" or known.role is FieldRole.CHOICE
+    )
+
+
+def site_urls(before: Published, after: Published, called: Callable[[Key], Address]) -> SiteUrls:
+    """The variants of every site in which a plan changes a URL. `called`: the address of an object, managed or not."""
+    old, new = variants(before), variants(after)
+    changed = {site for site in _sites(old, new) if _answers(old, site) != _answers(new, site)}
+    was, then = (tuple(variant for variant in some.values() if variant.site in changed) for some in (old, new))
+    spaces = {variant.space for variant in (*was, *then)}
+    # The same space on a site that stays as it is: its pages are reachable there.
+    was += tuple(variant for variant in old.values() if variant.site not in changed and variant.space in spaces)
+    then += tuple(variant for variant in new.values() if variant.site not in changed and variant.space in spaces)
+    keys = {key for variant in (*was, *then) for key in (variant.space, variant.site)}
+    titles = {key: title(observed) for key in spaces if (observed := after.find(key) or before.find(key)) is not None}
+    created = frozenset(key for key in spaces if before.find(key) is None)
+    return SiteUrls(was, then, {key: called(key) for key in sorted(keys)}, titles, created, tuple(_secret(before, after, called)))
+
+
+def _sites(*some: Mapping[Key, Variant]) -> set[Key]:
+    return {variant.site for variants in some for variant in variants.values()}
+
+
+def _answers(some: Mapping[Key, Variant], site: Key) -> set[tuple[Any, ...]]:
+    """What can be told apart of the URLs of a site without knowing a page."""
+    return {(variant.space, *sorted(variant.bases.items())) for variant in some.values() if variant.site == site}
+
+
+def _secret(before: Published, after: Published, called: Callable[[Key], Address]) -> Iterator[PageChange]:
+    """The secret URLs that end, as digests."""
+    for kind in before.kinds.values():
+        if kind.published is None or not kind.published.secret or kind.within is None:
+            continue
+        for id, observed in before.objects.get(kind.name, {}).items():
+            url = kind.url(observed.raw)
+            if url is not None and _opens(before, kind, id) and not _opens(after, kind, id):
+                site = (kind.within, observed.within.get(kind.within, ""))
+                yield PageChange(None, title(observed), None, called(site), digest(url), None, UrlReason.GONE)
+
+
+def _opens(moment: Published, kind: Kind, id: str) -> bool:
+    """Whether a secret URL admits somebody."""
+    observed = moment.find((kind.name, id))
+    outer = moment.readers.find((str(kind.within), observed.within.get(kind.within or "", ""))) if observed is not None else None
+    audience = moment.kinds[kind.within].audience if kind.within is not None else None
+    admits = outer is not None and audience is not None and audience.admits is not None and audience.admits(outer.values)
+    return admits and bool(moment.readers.of((kind.name, id)))
+
+
+def digest(url: str) -> str:
+    """What stands for a secret URL in reports. Its key is long and random, so nobody finds it by trying."""
+    return f"sha256:{sha256(url.encode('utf-8', 'surrogatepass')).hexdigest()}"

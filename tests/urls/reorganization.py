@@ -1,0 +1,109 @@
+"""One random reorganization: what a plan says of every URL, a real apply, and what the sandbox serves before and after."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reconciler.cli.wiring.run import Planned, make_plan
+from reconciler.client.service import Reader
+from reconciler.model import PageChange, PageTree, StepStatus, UrlReason
+from reconciler.plan.world import Selection
+from tests.harness import Org, kinds
+from tests.organizations import Tree
+from tests.urls.worlds import reorganized, seed_of, served, world
+
+Key = tuple[str, str]
+
+
+class Site(Org):
+    """An organization whose project may have several of them, with transfers."""
+
+    def reorganize(self, trees: Mapping[str, Tree], moved: Collection[tuple[str, str]] = ()) -> None:
+        from tests.organizations import project  # noqa: PLC0415
+        import yaml  # noqa: PLC0415
+
+        document = project(trees, transfers=list(moved))
+        Org.write(self, yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
+
+    def urls(self, *, allow_replace: tuple[str, ...] = ("**",), kept: Mapping[Key, PageTree] | None = None) -> Planned:
+        """A plan with the URLs of pages, as `plan` makes it. `kept`: the trees that the state has; None for those of its own."""
+
+        async def run() -> Planned:
+            with self.store() as store:
+                async with self.client(Reader) as reader:
+                    return await make_plan(
+                        reader,
+                        kinds(),
+                        self.load().desired,
+                        store.read(),
+                        Selection(),
+                        allow_replace=allow_replace,
+                        kept=store.page_trees if kept is None else lambda keys: {key: kept[key] for key in keys if key in kept},
+                    )
+
+        return asyncio.run(run())
+
+    def served(self) -> dict[str, str]:
+        """The page at each URL that answers."""
+        service = self.app.state.service
+        return served(service.store, service.base)
+
+
+@dataclass
+class Result:
+    """What differs from the prediction, as sentences; `reasons`: how often the plan gave each."""
+
+    wrong: list[str] = field(default_factory=list)
+    reasons: dict[UrlReason, int] = field(default_factory=dict)
+    reads: int = 0
+    finished: bool = True
+
+
+def result_of(root: Path, seed: int) -> Result:
+    """The reorganization with that seed."""
+    chance = random.Random(seed)
+    org = Site(root, seed=seed_of(chance))
+    first = world(chance)
+    org.reorganize(first)
+    org.apply()
+    before = org.served()
+    second, moved = reorganized(first, chance, chance.randint(1, 4))
+    org.reorganize(second, moved)
+    org.requests.clear()
+    planned = org.urls()
+    reads = [path for method, path in org.requests if path.endswith("/content/pages")]
+    outcome = org.apply()
+    done = all(step.status is StepStatus.DONE for step in outcome.results)
+    after, plan = org.served(), planned.plan
+    result = Result(finished=done, reads=len(reads))
+    for change in plan.urls:
+        result.reasons[change.reason] = result.reasons.get(change.reason, 0) + 1
+    if done:
+        result.wrong += differences(before, after, plan.urls)
+    result.wrong += [f"read twice: {path}" for path in set(reads) if reads.count(path) > 1]
+    return result
+
+
+def differences(before: Mapping[str, str], after: Mapping[str, str], urls: Collection[PageChange]) -> list[str]:
+    """What a plan said otherwise, as sentences."""
+    expected, wrong = dict(before), list[str]()
+    unknown = {change.space for change in urls if change.reason is UrlReason.UNKNOWN}
+    for change in urls:
+        if change.before is not None and change.page is not None and expected.pop(change.before, None) != change.page:
+            wrong.append(f"{change.before} did not answer with {change.title}: {change.reason}")
+    for change in urls:
+        if change.after is not None and change.page is not None:
+            expected[change.after] = change.page
+            if after.get(change.after) != change.page:
+                wrong.append(f"{change.after} does not answer with {change.title} ({change.reason} from {change.before})")
+        if change.before is not None and change.reason is UrlReason.GONE and change.before in after:
+            wrong.append(f"{change.before} still answers, and is said to be gone")
+        if change.before is not None and change.reason is UrlReason.SHADOWED and after.get(change.before) in (None, change.page):
+            wrong.append(f"{change.before} is said to be shadowed")
+    if not unknown:
+        wrong += [f"{url} answers with {after.get(url)}, expected {expected.get(url)}" for url in sorted({*expected, *after}) if expected.get(url) != after.get(url)]
+    return wrong
