@@ -84,7 +84,7 @@ class DeadUrl:
 
 @dataclass(frozen=True)
 class RedirectFile:
-    """A file of redirects that a plan changes, or that cannot have all of them. `path`: below the project. `table`: the path of the table
+    """A file of redirects that a plan changes. `path`: below the project. `table`: the path of the table
     of its site, by which reports name all files of a site.
 
     `text`: what an apply writes; None: nothing. `added`, `changed`, `removed`: how many redirects differ from those that the site has.

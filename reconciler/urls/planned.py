@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from reconciler.address import Address
 from reconciler.model import (
@@ -38,6 +39,7 @@ def with_redirects(desired: Desired, plan: Plan, live: Iterable[str] | None = No
         return plan
     settings = desired.urls or UrlSettings()
     roots = {group.site: group.root for group in plan.url_groups if group.root}
+    settings = replace(settings, earlier=tuple(_as_served(redirect, roots.get(redirect.site)) for redirect in settings.earlier))
     result = redirection(settings.earlier, plan.urls, gone_test(settings.gone, roots))
     shown = result.dead if desired.dead_urls is not DeadUrls.IGNORE else ()
     dead = tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in shown)
@@ -45,6 +47,24 @@ def with_redirects(desired: Desired, plan: Plan, live: Iterable[str] | None = No
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
+
+
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost"})
+
+
+def _as_served(redirect: Redirect, root: str | None) -> Redirect:
+    """A redirect of a sandbox with the port that the sandbox has now: an embedded one gets another one in each run. `root`: the URL of its
+    site, None where that is not known."""
+    now = urlsplit(root or "")
+    if now.hostname not in LOOPBACK:
+        return redirect
+
+    def moved(url: str) -> str:
+        parts = urlsplit(url)
+        return parts._replace(netloc=now.netloc).geturl() if parts.hostname in LOOPBACK else url
+
+    target = None if redirect.target is None else moved(redirect.target)
+    return replace(redirect, source=moved(redirect.source), target=target)
 
 
 def compared(
@@ -57,12 +77,16 @@ def compared(
     for site, kept in settings.sites.items():
         numbers = _differences(old[site], new[site])
         files += [replace(file, **numbers) for file in _files(settings.texts, kept, list(new[site].values()), public)]
-    return RedirectPlan(tuple(file for file in files if file.text is not None or file.left_out), dead)
+    return RedirectPlan(tuple(file for file in files if file.text is not None), dead)
 
 
 def between(before: UrlSettings | None, after: UrlSettings | None) -> RedirectPlan | None:
     """What a change of the files changes in the redirects that they have; None if nothing."""
-    old, new = (_by_site(settings.earlier if settings is not None else ()) for settings in (before, after))
+    # The port of a sandbox is no difference.
+    old, new = (
+        _by_site(_as_served(redirect, "http://127.0.0.1") for redirect in (settings.earlier if settings is not None else ()))
+        for settings in (before, after)
+    )
     sites = {**(before.sites if before is not None else {}), **(after.sites if after is not None else {})}
     changed = [(site, _table(kept)) for site, kept in sites.items() if old[site] != new[site]]
     files = tuple(RedirectFile(table, RedirectFormat.CSV, table, **_differences(old[site], new[site])) for site, table in changed)
@@ -100,5 +124,5 @@ def _files(
     for format in dict.fromkeys((RedirectFormat.CSV, *site.formats)):
         for file in texts(site.name, format, redirects, wildcards):
             path = f"{site.folder}/{file.name}"
-            unchanged = existing.get(path) == file.text or (not redirects and path not in existing)
+            unchanged = existing.get(path, "") == file.text or (not redirects and path not in existing)
             yield RedirectFile(path, format, _table(site), None if unchanged else file.text, left_out=Counter(file.left_out.values()))

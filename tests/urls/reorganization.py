@@ -23,8 +23,9 @@ class Site(Org):
     """An organization whose project may have several of them, with transfers."""
 
     def reorganize(self, trees: Mapping[str, Tree], moved: Collection[tuple[str, str]] = ()) -> None:
-        from tests.organizations import project  # noqa: PLC0415
-        import yaml  # noqa: PLC0415
+        import yaml
+
+        from tests.organizations import project
 
         document = project(trees, transfers=list(moved))
         Org.write(self, yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
@@ -105,5 +106,9 @@ def differences(before: Mapping[str, str], after: Mapping[str, str], urls: Colle
         if change.before is not None and change.reason is UrlReason.SHADOWED and after.get(change.before) in (None, change.page):
             wrong.append(f"{change.before} is said to be shadowed")
     if not unknown:
-        wrong += [f"{url} answers with {after.get(url)}, expected {expected.get(url)}" for url in sorted({*expected, *after}) if expected.get(url) != after.get(url)]
+        wrong += [
+            f"{url} answers with {after.get(url)}, expected {expected.get(url)}"
+            for url in sorted({*expected, *after})
+            if expected.get(url) != after.get(url)
+        ]
     return wrong

@@ -12,8 +12,8 @@ from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
 from reconciler.urls.formats import texts
 from reconciler.urls.redirects import Group, canonical, gone_test, groups, redirection
 from tests.proofs import tries
-from tests.urls.nginx import Server, serving
 from tests.urls.moves import HOSTILE, ROOT, SITE, changes, pages, reorganized, url_of
+from tests.urls.nginx import Server, serving
 
 NGINX = RedirectFormat.NGINX
 

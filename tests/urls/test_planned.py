@@ -171,6 +171,30 @@ def test_the_next_reorganization_rewrites_the_redirects_of_the_first(tmp_path: P
     assert {item.source.removeprefix(ROOT): (item.target or "").removeprefix(ROOT) for item in urls.earlier} == {"/a": "/c", "/b": "/c"}
 
 
+def test_the_port_of_a_sandbox_is_no_difference(tmp_path: Path) -> None:
+    folder = tmp_path / "p"
+    first, second = (
+        tuple(
+            replace(change, before=f"http://127.0.0.1:{port}{before}", after=f"http://127.0.0.1:{port}{after}")
+            for change in changed(("/", "/"))
+        )
+        for port, before, after in ((4001, "/docs/a", "/docs/b"), (4002, "/docs/b", "/docs/c"))
+    )
+    root = UrlGroup(UrlReason.MOVED, SITE, "http://127.0.0.1:4001/docs", None, None, 0, 0, ())
+    apply_files(folder, with_redirects(loaded(folder, ALL).desired, Plan("test", None, urls=first, url_groups=(root,))))
+    before = loaded(folder, ALL).desired.urls
+    root = replace(root, root="http://127.0.0.1:4002/docs")
+    plan = with_redirects(loaded(folder, ALL).desired, Plan("test", None, urls=second, url_groups=(root,)))
+    assert plan.redirects is not None
+    assert {(file.added, file.changed, file.removed) for file in plan.redirects.files} == {(1, 1, 0)}
+    apply_files(folder, plan)
+    text = (folder / "redirects/docs.csv").read_text()
+    assert text.count("http://127.0.0.1:4002/docs/c") == 2
+    compared = between(before, load(folder, kinds()).desired.urls)
+    assert compared is not None
+    assert [(file.added, file.changed) for file in compared.files] == [(1, 1)]
+
+
 def test_a_format_that_is_added_gets_its_file_without_a_change_of_pages(tmp_path: Path) -> None:
     folder = tmp_path / "p"
     apply_files(folder, planned(loaded(folder, {"redirects": ["csv"]}), changed(("/a", "/b"))))

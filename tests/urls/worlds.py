@@ -25,7 +25,9 @@ CONDITIONS: Final = ("visitor.claims.staff", "visitor.claims.partner")
 
 def seed_of(chance: random.Random) -> dict[str, Any]:
     """Two organizations; the first has spaces with pages."""
-    spaces = [{"organization": ORGANIZATION, "id": f"spc_{key}", "title": key, "parent": None, "pages": pages(key, chance)} for key in SPACES]
+    spaces = [
+        {"organization": ORGANIZATION, "id": f"spc_{key}", "title": key, "parent": None, "pages": pages(key, chance)} for key in SPACES
+    ]
     return {**TWO_SEED, "spaces": [*TWO_SEED["spaces"], *spaces]}
 
 
