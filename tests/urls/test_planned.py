@@ -26,6 +26,8 @@ from reconciler.model import (
     Step,
     StepResult,
     StepStatus,
+    UrlGroup,
+    UrlReason,
 )
 from reconciler.plan.guard import guard
 from reconciler.plan.warnings.exposure import loosened_rules
