@@ -10,7 +10,7 @@ from typing import Final
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
 from reconciler.model import Action, Change, DeadUrls, Desired, Exposure, Plan, Severity, Violation
-from reconciler.urls.redirects import is_named, pattern_of
+from reconciler.urls.redirects import is_named, patterns_of
 
 WAYS: Final = 20  # options that a refusal names
 NAMED: Final = 5  # addresses that a refusal lists
@@ -61,9 +61,9 @@ def _refuse_dead_urls(plan: Plan, allowed: Sequence[str]) -> None:
         return
     number = len(dead)
     wrong = f"after the plan, nothing answers at {number:,} URL{'s' if number != 1 else ''} that {'was' if number == 1 else 'were'} public"
-    names = list(dict.fromkeys(pattern_of(url) for url in dead))
+    names = patterns_of(dead)
     option = " ".join(f"--allow-dead-urls {quote(name)}" for name in names[:WAYS])
-    more = " and so on (patterns are allowed: --allow-dead-urls '/v1/**')" if len(names) > WAYS else ""
+    more = " and so on" if len(names) > WAYS else ""
     line = f"urls: {{gone: [{{url: {json.dumps(names[0])}, reason: …}}]}}"
     lines = [f"{url.url}: {url.reason}" for url in dead]
     raise Refused(f"{wrong}{_below(lines)}", id="RC-dead-urls", hint=f"if this is intended, write {line}, or: {option}{more}")

@@ -25,7 +25,7 @@ from reconciler.model import (
     UrlSettings,
 )
 from reconciler.urls.formats import NAMES, texts
-from reconciler.urls.redirects import gone_test, groups, path_below, redirection
+from reconciler.urls.redirects import LOOPBACK, gone_test, groups, path_below, redirection
 
 UNWRITTEN: Final = "The redirects that follow are not written: the fleet has no checkout to commit them to. Apply from a pipeline instead."
 
@@ -47,9 +47,6 @@ def with_redirects(desired: Desired, plan: Plan, live: Iterable[str] | None = No
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
-
-
-LOOPBACK: Final = frozenset({"127.0.0.1", "localhost"})
 
 
 def _as_served(redirect: Redirect, root: str | None) -> Redirect:

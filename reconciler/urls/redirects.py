@@ -60,6 +60,16 @@ def canonical(url: str) -> str | None:
     return f"{scheme}://{at}{_normal(path)}"
 
 
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost"})
+
+
+def recorded_url(url: str) -> str:
+    """The spelling of a URL in the ledger: canonical, and without the port of a sandbox, which changes from run to run."""
+    text = canonical(url) or url
+    parts = urlsplit(text)
+    return parts._replace(netloc=parts.hostname or "").geturl() if parts.hostname in LOOPBACK else text
+
+
 def _normal(path: str) -> str:
     """The path as servers compare it: no empty segments, no `.` and `..`, no slash at the end. Empty, or it begins with one."""
     segments: list[str] = []
@@ -176,6 +186,22 @@ def is_named(url: DeadUrl, pattern: str) -> bool:
 def pattern_of(url: DeadUrl) -> str:
     """The shortest pattern that names a URL alone: its path below its site where that is known."""
     return url.path or url.url
+
+
+FEW: Final = 3  # URLs that are named one by one
+
+
+def patterns_of(urls: Iterable[DeadUrl]) -> list[str]:
+    """Patterns that name all of these URLs: themselves where they are few, else everything below the first folder of each."""
+    names = list(dict.fromkeys(map(pattern_of, urls)))
+    if len(names) <= FEW:
+        return names
+
+    def folder(name: str) -> str:
+        *begin, first = name.split("/")[: 2 if name.startswith("/") else 4]
+        return "/".join([*begin, first, "**"]) if first and first != "**" else name
+
+    return list(dict.fromkeys(map(folder, names)))
 
 
 def pattern_problem(text: str) -> str | None:

@@ -11,6 +11,7 @@ from reconciler.apply import FRESH
 from reconciler.cli import codes, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options, require_commit as require_commit_option
+from reconciler.cli.saved.origin import run_commit
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import apply_saved
@@ -152,10 +153,11 @@ def command(
             outcome = session.apply(planned, on_error=on_error, verify=verify)
             if redirects is not None:
                 redirects.settle(outcome)
+            session.record_urls(outcome, store.url_digests())
             code = codes.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
-            journal.finish(exit_code=code, summary=outcome.summary)
+            journal.finish(exit_code=code, summary={**outcome.summary, **run_commit(project)})
     _write_outcome(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
     return code
 

@@ -10,6 +10,7 @@ import click
 from reconciler.cli import codes, exits, options as shared
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
+from reconciler.cli.saved.origin import run_commit
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import connect, open_store, recording_end
@@ -114,11 +115,12 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         outcome = session.apply(planned, on_error=on_error)
         if redirects is not None:
             redirects.settle(outcome)
+        session.record_urls(outcome, store.url_digests())
         changed = change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
         code = codes.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or changed or outcome.plan.changes else exits.REFUSED])
-        journal.finish(exit_code=code, summary=outcome.summary)
+        journal.finish(exit_code=code, summary={**outcome.summary, **run_commit(project)})
     if options.format == "json":
         screen.document(undo_document(recorded_run, outcome, changed, inverse.cannot, lines))
     elif outcome.results or outcome.notes:

@@ -21,8 +21,12 @@ from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected,
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
+from reconciler.errors import ServiceError
 from reconciler.model import Actual, Desired, Outcome, State
+from reconciler.model.ledger import LedgerReading
 from reconciler.observe import observe
+from reconciler.observe.ledger import read_ledger
+from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.matching.missing import believable
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
@@ -169,3 +173,31 @@ class ApplySession:
         if outcome.went_through and planned.plan.state_update.rules is not None:
             self.journal.remember_rules(planned.plan.state_update.rules)
         return outcome
+
+    def record_urls(self, outcome: Outcome, known: Mapping[Address, str]) -> None:
+        """Record in the ledger at which URLs pages answer after a run that went through. `known`: what the ledger has of each site.
+
+        Sends GET requests alone. What cannot be read is said, and changes neither the ledger nor the result of the run.
+        """
+        if self.project.desired.urls is None or not outcome.went_through or (known and not outcome.results):
+            return
+        try:
+            with self.narration.lasting("Recording published URLs"):
+                reading = self._runner.run(self._read_ledger(known))
+        except ServiceError as error:
+            self.narration.screen.warn(f"The published URLs were not recorded: {error.message}", id="RC-ledger-not-updated")
+            return
+        for site, why in reading.unread.items():
+            self.narration.screen.warn(f"{site}: its published URLs were not recorded: {why}", id="RC-ledger-not-updated")
+
+    async def _read_ledger(self, known: Mapping[Address, str]) -> LedgerReading:
+        state = self.journal.state()
+        actual = await observe(self.writer, self.kinds, self.project.desired, state)
+        tracked = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+        called = caller(self.kinds, tracked, actual.objects, actual.objects)
+        reading, trees = await read_ledger(self.writer, self.kinds, actual, called, known, self.journal.page_trees)
+        self.journal.keep_trees(trees)
+        # What could not be read may still be published.
+        gone = () if actual.unknown else known.keys() - reading.sites.keys() - reading.unread.keys()
+        self.journal.record_urls(reading.sites, gone)
+        return reading

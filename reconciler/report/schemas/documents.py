@@ -17,7 +17,7 @@ from reconciler.report.schemas.fleet import FleetApprovalDocument, FleetAuditLin
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
-from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument
+from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument, UrlHistoryDocument, UrlListDocument
 from reconciler.text.escape import as_json
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -40,6 +40,8 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "fleet-audit": ("A line of the audit log of a fleet", FleetAuditLine),
     "fleet-status": ("The status of a fleet", FleetStatusDocument),
     "state-show": ("What the state remembers of an address", StateShowDocument),
+    "urls": ("The ledger of published URLs", UrlListDocument),
+    "url-history": ("What is known of one URL", UrlHistoryDocument),
 }
 
 
