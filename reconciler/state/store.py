@@ -51,10 +51,11 @@ from reconciler.state.reading import (
 )
 from reconciler.state.sqlite import SqliteFile
 from reconciler.state.tables.trees import read_trees
-from reconciler.state.tables.urls import all_records, read_digests, read_history, read_urls
+from reconciler.state.tables.urls import all_records, read_digests, read_history, read_recorded, read_urls
 from reconciler.state.tables.values import plain
 from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare
+from reconciler.urls.planned import RecordedUrls
 
 DIGEST_KEY_BYTES: Final = 32
 
@@ -143,6 +144,10 @@ class Store:
     def url_digests(self) -> Mapping[Address, str]:
         """What the recorded URLs of each site were computed from."""
         return self._of_state(read_digests) or {}
+
+    def recorded_urls(self) -> RecordedUrls:
+        """The URLs of the ledger."""
+        return self._of_state(read_recorded) or RecordedUrls()
 
     def urls(self, *, site: str | None = None, ended: bool = False) -> Iterator[UrlRecord]:
         """The records of the ledger in the order of URLs: those that answer, or those that `ended`; of one site, or of all."""

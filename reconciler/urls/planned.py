@@ -6,8 +6,8 @@ Plan.urls + UrlSettings (earlier redirects, files as they are) -> Plan.redirects
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -25,25 +25,36 @@ from reconciler.model import (
     UrlSettings,
 )
 from reconciler.urls.formats import NAMES, texts
-from reconciler.urls.redirects import LOOPBACK, gone_test, groups, path_below, redirection
+from reconciler.urls.redirects import LOOPBACK, Group, gone_test, groups, path_below, recorded_url, redirection
 
 UNWRITTEN: Final = "The redirects that follow are not written: the fleet has no checkout to commit them to. Apply from a pipeline instead."
 
 
-def with_redirects(desired: Desired, plan: Plan, live: Iterable[str] | None = None) -> Plan:
+@dataclass(frozen=True)
+class RecordedUrls:
+    """The URLs of the ledger, of every site: those at which pages answer, and those that ended. Empty where a run may have changed URLs and
+    did not record them: then nobody knows which answer."""
+
+    live: frozenset[str] = frozenset()
+    ended: frozenset[str] = frozenset()
+
+
+def with_redirects(desired: Desired, plan: Plan, recorded: Callable[[], RecordedUrls] = RecordedUrls) -> Plan:
     """The plan with its redirects; unchanged in a project that says nothing of its URLs.
 
-    `live`: every URL that is public, of every site, where that is known: then what moves together can be one wildcard.
+    `recorded`: returns what the ledger has, asked only where there is a redirect. With it, what moves together can be one wildcard.
     """
     if desired.urls is None and desired.guards.dead_urls is None:
         return plan
     settings = desired.urls or UrlSettings()
+    ledger = recorded() if settings.sites and (settings.earlier or plan.urls) else RecordedUrls()
     roots = {group.site: group.root for group in plan.url_groups if group.root}
     settings = replace(settings, earlier=tuple(_as_served(redirect, roots.get(redirect.site)) for redirect in settings.earlier))
-    result = redirection(settings.earlier, plan.urls, gone_test(settings.gone, roots))
+    result = redirection(settings.earlier, plan.urls, gone_test(settings.gone, roots), lambda url: recorded_url(url) in ledger.live)
     shown = result.dead if desired.dead_urls is not DeadUrls.IGNORE else ()
     dead = tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in shown)
-    redirects = compared(settings, result.redirects, dead, live)
+    after = {recorded_url(change.after) for change in plan.urls if change.after is not None}
+    redirects = compared(settings, result.redirects, dead, ledger.live | ledger.ended | after if ledger.live else None)
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
@@ -65,16 +76,34 @@ def _as_served(redirect: Redirect, root: str | None) -> Redirect:
 
 
 def compared(
-    settings: UrlSettings, redirects: Iterable[Redirect], dead: tuple[DeadUrl, ...] = (), live: Iterable[str] | None = None
+    settings: UrlSettings, redirects: Iterable[Redirect], dead: tuple[DeadUrl, ...] = (), public: Iterable[str] | None = None
 ) -> RedirectPlan:
-    """These redirects as files, compared with those that exist. A site that writes no files has no redirects."""
+    """These redirects as files, compared with those that exist. A site that writes no files has no redirects. `public`: every URL that is
+    or was public, as the ledger spells it; None where they are not known."""
     new, old = _by_site(redirects), _by_site(settings.earlier)
-    public = None if live is None else {*live, *(url.url for url in dead)} - {redirect.source for redirect in redirects}
+    others = None if public is None else {*public, *(recorded_url(url.url) for url in dead)}
     files = []
     for site, kept in settings.sites.items():
-        numbers = _differences(old[site], new[site])
-        files += [replace(file, **numbers) for file in _files(settings.texts, kept, list(new[site].values()), public)]
+        rows, numbers = list(new[site].values()), _differences(old[site], new[site])
+        wildcards = () if others is None else _wildcards(rows, others)
+        files += [replace(file, **numbers) for file in _files(settings.texts, kept, rows, wildcards, same=not any(numbers.values()))]
     return RedirectPlan(tuple(file for file in files if file.text is not None), dead)
+
+
+def _wildcards(redirects: list[Redirect], others: set[str]) -> tuple[Group, ...]:
+    """The groups of these redirects. Compared as the ledger spells URLs; written as they are served."""
+    served: dict[str, str] = {}
+    rules: dict[str, str | None] = {}
+    for redirect in redirects:
+        for url in filter(None, (redirect.source, redirect.target)):
+            served[urlsplit(recorded_url(url)).netloc] = urlsplit(url).netloc
+        rules[recorded_url(redirect.source)] = None if redirect.target is None else recorded_url(redirect.target)
+
+    def as_served(url: str) -> str:
+        parts = urlsplit(url)
+        return parts._replace(netloc=served[parts.netloc]).geturl()
+
+    return tuple(Group(as_served(group.source), as_served(group.target), group.number) for group in groups(rules, others - rules.keys()))
 
 
 def between(before: UrlSettings | None, after: UrlSettings | None) -> RedirectPlan | None:
@@ -114,12 +143,14 @@ def _differences(old: Targets, new: Targets) -> dict[str, Any]:
 
 
 def _files(
-    existing: Mapping[str, str], site: SiteRedirects, redirects: list[Redirect], public: Iterable[str] | None
+    existing: Mapping[str, str], site: SiteRedirects, redirects: list[Redirect], wildcards: tuple[Group, ...], *, same: bool
 ) -> Iterator[RedirectFile]:
-    """The files of a site: those of its formats, and the table. Without a redirect no file is created, and what exists is emptied."""
-    wildcards = () if public is None else groups({redirect.source: redirect.target for redirect in redirects}, public)
+    """The files of a site: those of its formats, and the table. Without a redirect no file is created, and what exists is emptied. `same`:
+    the redirects are those that it has: then a file that says each of them is as good as one with wildcards."""
     for format in dict.fromkeys((RedirectFormat.CSV, *site.formats)):
+        plain = {file.name: file.text for file in texts(site.name, format, redirects)} if same and wildcards else {}
         for file in texts(site.name, format, redirects, wildcards):
             path = f"{site.folder}/{file.name}"
-            unchanged = existing.get(path, "") == file.text or (not redirects and path not in existing)
+            present = existing.get(path, "")
+            unchanged = present in (file.text, plain.get(file.name, file.text)) or (not redirects and path not in existing)
             yield RedirectFile(path, format, _table(site), None if unchanged else file.text, left_out=Counter(file.left_out.values()))

@@ -86,9 +86,13 @@ Leaving = Callable[[str], PageChange | None]
 
 
 def redirection(
-    earlier: Iterable[Redirect], changes: Iterable[PageChange], is_gone: Callable[[str, Address], bool] = lambda url, site: False
+    earlier: Iterable[Redirect],
+    changes: Iterable[PageChange],
+    is_gone: Callable[[str, Address], bool] = lambda url, site: False,
+    is_live: Callable[[str], bool] = lambda url: False,
 ) -> Redirection:
-    """The redirects after the changes. `is_gone`: whether the project declares a URL of a site as gone."""
+    """The redirects after the changes. `is_gone`: whether the project declares a URL of a site as gone. `is_live`: whether a page answered
+    at a URL when URLs were recorded last: a plan that was given up leaves redirects for pages that never moved."""
     now = {redirect.source: redirect for redirect in earlier}
     ended: dict[str, PageChange] = {}  # by the URL that its page leaves, or a pattern of URLs
     moved: dict[str, str] = {}
@@ -113,7 +117,7 @@ def redirection(
     dead: dict[str, DeadUrl] = {}
     sites = {source: redirect.site for source, redirect in now.items()} | {before: change.site for before, change in ended.items()}
     for source, site in sites.items():
-        if source in answering:
+        if source in answering or (source not in ended and is_live(source)):
             continue
         target = _target(source, now, leaving, moved)
         declared = is_gone(source, site) or (target is not None and is_gone(target, site))

@@ -36,7 +36,7 @@ from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.reading import sheet_of
 from reconciler.report.sheet import sheet_text
-from reconciler.urls.planned import between, with_redirects
+from reconciler.urls.planned import RecordedUrls, between, with_redirects
 from tests.documents import configuration, valid
 from tests.harness import kinds
 from tests.urls.projects import ROOT, SITE, apply_files, changed, files, loaded, planned, write
@@ -217,10 +217,24 @@ def test_redirects_that_are_no_longer_needed_leave_an_empty_file(tmp_path: Path)
 def test_a_wildcard_is_written_only_where_every_public_url_is_known(tmp_path: Path) -> None:
     project = loaded(tmp_path / "p", {"redirects": ["netlify"]})
     plan = Plan("test", None, urls=changed(*((f"/use/{name}", f"/product/{name}") for name in "abcdef")))
-    unknown, known = (with_redirects(project.desired, plan, live) for live in (None, [f"{ROOT}/product/{name}" for name in "abcdef"]))
+    ledger = RecordedUrls(frozenset(f"{ROOT}/use/{name}" for name in "abcdef"))
+    unknown, known = (with_redirects(project.desired, plan, lambda urls=urls: urls) for urls in (RecordedUrls(), ledger))
     assert "/use/*" not in files(unknown)["redirects/docs/_redirects"]
     assert files(known)["redirects/docs/_redirects"].count("\n") == 2
     assert files(known)["redirects/docs.csv"] == files(unknown)["redirects/docs.csv"], "the table has each URL"
+    apply_files(tmp_path / "p", unknown)
+    later = loaded(tmp_path / "p", {"redirects": ["netlify"]}).desired
+    again = with_redirects(later, Plan("test", None), lambda: RecordedUrls(ended=ledger.live, live=frozenset({f"{ROOT}/product/a"})))
+    assert again.redirects == RedirectPlan(), "a file without wildcards is as good as long as its redirects are the same"
+
+
+def test_redirects_of_a_plan_that_was_given_up_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "p"
+    apply_files(folder, planned(loaded(folder, ALL), changed(("/a", "/b"), ("/c", "/d"))))
+    ledger = RecordedUrls(frozenset({f"{ROOT}/a", f"{ROOT}/d"}), frozenset({f"{ROOT}/c"}))
+    plan = with_redirects(loaded(folder, ALL).desired, Plan("test", None), lambda: ledger)
+    assert f"{ROOT}/c,{ROOT}/d" in files(plan)["redirects/docs.csv"]
+    assert f"{ROOT}/a," not in files(plan)["redirects/docs.csv"]
 
 
 def test_a_fleet_writes_no_files_and_says_so(tmp_path: Path) -> None:

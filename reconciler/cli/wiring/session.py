@@ -123,6 +123,7 @@ class ApplySession:
                     stage=stage,
                     earlier=earlier,
                     kept=self.journal.page_trees,
+                    recorded=self.journal.recorded_urls,
                 )
             )
         believable(planned.matches, self.desired, accept=self.options.accept_gone)
@@ -135,13 +136,15 @@ class ApplySession:
         new_plan = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
         proved = prove(self.kinds, self.desired, state, actual, new_plan, selection=selection)
         judged = with_policies(self.kinds, self.desired, actual, with_urls(proved, planned.trees))
-        return replace(planned, plan=with_redirects(self.desired, judged))
+        return replace(planned, plan=with_redirects(self.desired, judged, self.journal.recorded_urls))
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
     ) -> Outcome:  # fmt: skip
         """Apply a plan. The first signal stops it after the requests under way, and `signal` is its number."""
         steps = planned.plan.steps
+        if steps and self.project.desired.urls is not None:
+            self.journal.doubt_urls()
         with self.narration.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
             return self._runner.run(self._apply(planned, on_error, verify))
 

@@ -17,6 +17,7 @@ from reconciler.model.ledger import SiteLedger, UrlHistory, UrlRecord
 from reconciler.state.connection import Connection
 from reconciler.state.tables.schema import insert
 from reconciler.state.tables.values import damaged, mapping
+from reconciler.urls.planned import RecordedUrls
 
 BATCH: Final = 10_000  # URLs of one statement
 PAGE: Final = 20_000  # records that are read at once
@@ -25,6 +26,11 @@ PAGE: Final = 20_000  # records that are read at once
 def read_digests(connection: Connection, state: int) -> dict[Address, str]:
     """What the recorded URLs of each site were computed from."""
     return {Address.parse(row.site): row.digest for row in connection.rows("SELECT * FROM url_sites WHERE state = :state", state=state)}
+
+
+def doubt_sites(connection: Connection, state: int) -> None:
+    """Let the ledger be in doubt until the URLs of each site are recorded again."""
+    connection.run("UPDATE url_sites SET digest = '' WHERE state = :state", state=state)
 
 
 def write_sites(
@@ -54,6 +60,16 @@ def _write(connection: Connection, state: int, site: str, pages: Mapping[str, st
     same = {"state": state, "since": at, "site": site, "run": run, "ended": None, "ender": None}
     connection.run_all(insert("urls"), [{**same, "url": url, "page": pages[url]} for url in begun])
     return len(ended) + len(begun)
+
+
+def read_recorded(connection: Connection, state: int) -> RecordedUrls:
+    """Every URL of the ledger; none where it is in doubt."""
+    if connection.row("SELECT 1 FROM url_sites WHERE state = :state AND digest = ''", state=state) is not None:
+        return RecordedUrls()
+    query = "SELECT url, ended IS NULL FROM urls WHERE state = :state"
+    rows = connection.execute(query, {"state": state}).fetchall()
+    live = frozenset(url for url, answers in rows if answers)
+    return RecordedUrls(live, frozenset(url for url, _ in rows) - live)
 
 
 def read_urls(connection: Connection, state: int, *, site: str | None, ended: bool, after: tuple[str, str] = ("", "")) -> list[UrlRecord]:
