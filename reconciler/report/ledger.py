@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Final
 from xml.sax.saxutils import escape
@@ -32,8 +32,9 @@ def history_lines(history: UrlHistory, zone: tzinfo | None) -> Iterator[str]:
     if first.ended is None:
         yield f"{terminal(history.url)} answers, since {_day(first.since, zone)} by {by}."
     elif history.now:
-        yield f"{terminal(history.url)} moved to {terminal(history.now[0].url)} on {_day(first.ended, zone)} by {by}."
-        others = [terminal(record.url) for record in history.now[1:]]
+        target = nearest(first, history.now)
+        yield f"{terminal(history.url)} moved to {terminal(target.url)} on {_day(first.ended, zone)} by {by}."
+        others = [terminal(record.url) for record in history.now if record != target]
         if others:
             yield f"  The page also answers at {' and '.join(others)}."
     else:
@@ -51,6 +52,7 @@ def record_data(record: UrlRecord) -> UrlRecordData:
     """The data of a document."""
     return {
         "url": record.url,
+        "number": record.number,
         "site": str(record.site),
         "page": record.page,
         "since": utc_text(record.since),
@@ -78,6 +80,12 @@ def sitemap(urls: Iterable[str]) -> Iterator[str]:
     yield "</urlset>\n"
 
 
+def nearest(record: UrlRecord, places: Sequence[UrlRecord]) -> UrlRecord:
+    """Where the page of a URL that ended answers now: on the same site, and at a URL with the same end, rather than elsewhere."""
+    end = record.url.rpartition("/")[2]
+    return min(places, key=lambda place: (place.site != record.site, place.url.rpartition("/")[2] != end, place.url))
+
+
 def recorded_redirects(live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]) -> dict[Address, list[Redirect]]:
     """The redirects that follow from the ledger, by site: each URL that ended leads to where its page answers now; pages that are gone have
     none. `live`: by URL."""
@@ -88,7 +96,6 @@ def recorded_redirects(live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]
     for record in ended:
         now = places.get(record.page, ())
         if record.url not in live and now:
-            # On the same site rather than on another one.
-            target = min(now, key=lambda place: (place.site != record.site, place.url)).url
+            target = nearest(record, now).url
             redirects.setdefault(record.site, {})[record.url] = Redirect(record.site, record.url, target)
     return {site: [some[url] for url in sorted(some)] for site, some in redirects.items()}

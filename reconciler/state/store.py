@@ -152,7 +152,7 @@ class Store:
     def urls(self, *, site: str | None = None, ended: bool = False) -> Iterator[UrlRecord]:
         """The records of the ledger in the order of URLs: those that answer, or those that `ended`; of one site, or of all."""
 
-        def read(after: tuple[str, str]) -> list[UrlRecord]:
+        def read(after: tuple[str, int]) -> list[UrlRecord]:
             return self._of_state(lambda connection, state: read_urls(connection, state, site=site, ended=ended, after=after)) or []
 
         return all_records(read)

@@ -57,7 +57,7 @@ def pulled(connection: Connection, state: int) -> state_types.StateDocument:
     }
     if trees := _parts(state_types.StoredTreeData, connection, "page_trees", state, "kind", "id"):
         document["trees"] = trees
-    if urls := _parts(state_types.StoredUrlData, connection, "urls", state, "url", "since"):
+    if urls := _parts(state_types.StoredUrlData, connection, "urls", state, "url", "number"):
         document["urls"] = urls
     if sites := _parts(state_types.UrlSiteData, connection, "url_sites", state, "site"):
         document["urlSites"] = sites
@@ -178,7 +178,7 @@ def _loose(document: Document) -> str | None:
         ("requests", requests),
         ("turns", turns),
         ("trees", trees),
-        ("urls", [(url["url"], url["since"]) for url in document.get("urls", ())]),
+        ("urls", [(url["url"], url["number"]) for url in document.get("urls", ())]),
         ("urlSites", [site["site"] for site in document.get("urlSites", ())]),
     ):
         if len(set(keys)) < len(keys):

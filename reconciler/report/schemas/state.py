@@ -128,9 +128,10 @@ class RenameData(t.Record):
 
 class StoredUrlData(t.Record):
     url: t.Text
-    since: t.Moment
+    number: Annotated[t.StoredNumber, t.doc("Of the times that the URL answered, from 1.")]
     site: t.AddressText
     page: Annotated[t.Text, t.doc("Its id.")]
+    since: t.Moment
     run: Annotated[t.Text, t.doc("The run that saw it first.")]
     ended: Annotated[t.Moment | None, t.doc("Null as long as it answers.")]
     ender: Annotated[t.Text | None, t.doc("The run that saw it no more.")]

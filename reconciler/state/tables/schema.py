@@ -118,13 +118,14 @@ CREATE TABLE page_trees (
 CREATE TABLE urls (
     state INTEGER NOT NULL,
     url TEXT NOT NULL,
-    since TEXT NOT NULL,
+    number INTEGER NOT NULL, -- of the time, from 1: runs may begin at the same moment
     site TEXT NOT NULL, -- an address
     page TEXT NOT NULL,
+    since TEXT NOT NULL,
     run TEXT NOT NULL, -- that saw it first
     ended TEXT, -- NULL: it answers
     ender TEXT, -- the run that saw it last no more
-    PRIMARY KEY (state, url, since),
+    PRIMARY KEY (state, url, number),
     FOREIGN KEY(state) REFERENCES states (id)
 ) WITHOUT ROWID;
 CREATE INDEX urls_by_page ON urls (state, page);

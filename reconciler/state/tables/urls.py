@@ -58,7 +58,11 @@ def _write(connection: Connection, state: int, site: str, pages: Mapping[str, st
     for start in range(0, len(ended), BATCH):
         connection.run(end, state=state, site=site, at=at, run=run, urls=ended[start : start + BATCH])
     same = {"state": state, "since": at, "site": site, "run": run, "ended": None, "ender": None}
-    connection.run_all(insert("urls"), [{**same, "url": url, "page": pages[url]} for url in begun])
+    last = "SELECT url, max(number) FROM urls WHERE state = :state AND url IN :urls GROUP BY url"
+    for start in range(0, len(begun), BATCH):
+        some = begun[start : start + BATCH]
+        times = dict(connection.execute(last, {"state": state, "urls": some}).fetchall())
+        connection.run_all(insert("urls"), [{**same, "url": url, "number": times.get(url, 0) + 1, "page": pages[url]} for url in some])
     return len(ended) + len(begun)
 
 
@@ -72,20 +76,20 @@ def read_recorded(connection: Connection, state: int) -> RecordedUrls:
     return RecordedUrls(live, frozenset(url for url, _ in rows) - live)
 
 
-def read_urls(connection: Connection, state: int, *, site: str | None, ended: bool, after: tuple[str, str] = ("", "")) -> list[UrlRecord]:
-    """Records in the order of URLs, at most `PAGE` of them. `after`: the URL and the beginning of the last one before."""
+def read_urls(connection: Connection, state: int, *, site: str | None, ended: bool, after: tuple[str, int] = ("", 0)) -> list[UrlRecord]:
+    """Records in the order of URLs, at most `PAGE` of them. `after`: the URL and the number of the last one before."""
     of_site, over = ("AND site = :site" if site is not None else ""), ("NOT NULL" if ended else "NULL")
     query = (
-        f"SELECT * FROM urls WHERE state = :state AND ended IS {over} {of_site} AND (url > :url OR (url = :url AND since > :since))"
-        f" ORDER BY url, since LIMIT {PAGE}"
+        f"SELECT * FROM urls WHERE state = :state AND ended IS {over} {of_site} AND (url > :url OR (url = :url AND number > :number))"
+        f" ORDER BY url, number LIMIT {PAGE}"
     )
-    rows = connection.rows(query, state=state, url=after[0], since=after[1], **({"site": site} if site is not None else {}))
+    rows = connection.rows(query, state=state, url=after[0], number=after[1], **({"site": site} if site is not None else {}))
     return [_record(row) for row in rows]
 
 
 def read_history(connection: Connection, state: int, url: str) -> UrlHistory:
     """What is known of one URL."""
-    rows = connection.rows("SELECT * FROM urls WHERE state = :state AND url = :url ORDER BY since DESC", state=state, url=url)
+    rows = connection.rows("SELECT * FROM urls WHERE state = :state AND url = :url ORDER BY number DESC", state=state, url=url)
     if not rows:
         return UrlHistory(url)
     query = "SELECT * FROM urls WHERE state = :state AND page = :page AND ended IS NULL ORDER BY url"
@@ -98,16 +102,17 @@ def read_history(connection: Connection, state: int, url: str) -> UrlHistory:
 def _record(row: Any) -> UrlRecord:
     try:
         ended = None if row.ended is None else datetime.fromisoformat(row.ended)
-        return UrlRecord(row.url, Address.parse(row.site), row.page, datetime.fromisoformat(row.since), row.run, ended, row.ender)
+        site, since = Address.parse(row.site), datetime.fromisoformat(row.since)
+        return UrlRecord(row.url, row.number, site, row.page, since, row.run, ended, row.ender)
     except (TypeError, ValueError) as error:
         raise damaged(f"the record of {row.url!r}") from error
 
 
-def all_records(read: Callable[[tuple[str, str]], Sequence[UrlRecord]]) -> Iterator[UrlRecord]:
-    """All records, a page at a time. `read`: returns those after a record's URL and beginning."""
-    after = ("", "")
+def all_records(read: Callable[[tuple[str, int]], Sequence[UrlRecord]]) -> Iterator[UrlRecord]:
+    """All records, a page at a time. `read`: returns those after a record's URL and number."""
+    after = ("", 0)
     while records := read(after):
         yield from records
         if len(records) < PAGE:
             return
-        after = (records[-1].url, records[-1].since.isoformat())
+        after = (records[-1].url, records[-1].number)
