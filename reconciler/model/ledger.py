@@ -12,8 +12,8 @@ from reconciler.model.pages import PageUrl
 
 @dataclass(frozen=True)
 class UrlRecord:
-    """A time in which a page answered at a URL. `number`: of the times of this URL, from 1. `run`: that saw it first. `ended`, `ender`: None
-    as long as it answers."""
+    """A time in which a page answered at a URL. `number`: of the times of this URL, from 1. `run`: that saw it first. `ended`,
+    `ender`: None as long as it answers."""
 
     url: str
     number: int

@@ -81,9 +81,15 @@ def sitemap(urls: Iterable[str]) -> Iterator[str]:
 
 
 def nearest(record: UrlRecord, places: Sequence[UrlRecord]) -> UrlRecord:
-    """Where the page of a URL that ended answers now: on the same site, and at a URL with the same end, rather than elsewhere."""
-    end = record.url.rpartition("/")[2]
-    return min(places, key=lambda place: (place.site != record.site, place.url.rpartition("/")[2] != end, place.url))
+    """Where the page of a URL that ended answers now: on the same site, at the URL that is most like it, rather than elsewhere."""
+    old = record.url.split("/")[::-1]
+
+    def distance(place: UrlRecord) -> tuple[bool, int, int, str]:
+        new = place.url.split("/")[::-1]
+        alike = next((number for number, (before, now) in enumerate(zip(old, new, strict=False)) if before != now), min(len(old), len(new)))
+        return place.site != record.site, -alike, abs(len(old) - len(new)), place.url
+
+    return min(places, key=distance)
 
 
 def recorded_redirects(live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]) -> dict[Address, list[Redirect]]:

@@ -184,7 +184,8 @@ def path_below(url: str, root: str | None) -> str | None:
 def is_named(url: DeadUrl, pattern: str) -> bool:
     """Whether a pattern, or a URL as a plan shows it, names a URL."""
     subject = url.path if pattern.startswith("/") else url.url
-    return pattern == url.url or (bool(subject) and _regex(pattern).fullmatch(subject) is not None)
+    same = not pattern.startswith("/") and recorded_url(pattern) == recorded_url(url.url)
+    return same or (bool(subject) and _regex(pattern).fullmatch(subject) is not None)
 
 
 def pattern_of(url: DeadUrl) -> str:
