@@ -20,6 +20,10 @@ SAME_WORD_OTHER_MEANING = {
     "resource/risks.py": {"admin", "members"},  # a level of access, a class of readers
     "cli/commands/sandbox_control.py": {"admin"},  # a reader, as the sandbox calls it
     "rehearsal/moments.py": {"member", "members"},  # a reader, as the sandbox calls it
+    "rehearsal/preview.py": {"sites"},  # a key of the data of a preview
+    "report/preview/first_screen.py": {"sites", "space"},  # a key of the document of a rehearsal; a word in sentences
+    "report/rehearsal.py": {"sites"},  # the same key
+    "report/reading.py": {"site", "space", "spaces"},  # keys of a document: what publishes a page, and what contains it
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
     "config/keys.py": {"member"},  # service.member: a key of the project file
     "fleet/declared/keys.py": {"organizations"},  # a sort of generator: a word of the fleet file

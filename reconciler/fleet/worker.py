@@ -19,6 +19,7 @@ from reconciler.fleet.refresh.refresh import refresh
 from reconciler.fleet.runs import folders, spans
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.messages import announce_quiet, deliver
+from reconciler.fleet.runs.process import fork_server
 from reconciler.fleet.runs.work import Workplace, work
 from reconciler.fleet.store import FleetDatabase, admission, budgets, runs
 from reconciler.fleet.store.access import rows
@@ -82,7 +83,7 @@ class _Worker:
 
     def __init__(self, database: FleetDatabase, settings: WorkerSettings, say: Callable[[str], None], log: Callable[..., object]) -> None:
         self.database, self.settings, self.say, self.log = database, settings, say, log
-        self.place = Workplace(database, settings.data / "repositories", settings.data, settings.strict)
+        self.place = Workplace(database, settings.data / "repositories", settings.data, fork_server(settings.data), settings.strict)
         self.id = 0
         self.tasks: dict[int, asyncio.Task[RunResult]] = {}
 
@@ -116,6 +117,7 @@ class _Worker:
                         task.cancel()
                     await asyncio.wait(running, timeout=END_SECONDS)  # an unreachable database must not keep this worker running
         finally:
+            await self.place.server.close()
             await asyncio.to_thread(spans.flush)
             with suppress(ReconcilerError):
                 await self._write(lambda connection: runs.leave(connection, self.id))

@@ -56,7 +56,8 @@ class Space(
     # "deleted within the last 7 days": the API reference, "States and transitions".
     restore_days=7,
     published=PublishedField("urls.published"),
-    pages=Pages(tree="/spaces/{id}/content/pages", links="/spaces/{id}/links", revision="revision"),
+    # The reference shows pages of the type `document`; one of the type `group` is a heading above others.
+    pages=Pages(tree="/spaces/{id}/content/pages", links="/spaces/{id}/links", revision="revision", heading="group"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("defaultLevel", "template", "visibility"), grants=_readers, inherits=("parent",)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from reconciler.address import Address
 
@@ -40,6 +42,39 @@ class RehearsedMoment:
     dead_urls: int
     readers_gained: int
     opened: int = 0
+    # The object that it was about, and what it did in words: `path: guides -> use`. None for a write that belongs to no step.
+    address: Address | None = None
+    what: str = ""
+
+
+@dataclass(frozen=True)
+class DeletedObject:
+    """An object that existed at the start and does not at the end. `pages`: how many were in it."""
+
+    kind: str
+    title: str
+    address: Address | None
+    pages: int = 0
+
+
+@dataclass(frozen=True)
+class RehearsedSite:
+    """A site at the end, compared with the start. Pages by their URLs; `opened` and `closed`: spaces that it shows, by their readers."""
+
+    id: str
+    title: str
+    url: str
+    address: Address | None
+    published: bool = True
+    dead_pages: int = 0
+    moved_pages: int = 0
+    new_pages: int = 0
+    opened: int = 0
+    closed: int = 0
+
+    @property
+    def differences(self) -> int:
+        return self.dead_pages + self.moved_pages + self.new_pages + self.opened + self.closed
 
 
 @dataclass(frozen=True)
@@ -79,6 +114,10 @@ class Rehearsal:
     divergences: tuple[str, ...]
     # What the copy had to guess about the service.
     assumptions: tuple[str, ...]
+    deleted: tuple[DeletedObject, ...] = ()
+    sites: tuple[RehearsedSite, ...] = ()
+    # Data of the preview, for `report.preview.page`; not part of the document.
+    preview: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def worst(self) -> RehearsedMoment | None:

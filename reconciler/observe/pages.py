@@ -59,12 +59,13 @@ async def _tree(reader: Reader, kind: Kind, id: str, observed: Observed | None) 
         body = (await reader.get(encode(kind.pages.tree, {"id": bare(id)}))).body
     except ServiceError as error:
         return error.message
-    pages = pages_in(body)
+    pages = pages_in(body, kind.pages.heading)
     return UNREADABLE if pages is None else PageTree(revision_of(kind, observed), pages)
 
 
-def pages_in(body: Any) -> tuple[Page, ...] | None:
-    """The pages with a URL in an answer, in the order of readers; None where it is no tree, or a page has no id or path."""
+def pages_in(body: Any, heading: str) -> tuple[Page, ...] | None:
+    """The pages with a URL in an answer, in the order of readers; None where it is not a tree, or a page has no id or path. `heading`: the
+    type of pages without a URL."""
     pages: list[Page] = []
     waiting = _nested(body)
     while waiting:
@@ -72,8 +73,7 @@ def pages_in(body: Any) -> tuple[Page, ...] | None:
         if not isinstance(raw, Mapping):
             return None
         inside = _nested(raw) if raw.get("pages") is not None else []
-        # A group is a heading: it has no URL of its own (the API reference, "Published pages").
-        if raw.get("type") != "group":
+        if raw.get("type") != heading:
             id, path, title = raw.get("id"), raw.get("path"), raw.get("title")
             if not isinstance(id, str) or not isinstance(path, str) or not path.strip("/"):
                 return None
@@ -98,15 +98,16 @@ async def linking_pages(
 ) -> tuple[tuple[LinkingPage, ...], tuple[str, ...]]:
     """The pages that link to pages that answer nowhere after a plan, and a sentence for each list that could not be read.
 
-    `dead`: the titles of those pages by id, by the object that contains them. Every object with pages in the same containers is asked for
-    its links, once.
+    `dead`: the titles of those pages by id, by the object that contains them; under "" its own where nothing of it answers. Every other
+    object with pages in the same containers is asked for its links, once.
     """
     sources = [
         (kind, observed)
         for kind in kinds.values()
         if kind.pages is not None
         for observed in actual.objects.get(kind.name, {}).values()
-        if observed.deleted_at is None and _beside(actual, observed, dead)
+        # What is not shown at all after the plan has no readers to follow its links.
+        if observed.deleted_at is None and "" not in dead.get((kind.name, observed.id), {}) and _beside(actual, observed, dead)
     ]
     answers = await asyncio.gather(*(_links(reader, kind, observed.id) for kind, observed in sources))
     pages: dict[tuple[Key, str], tuple[str, dict[str, None]]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from reconciler.address import Address
 from reconciler.model.rehearsal import MovedUrl, ReaderChange, RehearsedMoment
@@ -44,23 +44,34 @@ class SeenMoment(Protocol):
     def names(self) -> Mapping[str, str]: ...
 
 
+class MomentDelta(NamedTuple):
+    """A moment compared with the one before. `dead` and `back`: of the URLs that answered at the start."""
+
+    gained: frozenset[SeenReading]
+    lost: frozenset[SeenReading]
+    dead: tuple[str, ...]
+    back: tuple[str, ...]
+
+
 @dataclass
 class Moments:
     """The moments of one apply. `look`: what readers see now."""
 
     look: Callable[[], SeenMoment]
     rows: list[RehearsedMoment] = field(default_factory=list)
+    deltas: list[MomentDelta] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.start = self.end = self.look()
 
-    def after(self, request: str) -> None:
-        """Look once more, after a write."""
-        self.end = self.look()
+    def after(self, request: str, address: Address | None = None, what: str = "") -> None:
+        """Look once more, after a write. `what`: what it did to the object at the address."""
+        before, self.end = self.end, self.look()
+        self.deltas.append(_delta(self.start, before, self.end))
         dead = sum(1 for url in self.start.urls if url not in self.end.urls)
         gained = self.gained()
         opened = len({(reading.kind, reading.id) for reading in gained})
-        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), opened))
+        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), opened, address, what))
 
     def gained(self) -> set[SeenReading]:
         """Readings that are new, of what existed at the start: what is created holds nothing that somebody relied on being hidden."""
@@ -99,6 +110,15 @@ class Moments:
         return tuple(
             MovedUrl(url, new[page]) for url, page in sorted(self.start.urls.items()) if url not in self.end.urls and page in new
         )  # fmt: skip
+
+
+def _delta(start: SeenMoment, before: SeenMoment, now: SeenMoment) -> MomentDelta:
+    return MomentDelta(
+        now.readings - before.readings,
+        before.readings - now.readings,
+        tuple(url for url in start.urls if url in before.urls and url not in now.urls),
+        tuple(url for url in start.urls if url not in before.urls and url in now.urls),
+    )
 
 
 def reader_in_words(reader: str, names: Mapping[str, str]) -> str:

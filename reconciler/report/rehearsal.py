@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from reconciler.model import Change, Delta, Step
 from reconciler.model.rehearsal import MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.documents import R, record
 from reconciler.report.layout import Style
 from reconciler.report.schemas import rehearsal as types
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
-from reconciler.report.words import count
+from reconciler.report.words import HIDDEN, count, difference_lines, shown
+from reconciler.resource import UNSET
 from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, INCLUDES, LINK_HOLDERS, VISITORS
 
 NAMED: Final = 3  # objects, URLs or sentences of one group in a text; the document has all
@@ -43,6 +45,8 @@ def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
             "dead": list(rehearsal.dead),
             "moved": [record(types.MovedUrlData, moved) for moved in rehearsal.moved],
         },
+        "deleted": [record(types.DeletedObjectData, deleted) for deleted in rehearsal.deleted],
+        "sites": [record(types.RehearsedSiteData, site) for site in rehearsal.sites],
         "worst": None if worst is None else _moment(types.WorstData, worst, of=rehearsal.writes),
         "moments": [_moment(types.MomentData, moment) for moment in rehearsal.moments],
         "refusals": list(rehearsal.refusals),
@@ -61,12 +65,31 @@ def _changes(changes: Iterable[ReaderChange]) -> list[types.ReaderChangeData]:
     return [
         {
             "reader": change.reader,
+            "who": change.who or change.reader,
             "kind": change.kind,
             "title": change.title,
             "address": None if change.address is None else str(change.address),
         }
         for change in changes
     ]
+
+
+def step_text(step: Step, change: Change | None) -> str:
+    """What one request does: `update path: guides -> use`, or `delete`."""
+    deltas = [delta for delta in change.fields if delta.name in step.writes] if change is not None else []
+    if not deltas or step.create_like:
+        return step.verb
+    lines = [f"{name}: {value}" for delta in deltas for name, value in _written(delta, step.writes[delta.name])]
+    return f"{step.verb} {'; '.join(lines)}"
+
+
+def _written(delta: Delta, written: Any) -> list[tuple[str, str]]:
+    """A field that a request carries. Two siblings that exchange their paths need a path in between, which no change has."""
+    if delta.sensitive:
+        return [(delta.name, HIDDEN)]
+    between = isinstance(written, str) and isinstance(delta.after, str) and written != delta.after
+    after = written if between else delta.after
+    return [(delta.name, shown(after))] if delta.before is UNSET else difference_lines(delta.name, delta.before, after)
 
 
 def rehearsal_sheet(rehearsal: Rehearsal) -> Sheet:
@@ -130,7 +153,7 @@ def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
     if rehearsal.worst is not None:
         yield entry("Worst moment", "!", Style.DELETE, [worst_moment(rehearsal)], Weight.URGENT)
     yield entry("Defects of Reconciler, please report them", "!", Style.DELETE, rehearsal.divergences, Weight.URGENT)
-    gained = _sentences("+", _readers(_widest(rehearsal.gained), "can newly read"), Style.DELETE, named)
+    gained = _sentences("+", _readers(widest(rehearsal.gained), "can newly read"), Style.DELETE, named)
     lost = _sentences("-", _readers(rehearsal.lost, "can no longer read"), Style.DIM, named)
     yield SheetEntry("Readers", "", [*gained, *lost], Weight.URGENT)
     dead = _sentences("-", _dead(rehearsal.dead), Style.DELETE, named)
@@ -154,21 +177,26 @@ def _sentences(symbol: str, sentences: Sequence[str], style: Style, named: int) 
 
 def _readers(changes: Sequence[ReaderChange], verb: str) -> list[str]:
     """One sentence for readers of the same objects: `anyone and agents can newly read 2 objects: acme/site/docs, acme/space/guides`."""
-    objects: dict[str, set[str]] = defaultdict(set)
-    for change in changes:
-        objects[change.who or change.reader].add(_name(change))
-    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for who, readable in objects.items():
-        alike[tuple(sorted(readable, key=lambda name: (name.count("/"), name)))].append(who)
     sentences = []
-    for addresses, readers in sorted(alike.items(), key=lambda item: (-len(item[0]), item[1])):
+    for readers, addresses in reader_groups(changes, _name):
         more = f" and {len(addresses) - NAMED} more" if len(addresses) > NAMED else ""
         which = f"{count(len(addresses), 'object')}: " if len(addresses) > 1 else ""
-        sentences.append(f"{_enumerated(sorted(readers, key=_width))} {verb} {which}{', '.join(addresses[:NAMED])}{more}")
+        sentences.append(f"{enumerated(readers)} {verb} {which}{', '.join(addresses[:NAMED])}{more}")
     return sentences
 
 
-def _widest(changes: Sequence[ReaderChange]) -> list[ReaderChange]:
+def reader_groups(changes: Iterable[ReaderChange], name: Callable[[ReaderChange], str]) -> list[tuple[list[str], tuple[str, ...]]]:
+    """The readers of the same objects, the widest first, with the names of the objects; those of most objects first."""
+    objects: dict[str, set[str]] = defaultdict(set)
+    for change in changes:
+        objects[change.who or change.reader].add(name(change))
+    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for who, readable in objects.items():
+        alike[tuple(sorted(readable, key=lambda name: (name.count("/"), name)))].append(who)
+    return [(sorted(readers, key=_width), names) for names, readers in sorted(alike.items(), key=lambda item: (-len(item[0]), item[1]))]
+
+
+def widest(changes: Sequence[ReaderChange]) -> list[ReaderChange]:
     """Without the readers who are included in a wider class that gains the same object."""
     gaining: dict[str, set[str]] = defaultdict(set)
     for change in changes:
@@ -194,7 +222,7 @@ def _name(change: ReaderChange) -> str:
     return str(change.address) if change.address is not None else f'{change.kind} "{change.title}"'
 
 
-def _enumerated(names: Sequence[str]) -> str:
+def enumerated(names: Sequence[str]) -> str:
     """`a, b and c`; of many, the first ones."""
     if len(names) > NAMED + 1:
         return f"{', '.join(names[:NAMED])} and {count(len(names) - NAMED, 'other reader')}"
@@ -203,34 +231,44 @@ def _enumerated(names: Sequence[str]) -> str:
 
 def _dead(urls: Sequence[str]) -> list[str]:
     """`/docs/changelog no longer answers, nor do 3 URLs below it`."""
+    return [
+        f"{short_url(url)} no longer answers"
+        + (f", nor {'does' if number == 1 else 'do'} {count(number, 'URL')} below it" if number else "")
+        for url, number in dead_groups(urls)
+    ]
+
+
+def dead_groups(urls: Sequence[str]) -> list[tuple[str, int]]:
+    """The URLs above all others, each with the number of those below it."""
     below: dict[str, int] = {}
     for url in sorted(urls):
         parent = next((top for top in below if url.startswith(f"{top}/")), None)
         below[parent or url] = below[parent] + 1 if parent else 0
-    return [
-        f"{_short(url)} no longer answers" + (f", nor {'does' if number == 1 else 'do'} {count(number, 'URL')} below it" if number else "")
-        for url, number in below.items()
-    ]
+    return list(below.items())
 
 
 def _moved(urls: Sequence[MovedUrl]) -> list[str]:
     """`/docs/guides is now /docs/use, with 5 URLs below it`, or `5 URLs below /docs/guides are now below /docs/use`."""
+    sentences = []
+    for before, after, inside in moved_groups(urls):
+        if any(url.before == before for url in inside):
+            more = f", with {count(len(inside) - 1, 'URL')} below it" if len(inside) > 1 else ""
+            sentences.append(f"{short_url(before)} is now {short_url(after)}{more}")
+        elif len(inside) == 1:
+            sentences.append(f"{short_url(inside[0].before)} is now {short_url(inside[0].after)}")
+        else:
+            sentences.append(f"{count(len(inside), 'URL')} below {short_url(before)} are now below {short_url(after)}")
+    return sentences
+
+
+def moved_groups(urls: Sequence[MovedUrl]) -> list[tuple[str, str, list[MovedUrl]]]:
+    """URLs that moved together: what they began with, what they begin with now, and the URLs."""
     below: dict[tuple[str, str], list[MovedUrl]] = defaultdict(list)
     for url in sorted(urls, key=lambda url: (_parted(url), url.before)):
         before, after = _parted(url)
         parents = (top for top in below if f"{before}/".startswith(f"{top[0]}/") and f"{after}/".startswith(f"{top[1]}/"))
         below[next(parents, (before, after))].append(url)
-    sentences = []
-    for (before, after), inside in below.items():
-        itself = any(url.before == before for url in inside)
-        if itself:
-            more = f", with {count(len(inside) - 1, 'URL')} below it" if len(inside) > 1 else ""
-            sentences.append(f"{_short(before)} is now {_short(after)}{more}")
-        elif len(inside) == 1:
-            sentences.append(f"{_short(inside[0].before)} is now {_short(inside[0].after)}")
-        else:
-            sentences.append(f"{count(len(inside), 'URL')} below {_short(before)} are now below {_short(after)}")
-    return sentences
+    return [(before, after, inside) for (before, after), inside in below.items()]
 
 
 def _parted(url: MovedUrl) -> tuple[str, str]:
@@ -241,7 +279,7 @@ def _parted(url: MovedUrl) -> tuple[str, str]:
     return "/".join(before), "/".join(after)
 
 
-def _short(url: str) -> str:
+def short_url(url: str) -> str:
     """Without what every URL begins with: the scheme, and the machine of a sandbox."""
     parts = urlsplit(url)
     return parts.path if parts.hostname in ("127.0.0.1", "localhost", "::1") else url.removeprefix(f"{parts.scheme}://")

@@ -8,9 +8,11 @@ acme/site/docs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from typing import Final
 
+from reconciler.address import Address
 from reconciler.model import Plan, UrlGroup, UrlReason
 from reconciler.report.layout import Span, Style
 from reconciler.report.sheet import SheetLine
@@ -19,6 +21,13 @@ from reconciler.report.words import count, listed
 GROUPS: Final = 10  # groups of URLs in a report; the rest is counted
 LINKING: Final = 5  # pages with links, by title; the rest is counted
 ID: Final = "RC-broken-url"
+SENTENCES: Final = {
+    "moved": ("moves", "move"),
+    "ends": ("ends", "end"),
+    "answers": ("ends although its page answers at another URL", "end although their pages answer at another URL"),
+    "unknown": ("gets a new one that only the service knows", "get new ones that only the service knows"),
+}
+"""What happens to one URL, and to several."""
 WORDS: Final = {UrlReason.GONE: "ends", UrlReason.SHADOWED: "ends", UrlReason.UNKNOWN: "unknown", UrlReason.MOVED: "moves"}
 
 
@@ -35,7 +44,8 @@ def url_lines(plan: Plan) -> dict[str, list[SheetLine]]:
             more = f"{count(len(rest), 'more group')} with {count(urls, 'URL')}: the JSON report has all of them"
             last.append(SheetLine(Style.DELETE, "!", "and", more, id=ID))
         if plan.linking:
-            last.append(SheetLine(Style.DIM, " ", "", linking(plan)))
+            names = [f'"{page.title}" ({page.space})' for page in plan.linking]
+            last.append(SheetLine(Style.DIM, " ", "", f"{linking(plan)}: {listed(names, LINKING)}"))
     return lines
 
 
@@ -66,16 +76,20 @@ def _shown(url: str | None, root: str) -> str | None:
 
 
 def _pages(group: UrlGroup) -> str:
-    spaces = str(group.spaces[0]) if len(group.spaces) == 1 else count(len(group.spaces), "space")
+    spaces = str(group.spaces[0]) if len(group.spaces) == 1 else _objects(group.spaces)
     return f"{count(group.pages, 'page')} of {spaces}" if group.pages else spaces
 
 
+def _objects(addresses: Collection[Address]) -> str:
+    """`3 spaces`."""
+    kinds = Counter(address.kind or "object" for address in addresses)
+    return listed([count(number, kind) for kind, number in kinds.items()], len(kinds))
+
+
 def linking(plan: Plan) -> str:
-    """`23 pages in 4 spaces link to pages that end: "Install" (acme/space/faq) and 22 more`."""
-    spaces = len({page.space for page in plan.linking})
-    names = [f'"{page.title}" ({page.space})' for page in plan.linking]
-    ends = f"{'links' if len(names) == 1 else 'link'} to pages that end"
-    return f"{count(len(names), 'page')} in {count(spaces, 'space')} {ends}: {listed(names, LINKING)}"
+    """`23 pages in 4 spaces link to pages that end`."""
+    pages, spaces = count(len(plan.linking), "page"), _objects({page.space for page in plan.linking})
+    return f"{pages} in {spaces} {'links' if len(plan.linking) == 1 else 'link'} to pages that end"
 
 
 def numbers(plan: Plan) -> str:
@@ -86,20 +100,17 @@ def numbers(plan: Plan) -> str:
 
 def page_sentences(plan: Plan) -> Iterator[Span]:
     """What that means for readers."""
-    ended = sum(group.urls for group in plan.url_groups if group.reason in (UrlReason.GONE, UrlReason.SHADOWED) and group.after is None)
-    stays = sum(group.urls for group in plan.url_groups if group.reason in (UrlReason.GONE, UrlReason.SHADOWED) and group.after is not None)
-    moved = sum(group.urls for group in plan.url_groups if group.reason is UrlReason.MOVED)
-    unknown = sum(group.urls for group in plan.url_groups if group.reason is UrlReason.UNKNOWN)
-    parts = [
-        f"{count(moved, 'URL')} of pages {'moves' if moved == 1 else 'move'}" if moved else "",
-        f"{count(ended, 'URL')} of pages {'ends' if ended == 1 else 'end'}" if ended else "",
-        f"{count(stays, 'URL')} of pages {'ends' if stays == 1 else 'end'} although the pages stay at another URL" if stays else "",
-        f"of {count(unknown, 'URL')} only the service knows the new one" if unknown else "",
-    ]
-    sentence = listed([part for part in parts if part], len(parts))
-    if sentence:
-        yield Span(Style.DELETE, f"{sentence[0].upper()}{sentence[1:]}.")
+    urls = Counter[str]()
+    for group in plan.url_groups:
+        ends = group.reason in (UrlReason.GONE, UrlReason.SHADOWED)
+        urls[("answers" if group.after is not None else "ends") if ends else group.reason] += group.urls
+    parts: list[str] = []
+    for word, (one, many) in SENTENCES.items():
+        if urls[word]:
+            # What is counted is said once.
+            number = f"{urls[word]:,}" if parts else f"{count(urls[word], 'URL')} of pages"
+            parts.append(f"{number} {one if urls[word] == 1 else many}")
+    if parts:
+        yield Span(Style.DELETE, f"{listed(parts, len(parts))}.")
     if plan.linking:
-        spaces = len({page.space for page in plan.linking})
-        pages = count(len(plan.linking), "page")
-        yield Span(Style.DELETE, f"{pages} in {count(spaces, 'space')} {'links' if len(plan.linking) == 1 else 'link'} to pages that end.")
+        yield Span(Style.DELETE, f"{linking(plan)}.")

@@ -101,12 +101,13 @@ class Pages(NamedTuple):
     """The requests that show the pages of one object, read only if a plan changes a URL at which they answer.
 
     `tree`: all of them, those below another in its `pages`. `links`: the list of the links in them. `revision`: the key of an object that
-    names what its pages are: the same revision is the same tree.
+    names what its pages are: the same revision is the same tree. `heading`: the `type` of a page that has no URL of its own.
     """
 
     tree: str
     links: str
     revision: str
+    heading: str
 
 
 # -- What writes them ----------------------------------------------------------------------------------------------------------------

@@ -50,7 +50,8 @@ INSIDE: Final = {
     "fastapi": "the sandbox and the fleet", "uvicorn": "the sandbox and the fleet", "reconciler.sandbox": "imports fastapi",
     "httpx": "the sandbox", "httpx2": "the sandbox",
     "cryptography": "takes 0.1 s, and few values are certificates", "deepdiff": "takes 0.1 s, and few values are nested",
-    "jinja2": "takes 0.07 s, and many projects have no expression", "reconciler.config.language.compiler": "imports jinja2",
+    "jinja2": "takes 0.07 s, and many projects have no expression", "markupsafe": "jinja2 escapes with it",
+    "reconciler.config.language.compiler": "imports jinja2",
     "markdown_it": "the extra sandbox",
     "ctypes": "only on Linux, in a fleet",
 }  # fmt: skip

@@ -188,14 +188,14 @@ def running(folder: Path, url: str, names: Sequence[str]) -> Iterator[Running]:
         yield made
 
 
-def children(marker: str) -> dict[int, str]:
-    """The command lines of the runs of this machine that contain a word, by process."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+def children(folder: Path) -> dict[int, Path]:
+    """The private folders of the runs of all workers below a folder, by process."""
+    running = {}
+    for path in Path("/proc").glob("[0-9]*/cwd"):
         try:
-            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            private, program = path.readlink(), (path.parent / "cmdline").read_bytes()
         except OSError:
             continue
-        if "fleet_child" in line and marker in line:
-            found[int(path.parent.name)] = line
-    return found
+        if b"fleet_child" in program and private.is_relative_to(folder) and private.name.startswith("run-"):
+            running[int(path.parent.name)] = private
+    return running

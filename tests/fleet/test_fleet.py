@@ -29,13 +29,15 @@ def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Running]:
 class Watch(threading.Thread):
     """Looks at the processes of this machine all the time: which projects have more than one run."""
 
-    def __init__(self, marker: str) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__(daemon=True)
-        self.marker, self.twice, self.seen, self.ended = marker, Counter[str](), Counter[str](), threading.Event()
+        self.folder, self.twice, self.seen, self.ended = folder, Counter[str](), Counter[str](), threading.Event()
 
     def run(self) -> None:
         while not self.ended.wait(0.01):
-            names = Counter(word for line in children(self.marker).values() for word in line.split() if word.startswith("who="))
+            names = Counter(
+                file.parent.name for private in children(self.folder).values() for file in private.glob("files/*/reconciler.yaml")
+            )
             self.seen |= names
             self.twice |= Counter({name: number for name, number in names.items() if number > 1})
 
@@ -49,7 +51,7 @@ def test_two_workers_apply_commits_show_drift_and_never_run_a_project_twice_at_o
     fleet.write(*names)
     fleet.applied(*names)
     fleet.declare(*(project(name, mode="apply", every="10s") for name in names))
-    watch = Watch(fleet.service)
+    watch = Watch(fleet.folder)
     watch.start()
     for _ in range(2):
         fleet.worker()
@@ -67,7 +69,7 @@ def test_two_workers_apply_commits_show_drift_and_never_run_a_project_twice_at_o
     assert fleet.titles("p0")[space] == "By hand"  # shown, and not reverted
     watch.ended.set()
     watch.join()
-    assert (set(watch.seen), watch.twice) == ({f"who={name}" for name in names}, {})
+    assert (set(watch.seen), watch.twice) == ({*names}, {})
     assert {row[0] for row in fleet.rows("SELECT ended FROM reconciler_fleet.runs WHERE ended_at IS NOT NULL")} == {"done"}
 
 
@@ -78,7 +80,7 @@ def test_a_run_of_a_dead_worker_is_recovered_by_another(fleet: Running, how: sig
     fleet.call("sandbox", "faults", "set", "--db", "sandbox.db", "--rule", '{"fault": "latency", "seconds": 1.5}')
     fleet.declare(project("a"))
     first = fleet.worker()
-    fleet.until(lambda: children("who=a"))
+    fleet.until(lambda: children(fleet.folder))
     (folder,) = fleet.folder.glob("data-0/run-*")
     second = fleet.worker(data="data-0")
     os.kill(first.pid, how)
@@ -92,10 +94,10 @@ def test_a_run_of_a_dead_worker_is_recovered_by_another(fleet: Running, how: sig
     assert (status["recovering"], status["reading"] is not None) == (False, True)
     if how is signal.SIGSTOP:
         os.kill(first.pid, signal.SIGCONT)  # it comes back, and its run is no longer its own
-        fleet.until(lambda: not children("who=a"))
+        fleet.until(lambda: not children(fleet.folder))
         assert fleet.rows("SELECT count(*) FROM reconciler_fleet.runs WHERE ended IS NULL AND started_at IS NOT NULL") == [(0,)]
     else:
-        fleet.until(lambda: not children("who=a"))
+        fleet.until(lambda: not children(fleet.folder))
     fleet.until(lambda: not list(fleet.folder.glob("data-0/run-*")))
     assert second.poll() is None
     assert fleet.rows("SELECT count(*) FROM reconciler_fleet.procrastinate_jobs") == [(0,)]

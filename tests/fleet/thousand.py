@@ -220,9 +220,10 @@ TWICE: Final = """
 
 
 def _cpu(process: int) -> float:
-    """CPU seconds of a process and of those that it waited for."""
+    """CPU seconds of a process, of those that it waited for, and of its children that still run."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK") + sum(_cpu(int(child)) for child in children)
 
 
 def _peak(process: int) -> int:

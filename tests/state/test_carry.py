@@ -20,7 +20,7 @@ from hypothesis import Phase, given, settings
 
 from reconciler.address import Address
 from reconciler.errors import Locked, Refused, StateError, UsageError
-from reconciler.model import Binding, Consent, Guards, Intent, Position, Rules, State
+from reconciler.model import Binding, Consent, Guards, Intent, Page, PageTree, Position, Rules, State
 from reconciler.state import IntentEnding, StateScope, Store
 from reconciler.state.connection import Connection, SqliteConnection
 from reconciler.state.tables import migrations
@@ -257,6 +257,8 @@ def test_a_state_of_every_released_version_is_read_as_it_was(tmp_path: Path, dum
             fulfilled={Address.parse("acme/space/handbook"): GUIDES} if int(dump.stem) >= 8 else {},
         )
         assert store.digest_key() == bytes(range(32))
+        kept = PageTree("rev_1", (Page("pag_1", "Install", "install"),))
+        assert store.page_trees([("space", "spc_1")]) == ({("space", "spc_1"): kept} if int(dump.stem) >= 9 else {})
 
 
 @pytest.mark.parametrize("dump", RELEASED, ids=lambda path: f"version {path.stem}")
@@ -266,7 +268,9 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(tmp_path: Path, dump: P
     assert tables(tmp_path / "old.db") == tables(tmp_path / "new.db")
 
 
-LATER: tuple[tuple[str, ...], ...] = (("befores", "afters"), ("rules",), ("turns",), ("approvals",), (), ("consents",), ("renames",))
+LATER: tuple[tuple[str, ...], ...] = (
+    ("befores", "afters"), ("rules",), ("turns",), ("approvals",), (), ("consents",), ("renames",), ("page_trees",),
+)  # fmt: skip
 """The tables that each migration made."""
 
 

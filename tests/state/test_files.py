@@ -182,7 +182,9 @@ def test_a_role_that_reads_cannot_read_older_tables_and_the_error_says_what_to_d
     applies, reads = roles
     track(applies)
     with psycopg.connect(applies, autocommit=True) as connection:
-        connection.execute("DROP TABLE reconciler.renames; UPDATE reconciler.reconciler_schema SET version = 7")
+        connection.execute(
+            "DROP TABLE reconciler.page_trees; DROP TABLE reconciler.renames; UPDATE reconciler.reconciler_schema SET version = 7"
+        )
     with opened(reads) as store, pytest.raises(StateError, match="was written by an older version: its schema is 7, and") as caught:
         store.read()
     assert "Run `reconciler apply` once with the role that can write" in str(caught.value.hint)

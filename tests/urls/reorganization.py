@@ -8,12 +8,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
 from reconciler.cli.wiring.run import Planned, make_plan
 from reconciler.client.service import Reader
 from reconciler.model import PageChange, PageTree, StepStatus, UrlReason
 from reconciler.plan.world import Selection
 from tests.harness import Org, kinds
-from tests.organizations import Tree
+from tests.organizations import Tree, project
 from tests.urls.worlds import reorganized, seed_of, served, world
 
 Key = tuple[str, str]
@@ -23,12 +25,7 @@ class Site(Org):
     """An organization whose project may have several of them, with transfers."""
 
     def reorganize(self, trees: Mapping[str, Tree], moved: Collection[tuple[str, str]] = ()) -> None:
-        import yaml
-
-        from tests.organizations import project
-
-        document = project(trees, transfers=list(moved))
-        Org.write(self, yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
+        self.write(yaml.safe_dump(project(trees, transfers=list(moved)), allow_unicode=True, sort_keys=False))
 
     def urls(self, *, allow_replace: tuple[str, ...] = ("**",), kept: Mapping[Key, PageTree] | None = None) -> Planned:
         """A plan with the URLs of pages, as `plan` makes it. `kept`: the trees that the state has; None for those of its own."""
@@ -106,9 +103,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str], urls: Colle
         if change.before is not None and change.reason is UrlReason.SHADOWED and after.get(change.before) in (None, change.page):
             wrong.append(f"{change.before} is said to be shadowed")
     if not unknown:
-        wrong += [
-            f"{url} answers with {after.get(url)}, expected {expected.get(url)}"
-            for url in sorted({*expected, *after})
-            if expected.get(url) != after.get(url)
-        ]
+        for url in sorted({*expected, *after}):
+            if expected.get(url) != after.get(url):
+                wrong.append(f"{url} answers with {after.get(url)}, expected {expected.get(url)}")
     return wrong

@@ -25,9 +25,8 @@ CONDITIONS: Final = ("visitor.claims.staff", "visitor.claims.partner")
 
 def seed_of(chance: random.Random) -> dict[str, Any]:
     """Two organizations; the first has spaces with pages."""
-    spaces = [
-        {"organization": ORGANIZATION, "id": f"spc_{key}", "title": key, "parent": None, "pages": pages(key, chance)} for key in SPACES
-    ]
+    plain = {"organization": ORGANIZATION, "parent": None}
+    spaces = [{**plain, "id": f"spc_{key}", "title": key, "pages": pages(key, chance)} for key in SPACES]
     return {**TWO_SEED, "spaces": [*TWO_SEED["spaces"], *spaces]}
 
 
@@ -179,7 +178,7 @@ def _move_variant(tree: Tree, site: Tree, chance: random.Random) -> None:
 
 
 def _add_variant(tree: Tree, site: Tree, chance: random.Random) -> None:
-    row, path = chance.choice(rows_of(site)), None
+    row = chance.choice(rows_of(site))
     space, path = chance.choice(_shown(tree)), _free(row, chance)
     key = f"added-{chance.randint(0, 10**9)}"
     if path is not None:

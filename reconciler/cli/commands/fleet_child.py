@@ -1,5 +1,5 @@
-"""The process of one run, started by a fleet's worker: `python -m reconciler.cli.commands.fleet_child read|apply …`. Not a command for
-people.
+"""The runs of a fleet's worker: `python -m reconciler.cli.commands.fleet_child SOCKET` imports the program, and forks a process for each
+run that the worker asks for, with the arguments `read|apply …`. Not a command for people.
 
 `read` reads the service once and writes the results to a folder: `plan.json`, `drift.json` and `reading.json`, with --keep also `plan.txt`
 and the digest of the plan, and with --save `saved.json`, which `apply` takes. Both send only requests that the worker's gate has counted,
@@ -9,17 +9,17 @@ and end if the worker does; `apply` asks it before each step that gives more acc
 from __future__ import annotations
 
 import os
-import signal
+import socket
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from reconciler.cli import exits, options as shared
 from reconciler.cli.checks.rules_from import judged
+from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once, before the runs are forked
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
 from reconciler.cli.reports import write_report
@@ -34,6 +34,7 @@ from reconciler.cli.wiring.unseen import unseen
 from reconciler.errors import Refused
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
+from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.drift import drift
@@ -46,8 +47,6 @@ from reconciler.report.saved import saved_plan
 from reconciler.report.sheet import sheet_text
 from reconciler.state import Store
 from reconciler.text.escape import as_json
-
-PR_SET_PDEATHSIG: Final = 1
 
 
 @click.command("read")
@@ -145,22 +144,15 @@ child = Program(
 
 
 def main() -> None:
-    """Run one command behind the gate of the worker."""
-    _end_with_the_worker()
+    """Import what runs need, and be the process of each run behind the gate of the worker."""
+    load_kinds()
+    sys.argv[1:] = forked(socket.socket(fileno=int(sys.argv[1])))
     turnstile = Turnstile(os.environ[VARIABLE])
     rules: tuple[str, Path] | None = None
     if RULES in os.environ:
         commit, _, folder = os.environ[RULES].partition(":")
         rules = commit, Path(folder)
     child.main(obj=Screen(Supervision(turnstile, turnstile.refusal if sys.argv[1:2] == ["apply"] else None, rules)))
-
-
-def _end_with_the_worker() -> None:
-    """Let the kernel end this process when the worker ends (Linux); elsewhere the gate notices it."""
-    import ctypes
-
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 if __name__ == "__main__":

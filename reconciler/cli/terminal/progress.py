@@ -35,6 +35,11 @@ _REQUEST: Final[ContextVar[int]] = ContextVar("request", default=0)
 """The number of the request that a task waits for."""
 
 
+def current_step() -> Step | None:
+    """The step whose requests this task sends."""
+    return _STEP.get()
+
+
 class Narration(Listener):
     """Reports the progress of a run. `every`: seconds between lines if there is no terminal."""
 

@@ -27,7 +27,7 @@ from reconciler.cli import exits
 from reconciler.cli.commands.undo import change_state, inverse_of, undo_only
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.embedded import embedded, sandbox_errors
-from reconciler.cli.terminal.progress import Narration
+from reconciler.cli.terminal.progress import Narration, current_step
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import ConnectedService, current_user, open_store, recording_end
 from reconciler.cli.wiring.loading import now
@@ -37,15 +37,17 @@ from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import Refused
-from reconciler.model import Outcome, Plan, Severity, State, StepStatus
-from reconciler.model.rehearsal import Rehearsal
+from reconciler.model import Change, Outcome, Plan, Severity, State, StepStatus
+from reconciler.model.rehearsal import DeletedObject, Rehearsal
 from reconciler.model.state import StateScope
 from reconciler.plan.guard import consent, guard, refuse
 from reconciler.rehearsal.assumptions import assumptions
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
 from reconciler.rehearsal.moments import Moments
+from reconciler.rehearsal.preview import preview_of, rehearsed_sites
 from reconciler.report.documents import plan_document
+from reconciler.report.rehearsal import step_text
 from reconciler.resource import Kinds
 from reconciler.state import Store
 from reconciler.text.escape import as_json
@@ -122,16 +124,19 @@ def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]
 
 
 class _Following(Narration):
-    """Tells `moments` of every write that was answered."""
+    """Tells `moments` of every write that was answered. `changes`: what the steps are for."""
 
-    def __init__(self, screen: Screen, moments: Moments) -> None:
+    def __init__(self, screen: Screen, moments: Moments, changes: Sequence[Change]) -> None:
         super().__init__(screen)
-        self.moments = moments
+        self.moments, self.changes = moments, {change.address: change for change in changes}
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         super().answer(method, path, status, seconds)
         if method != "GET":
-            self.moments.after(f"{method} {path}")
+            step = current_step()
+            address = step.address if step is not None else None
+            what = step_text(step, self.changes.get(step.address)) if step is not None else ""
+            self.moments.after(f"{method} {path}", address, what)
 
 
 class _Stage:
@@ -153,6 +158,7 @@ class _Stage:
     def perform(self, planned: Planned, read: LivingAnswers, refusals: Sequence[str]) -> Rehearsal:
         """Apply, plan again, undo; and what all of it showed."""
         from reconciler.sandbox.sites.moment import moment
+        from reconciler.sandbox.sites.picture import picture
         from reconciler.sandbox.snapshot import exported
         from reconciler.sandbox.store import Store as Sandbox
 
@@ -161,8 +167,11 @@ class _Stage:
             export = partial(exported, look)
             moments = Moments(partial(moment, look, self.base, self.organizations))
             before, addresses = rows_of(export()), self._addresses()
+            pictured = partial(picture, look, self.base, self.organizations)
+            start = pictured()
             run, outcome, again, divergences = self._applied(planned, moments)
             addresses |= self._addresses()
+            end = pictured()
             gained = moments.changes(moments.gained(), addresses)
             lost = moments.changes(moments.lost(), addresses)
             undone = self._undone(run, before, export, addresses)
@@ -192,6 +201,9 @@ class _Stage:
             failures=tuple(failures),
             divergences=divergences,
             assumptions=assumptions(self.kinds, planned.plan),
+            deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),
+            sites=rehearsed_sites(moments, start, end, addresses),
+            preview=preview_of(moments, start, end, addresses),
         )
 
     def _applied(self, planned: Planned, moments: Moments) -> tuple[str, Outcome, Plan, tuple[str, ...]]:
@@ -199,7 +211,7 @@ class _Stage:
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
             stack.enter_context(recording_end(journal))
-            narration = _Following(self.screen, moments)
+            narration = _Following(self.screen, moments, planned.plan.changes)
             session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
             ours = session.plan()
             divergences = () if _same(ours.plan, planned.plan) else ("the plan of the copy differs from the plan of the original",)
@@ -233,6 +245,23 @@ class _Stage:
     def _addresses(self) -> dict[tuple[str, str], Address]:
         bindings = self.state.read().bindings
         return {(binding.kind, bare(binding.id)): address for address, binding in bindings.items()}
+
+
+def _deleted(
+    plan: Plan, moments: Moments, addresses: Mapping[tuple[str, str], Address], pages: Mapping[str, int]
+) -> tuple[DeletedObject, ...]:
+    """What the plan deletes, and what readers could see and is deleted with it."""
+    planned = {change.address: change for change in plan.changes if change.destructive}
+    rows = {
+        address: DeletedObject(change.kind, change.title or "", address, pages.get(bare(change.id or ""), 0))
+        for address, change in planned.items()
+    }
+    others = [
+        DeletedObject(kind, title, addresses.get((kind, id)), pages.get(id, 0))
+        for (kind, id), title in moments.start.titles.items()
+        if (kind, id) not in moments.end.titles and addresses.get((kind, id)) not in rows
+    ]
+    return (*rows.values(), *others)
 
 
 def _same(ours: Plan, living: Plan) -> bool:

@@ -12,7 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import reconciler
 from reconciler.fleet.runs.folders import PrivateFolder
+from reconciler.fleet.runs.forks import Fork, ForkServer
 
 GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request in flight may still be answered
 SAID_MAX: Final = 64 * 2**10  # bytes kept of its standard error
@@ -45,18 +47,34 @@ def database_access(*, own: bool, login: bool) -> dict[str, str]:
     return usual | {name: os.environ[name] for name in names if name in os.environ}
 
 
-async def execute(argv: Sequence[str], *, folder: PrivateFolder, secrets: Mapping[str, str], seconds: float) -> tuple[int, str, bool]:
+def fork_server(folder: Path) -> ForkServer:
+    """The server that forks the runs of a worker. `folder`: of the worker."""
+    return ForkServer([sys.executable, "-m", ENTRY], environ(folder, {}), Path(reconciler.__file__))
+
+
+async def execute(
+    argv: Sequence[str], *, server: ForkServer, folder: PrivateFolder, secrets: Mapping[str, str], seconds: float
+) -> tuple[int, str, bool]:
     """Run a command of the program to its end; cancelling ends it too. Its folder is in use until then.
 
     Answers the exit code, negative for a signal; its last message, on one line; and whether it was ended at its time limit.
+    Raises `OSError` if no process can be started.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", ENTRY, *argv,
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-        env=environ(folder.path, secrets), cwd=folder.path, start_new_session=True, pass_fds=(folder.lock,),
-    )  # fmt: skip
-    assert process.stderr is not None
-    reading, late = asyncio.create_task(_last(process.stderr)), False
+    reading_end, errors = os.pipe()
+    stream = asyncio.StreamReader()
+    reading = asyncio.create_task(_last(stream))
+    try:
+        process = await server.fork(argv, environ=environ(folder.path, secrets), folder=folder.path, errors=errors, lock=folder.lock)
+    except BaseException:
+        reading.cancel()
+        os.close(reading_end)
+        raise
+    finally:
+        os.close(errors)
+    pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reading_end, "rb", buffering=0)
+    )
+    late = False
     try:
         async with asyncio.timeout(seconds):
             await process.wait()
@@ -65,10 +83,11 @@ async def execute(argv: Sequence[str], *, folder: PrivateFolder, secrets: Mappin
     finally:
         await asyncio.shield(_end(process))
         error_text = await _error_text(reading)
+        pipe.close()
     return process.returncode if process.returncode is not None else -signal.SIGKILL, error_text, late
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(process: Fork) -> None:
     """End a process that still runs: first SIGTERM, then SIGKILL."""
     if process.returncode is None:
         _signal(process, signal.SIGTERM)
@@ -80,7 +99,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
             await process.wait()
 
 
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+def _signal(process: Fork, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 

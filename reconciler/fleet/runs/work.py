@@ -23,6 +23,7 @@ from reconciler.fleet.model import Approval, FleetProject, Mode
 from reconciler.fleet.runs import end, folders, holds
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
+from reconciler.fleet.runs.forks import ForkServer
 from reconciler.fleet.runs.gate import RULES, VARIABLE, RunGate
 from reconciler.fleet.runs.process import database_access, execute
 from reconciler.fleet.secrets import digest, resolved, token_for
@@ -41,11 +42,12 @@ DOCUMENT_MAX: Final = 64 * 2**20  # bytes
 @dataclass(frozen=True)
 class Workplace:
     """The environment of runs: the fleet's database, a cache of repositories, a folder for private folders. `strict`: tokens are sent only
-    to services that this machine ties them to."""
+    to services that this machine ties them to. `server`: forks their processes."""
 
     database: FleetDatabase
     cache: Path
     folder: Path
+    server: ForkServer
     strict: bool = False
 
 
@@ -143,7 +145,7 @@ class _Run:
         argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
         argv += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
         argv += selection
-        code, message, late = await execute(argv, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
+        code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = code, late
         if late:
             raise ReconcilerError(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
@@ -249,7 +251,7 @@ class _Run:
         await asyncio.to_thread(self._begin)
         result.began = True
         argv = [*self._argv("apply", root), "--plan", str(self.folder / "saved.json")]
-        code, message, late = await execute(argv, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
+        code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
         result.code, result.late = code, late
         if late:
             raise ReconcilerError(

@@ -7,7 +7,7 @@
     -                                        /beta/install      page 4            new
 
 In: what shows pages before and after (`SiteUrls`), and the pages of what is shown. Which pages must be known is a question with several
-rounds (`needed`): a variant that stays as it is may take a URL, or lose one to a page that moves. Out: a change for each URL. Where pages
+rounds (`needed`): a variant that is unchanged may take a URL, or lose one to a page that moves. Out: a change for each URL. Where pages
 could not be read, one change for all below a URL, whose number nobody knows.
 """
 
@@ -31,7 +31,7 @@ ANY = "/**"
 ENDING = (UrlReason.GONE, UrlReason.SHADOWED)
 
 
-class Answer(NamedTuple):
+class UrlAnswer(NamedTuple):
     """What answers at a URL. `rank`: how much is left out of it. `first`: the page answers at the URL of the variant itself."""
 
     rank: int
@@ -56,13 +56,17 @@ def with_urls(plan: Plan, trees: Trees) -> Plan:
 
 
 def dead_pages(plan: Plan) -> dict[Key, dict[str, str]]:
-    """The titles of the pages that answer nowhere after the plan, by id, by the object that contains them."""
+    """The titles of the pages that answer nowhere after the plan, by id, by the object that contains them; under "" its own title where
+    nothing of it answers."""
     keys = {address: key for key, address in plan.site_urls.names.items()}
     alive = {(change.space, change.page) for change in plan.urls if change.after is not None}
     dead: dict[Key, dict[str, str]] = {}
     for change in plan.urls:
         if change.page is not None and change.space is not None and change.reason in ENDING and (change.space, change.page) not in alive:
             dead.setdefault(keys[change.space], {})[change.page] = change.title
+    shown = {variant.space for variant in plan.site_urls.after}
+    for key in dead.keys() - shown:
+        dead[key][""] = plan.site_urls.titles[key]
     return dead
 
 
@@ -80,10 +84,9 @@ def page_urls(variants: tuple[Variant, ...], site_urls: SiteUrls, trees: Trees) 
 
 def needed(site_urls: SiteUrls, trees: Trees) -> frozenset[Key]:
     """The objects whose pages must be read next; empty where `trees` has all that matter."""
-    both = (*site_urls.before, *site_urls.after)
     was, then = (_urls_of(variants) for variants in (site_urls.before, site_urls.after))
     changed = was ^ then
-    asked = {space for space, _, _ in changed} | {variant.space for variant in both if not variant.bases}
+    asked = {space for space, _, _ in changed}
     stays = {(space, base) for space, _, base in was & then}
     # A URL that changes may be below one that stays: then a page below the second may have, get or lose it.
     above = {part for _, _, base in changed for part in _above(base)}
@@ -113,19 +116,19 @@ def _url(base: str, page: Page) -> str:
 # -- page by page ------------------------------------------------------------------------------------------------------------------------
 
 
-def _answers(variants: tuple[Variant, ...], trees: Trees) -> dict[str, Answer]:
+def _answers(variants: tuple[Variant, ...], trees: Trees) -> dict[str, UrlAnswer]:
     """What answers at each URL: of several pages, that of the URL from which least is left out."""
     ranked = sorted(
         ((rank, base, variant) for variant in variants for rank, base in variant.bases.items()), key=lambda entry: (entry[0], entry[1])
     )
-    answers: dict[str, Answer] = {}
+    answers: dict[str, UrlAnswer] = {}
     for rank, base, variant in ranked:
         tree = trees.get(variant.space)
         pages = tree.pages if isinstance(tree, PageTree) else ()
         for page in pages:
-            answers.setdefault(_url(base, page), Answer(rank, variant, page))
+            answers.setdefault(_url(base, page), UrlAnswer(rank, variant, page))
         for page in pages[:1]:
-            answers.setdefault(base, Answer(rank, variant, page, first=True))
+            answers.setdefault(base, UrlAnswer(rank, variant, page, first=True))
     return answers
 
 
@@ -134,14 +137,14 @@ class _Match:
     """Where the pages of `before` answer in `after`."""
 
     site_urls: SiteUrls
-    before: Mapping[str, Answer]
-    after: Mapping[str, Answer]
+    before: Mapping[str, UrlAnswer]
+    after: Mapping[str, UrlAnswer]
     # The URLs of each page after the plan.
     urls: Mapping[tuple[Key, str], list[str]]
     # Objects whose pages will be shown at URLs that only the service knows.
     unknown: frozenset[Key]
 
-    def target(self, url: str, answer: Answer) -> str | None:
+    def target(self, url: str, answer: UrlAnswer) -> str | None:
         """Where the page of a URL that ends answers: in the place nearest to that, at a new URL rather than at one it had already."""
 
         def distance(candidate: str) -> tuple[bool, bool, bool, bool, bool, int, str]:
@@ -158,7 +161,7 @@ class _Match:
 
         return min(self.urls.get(answer.identity, ()), key=distance, default=None)
 
-    def has(self, url: str, answer: Answer) -> bool:
+    def has(self, url: str, answer: UrlAnswer) -> bool:
         """Whether the same page answers at a URL before the plan."""
         was = self.before.get(url)
         return was is not None and was.identity == answer.identity
@@ -194,7 +197,7 @@ def _matched(site_urls: SiteUrls, trees: Trees) -> _Match:
     return _Match(site_urls, before, after, urls, unknown)
 
 
-def _reason(match: _Match, answer: Answer, then: Answer | None, after: str | None) -> UrlReason:
+def _reason(match: _Match, answer: UrlAnswer, then: UrlAnswer | None, after: str | None) -> UrlReason:
     if then is not None:
         return UrlReason.SHADOWED
     if after is not None and not match.has(after, answer):
@@ -202,7 +205,7 @@ def _reason(match: _Match, answer: Answer, then: Answer | None, after: str | Non
     return UrlReason.UNKNOWN if after is None and answer.variant.space in match.unknown else UrlReason.GONE
 
 
-def _line(site_urls: SiteUrls, answer: Answer, before: str | None, after: str | None, reason: UrlReason) -> PageChange:
+def _line(site_urls: SiteUrls, answer: UrlAnswer, before: str | None, after: str | None, reason: UrlReason) -> PageChange:
     names = site_urls.names
     return PageChange(answer.page.id, answer.page.title, names[answer.variant.space], names[answer.variant.site], before, after, reason)
 

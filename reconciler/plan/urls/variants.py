@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from itertools import combinations
@@ -222,13 +222,18 @@ def site_urls(before: Published, after: Published, called: Callable[[Key], Addre
     changed = {site for site in _sites(old, new) if _answers(old, site) != _answers(new, site)}
     was, then = (tuple(variant for variant in some.values() if variant.site in changed) for some in (old, new))
     spaces = {variant.space for variant in (*was, *then)}
-    # The same space on a site that stays as it is: its pages are reachable there.
-    was += tuple(variant for variant in old.values() if variant.site not in changed and variant.space in spaces)
-    then += tuple(variant for variant in new.values() if variant.site not in changed and variant.space in spaces)
+    # The same space on a site that is unchanged: its pages are reachable there, at URLs that no other page can take.
+    was += tuple(_complete(variant) for variant in old.values() if variant.site not in changed and variant.space in spaces)
+    then += tuple(_complete(variant) for variant in new.values() if variant.site not in changed and variant.space in spaces)
     keys = {key for variant in (*was, *then) for key in (variant.space, variant.site)}
     titles = {key: title(observed) for key in spaces if (observed := after.find(key) or before.find(key)) is not None}
     created = frozenset(key for key in spaces if before.find(key) is None)
     return SiteUrls(was, then, {key: called(key) for key in sorted(keys)}, titles, created, tuple(_secret(before, after, called)))
+
+
+def _complete(variant: Variant) -> Variant:
+    """The variant with the URLs alone from which nothing is left out."""
+    return replace(variant, bases={rank: base for rank, base in variant.bases.items() if rank == 0})
 
 
 def _sites(*some: Mapping[Key, Variant]) -> set[Key]:

@@ -136,7 +136,7 @@ class PageChangeData(t.Record):
 
 
 class UrlGroupData(t.Record):
-    reason: Annotated[str, t.OneOf(UrlReason)]
+    reason: Annotated[str, t.OneOf(reason for reason in UrlReason if reason is not UrlReason.NEW)]
     site: t.AddressText
     root: Annotated[t.Text, t.doc("The URL of the site before the plan; empty where it is not known.")]
     before: Annotated[t.Text | None, t.doc("A URL, or URL/** for all below it.")]

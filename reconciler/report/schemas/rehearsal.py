@@ -9,6 +9,7 @@ from reconciler.report.schemas import types as t
 
 class ReaderChangeData(t.Record):
     reader: Annotated[t.Text, t.doc("As `sandbox readers` names readers; a secret key of a share link is never part of it.")]
+    who: Annotated[t.Text, t.doc("The same reader in words.")]
     kind: t.KindName
     title: t.Text
     address: Annotated[t.AddressText | None, t.doc("Null for an object that is not managed.")]
@@ -36,6 +37,7 @@ class WorstData(t.Record):
     of: t.Number
     deadUrls: t.Count
     readersGained: t.Count
+    opened: Annotated[t.Count, t.doc("Objects with a new reader.")]
 
 
 class MomentData(t.Record):
@@ -43,6 +45,30 @@ class MomentData(t.Record):
     request: Annotated[t.Text, t.doc("The method and the path of the write, without its query.")]
     deadUrls: t.Count
     readersGained: t.Count
+    opened: Annotated[t.Count, t.doc("Objects with a new reader.")]
+    address: Annotated[t.AddressText | None, t.doc("The object that the write was about; null for a write that belongs to no step.")]
+    what: Annotated[t.Text, t.doc("What the write did, in words.")]
+
+
+class DeletedObjectData(t.Record):
+    kind: t.KindName
+    title: t.Text
+    address: Annotated[t.AddressText | None, t.doc("Null for an object that is not managed.")]
+    pages: Annotated[t.Count, t.doc("Pages that were in it.")]
+
+
+class RehearsedSiteData(t.Record):
+    id: t.Text
+    title: t.Text
+    url: t.Text
+    address: Annotated[t.AddressText | None, t.doc("Null for a site that is not managed.")]
+    published: bool
+    differences: Annotated[t.Count, t.doc("The sum of the five numbers below.")]
+    deadPages: Annotated[t.Count, t.doc("Pages with a URL that no longer answers, and no new one.")]
+    movedPages: Annotated[t.Count, t.doc("Pages with a URL that no longer answers, and a new one.")]
+    newPages: Annotated[t.Count, t.doc("Pages that this site did not publish before.")]
+    opened: Annotated[t.Count, t.doc("Spaces on this site with a new reader.")]
+    closed: Annotated[t.Count, t.doc("Spaces that were on this site, and that a reader can no longer read.")]
 
 
 class RehearsalDigestsData(t.Record):
@@ -73,6 +99,8 @@ class RehearsalDocument(t.Record):
     undo: RehearsalUndoData
     readers: ReadersData
     urls: UrlsData
+    deleted: Annotated[t.Items[DeletedObjectData], t.doc("Objects that existed at the start and do not at the end.")]
+    sites: Annotated[t.Items[RehearsedSiteData], t.doc("Every site, compared with the start.")]
     worst: Annotated[WorstData | None, t.doc("The worst moment at which the apply could stop; null where none is worse than the start.")]
     moments: Annotated[t.Items[MomentData], t.doc("After each write, compared with the start.")]
     refusals: Annotated[t.Items[t.Text], t.doc("What `apply` would refuse.")]

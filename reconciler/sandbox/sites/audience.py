@@ -95,12 +95,16 @@ class Audience:
         levels = {role: member_level(self.ranks, role, space) for role in ("read", "admin")}
         return [*readers, *({"reader": _role(role), "level": level} for role, level in levels.items() if level is not None)]
 
-    def _readers(self, paths: list[Path], visibility: str = "private") -> list[Object]:
+    def names(self, path: Path, asked: Iterable[Conditions]) -> list[str]:
+        """Who reads what is reached on this path. `asked`: conditions whose visitors are asked about."""
+        return [entry["reader"] for entry in self._readers([path], asked=asked)]
+
+    def _readers(self, paths: list[Path], visibility: str = "private", asked: Iterable[Conditions] = ()) -> list[Object]:
         """Those who read an object on one of these paths, or by its own visibility."""
         population = dict(GENERAL)
         for gate, _ in paths:
             population |= self.holders.get(gate.site["id"], {})
-        classes = dict.fromkeys([*(conditions for _, conditions in paths), *sorted(self.asked, key=sorted)])
+        classes = dict.fromkeys([*(conditions for _, conditions in paths), *sorted({*self.asked, *asked}, key=sorted)])
         population |= {name: reader for name, reader in map(_visitor, classes) if reader is not None}
         audience = []
         for name, reader in population.items():

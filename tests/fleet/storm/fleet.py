@@ -242,7 +242,7 @@ class Storm(Running):
 
     def _run(self, number: int) -> int | None:
         """The process of a run that is under way."""
-        mine = sorted(children(self.service))
+        mine = sorted(children(self.folder))
         return mine[number % len(mine)] if mine else None
 
     def _kill_run(self, number: int) -> None:

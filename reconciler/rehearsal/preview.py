@@ -1,0 +1,188 @@
+"""What a preview shows of a rehearsal: the sites before and after, who reads what, and what every write changed. Pure.
+
+    pictures before and after, moments -> RehearsedSite    a number for each site, for reports
+                                       -> data             everything else, for the page: JSON, in which tables keep it small
+
+Readers, objects and pages are numbers in the data, and a moment is compared with the one before, so that its size follows what changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from reconciler.address import Address
+from reconciler.model.rehearsal import RehearsedSite
+from reconciler.rehearsal.moments import Moments, SeenMoment, SeenReading, reader_in_words
+
+Data = dict[str, Any]
+Addresses = Mapping[tuple[str, str], Address]
+
+
+class SeenPicture(Protocol):
+    """Sites at one moment; `data` has the readers of their parts, `contents` the titles and pages behind them."""
+
+    @property
+    def contents(self) -> Mapping[str, Data]: ...
+    @property
+    def conditions(self) -> Mapping[str, set[frozenset[str]]]: ...
+    def data(self, asked: Mapping[str, Iterable[frozenset[str]]]) -> list[Data]: ...
+
+
+def rehearsed_sites(moments: Moments, before: SeenPicture, after: SeenPicture, addresses: Addresses) -> tuple[RehearsedSite, ...]:
+    """Every site with its differences, one that is deleted too."""
+    was, now = ({site["id"]: site for site in picture.data({})} for picture in (before, after))
+    ends = {moved.before for moved in moments.moved()}
+    owner = _Owners([*was.values(), *now.values()])
+    dead: dict[str, set[tuple[str, str]]] = {}
+    moved: dict[str, set[tuple[str, str]]] = {}
+    for url, page in moments.start.urls.items():
+        if url not in moments.end.urls:
+            (moved if url in ends else dead).setdefault(owner.of(url), set()).add(page)
+    gained, lost = (_readers_by_object(readings) for readings in (moments.gained(), moments.lost()))
+    pages = _pages_by_site(moments.start, owner), _pages_by_site(moments.end, owner)
+    return tuple(
+        RehearsedSite(
+            id=id,
+            title=site["title"],
+            url=site["url"],
+            address=addresses.get((site["kind"], id)),
+            published=site["published"] and id in now,
+            dead_pages=len(dead.get(id, set()) - moved.get(id, set())),
+            moved_pages=len(moved.get(id, ())),
+            new_pages=len(pages[1].get(id, set()) - pages[0].get(id, set())),
+            opened=_changed(now.get(id, {}), gained),
+            closed=_changed(was.get(id, {}), lost),
+        )
+        for id, site in {**was, **now}.items()
+    )
+
+
+def preview_of(moments: Moments, before: SeenPicture, after: SeenPicture, addresses: Addresses) -> Data:
+    """The data of a preview; `docs/rehearsal.md` describes its keys."""
+    asked = {id: before.conditions.get(id, set()) | after.conditions.get(id, set()) for id in {**before.conditions, **after.conditions}}
+    tables = _Tables({**moments.start.names, **moments.end.names}, {**moments.start.titles, **moments.end.titles}, addresses)
+    sites = [[tables.part(site) for site in picture.data(asked)] for picture in (before, after)]
+    urls, new = tables.urls(moments.start, sites), tables.urls(moments.end, sites, without=moments.start)
+    numbers = {url: number for number, url in enumerate(_listed(urls))}
+    start: dict[int, list[int]] = {}
+    for reading in moments.start.readings:
+        reader, item = tables.reading(reading)
+        start.setdefault(reader, []).append(item)
+    steps = [
+        {
+            "gained": sorted(map(tables.reading, delta.gained)),
+            "lost": sorted(map(tables.reading, delta.lost)),
+            "dead": [numbers[url] for url in delta.dead],
+            "back": [numbers[url] for url in delta.back],
+        }
+        for delta in moments.deltas
+    ]
+    return {
+        "readers": tables.reader_rows(),
+        "objects": tables.object_rows(),
+        "audiences": [list(audience) for audience in tables.audiences],
+        "pages": [list(page) for page in tables.pages],
+        "start": [sorted(start.get(number, ())) for number in range(len(tables.readers))],
+        "moments": steps,
+        "urls": urls,
+        "newUrls": new,
+        "before": {"sites": sites[0], "contents": dict(before.contents)},
+        # what did not change is not repeated
+        "after": {"sites": sites[1], "contents": {id: pages for id, pages in after.contents.items() if before.contents.get(id) != pages}},
+    }
+
+
+@dataclass
+class _Tables:
+    """What has a number in the data, in the order in which it came. `names`: of readers; `titles`: of objects."""
+
+    names: Mapping[str, str]
+    titles: Mapping[tuple[str, str], str]
+    addresses: Addresses
+    readers: dict[str, int] = field(default_factory=dict)
+    objects: dict[tuple[str, str], int] = field(default_factory=dict)
+    audiences: dict[tuple[int, ...], int] = field(default_factory=dict)
+    pages: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def reader(self, name: str) -> int:
+        return self.readers.setdefault(name, len(self.readers))
+
+    def reading(self, reading: SeenReading) -> tuple[int, int]:
+        return self.reader(reading.reader), self.objects.setdefault((reading.kind, reading.id), len(self.objects))
+
+    def part(self, part: Data) -> Data:
+        """A part of a site with the number of its audience, and so all below it."""
+        audience = tuple(sorted(self.reader(name) for name in part["readers"]))
+        below = {"parts": [self.part(inner) for inner in part["parts"]]} if "parts" in part else {}
+        return {**part, "readers": self.audiences.setdefault(audience, len(self.audiences)), **below}
+
+    def urls(self, moment: SeenMoment, sites: Iterable[list[Data]], without: SeenMoment | None = None) -> list[Data]:
+        """The URLs of a moment by their sites: what they begin with, their paths, and the pages behind them."""
+        owner = _Owners([site for row in sites for site in row])
+        rows: dict[str, Data] = {}
+        for url, page in moment.urls.items():
+            if without is None or url not in without.urls:
+                begin = owner.begin(url)
+                row = rows.setdefault(begin, {"begin": begin, "paths": [], "pages": []})
+                row["paths"].append(url.removeprefix(begin))
+                row["pages"].append(self.pages.setdefault(page, len(self.pages)))
+        return list(rows.values())
+
+    def reader_rows(self) -> list[Data]:
+        return [{"reader": name, "who": reader_in_words(name, self.names)} for name in self.readers]
+
+    def object_rows(self) -> list[Data]:
+        return [
+            {"kind": kind, "id": id, "title": self.titles.get((kind, id), ""), "address": str(self.addresses.get((kind, id)) or "") or None}
+            for kind, id in self.objects
+        ]
+
+
+def _listed(rows: Iterable[Data]) -> Iterator[str]:
+    for row in rows:
+        yield from (row["begin"] + path for path in row["paths"])
+
+
+class _Owners:
+    """Which site a URL belongs to."""
+
+    def __init__(self, sites: Iterable[Data]) -> None:
+        self._ids = {str(site["url"]): str(site["id"]) for site in sites}
+
+    def begin(self, url: str) -> str:
+        """What the URLs of its site begin with."""
+        begin = url
+        while begin not in self._ids and "/" in begin:
+            begin = begin.rpartition("/")[0]
+        return begin if begin in self._ids else url
+
+    def of(self, url: str) -> str:
+        return self._ids.get(self.begin(url), "")
+
+
+def _readers_by_object(readings: Iterable[SeenReading]) -> dict[str, set[str]]:
+    readers: dict[str, set[str]] = {}
+    for reading in readings:
+        readers.setdefault(reading.id, set()).add(reading.reader)
+    return readers
+
+
+def _changed(site: Data, changes: Mapping[str, set[str]]) -> int:
+    """How many spaces have a change of somebody who reads them on this site."""
+    return len({variant["content"] for variant in _variants(site) if changes.get(variant["content"], set()) & set(variant["readers"])})
+
+
+def _variants(part: Data) -> Iterator[Data]:
+    for inner in part.get("parts", ()):
+        yield from _variants(inner)
+    if "content" in part:
+        yield part
+
+
+def _pages_by_site(moment: SeenMoment, owner: _Owners) -> dict[str, set[tuple[str, str]]]:
+    pages: dict[str, set[tuple[str, str]]] = {}
+    for url, page in moment.urls.items():
+        pages.setdefault(owner.of(url), set()).add(page)
+    return pages

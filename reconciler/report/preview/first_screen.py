@@ -1,0 +1,282 @@
+"""The first screen of a rehearsal: its worst moment, readers, URLs, deletions and sites, in the words of whoever answers for the docs.
+
+    document (reconciler.rehearsal/1) -> FirstScreen -> HTML
+
+It needs the document and nothing else, so that a page which keeps documents can show the same. Its styles are in `first_screen.css`, and no
+element has a style of its own: a page whose policy allows only files can include it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.address import Address
+from reconciler.model.rehearsal import MovedUrl, ReaderChange
+from reconciler.report.rehearsal import dead_groups, enumerated, moved_groups, reader_groups, short_url, widest
+from reconciler.report.words import count
+from reconciler.text.escape import terminal
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+NUMBER: Final = re.compile(r"\b\d[\d,]* (?!of\b)\w+")  # a number and its noun stay on one line
+FOLDER: Final = Path(__file__).parent
+CSS: Final = FOLDER / "static" / "first_screen.css"
+NAMED: Final = 4  # lines of a column
+TITLES: Final = 3  # objects in a line
+BARS: Final = 120  # of the chart; of more moments, the worst of each group
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """`note`: who it is about, or where; smaller."""
+
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One subject. `tone`: bad, warn, or quiet where nothing of it happens."""
+
+    title: str
+    number: str
+    tone: str
+    lines: Sequence[Line] = ()
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class ChartBar:
+    """One moment, or the worst of several: shares of the worst moment's numbers, 0 to 100."""
+
+    after: int
+    height: int
+    opened: bool
+    worst: bool
+
+
+@dataclass(frozen=True)
+class SiteCard:
+    id: str
+    title: str
+    url: str
+    number: int
+    sentences: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Sentences under a heading; they need a decision where `urgent`."""
+
+    title: str
+    sentences: Sequence[str]
+    urgent: bool = False
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    done: str
+    lead: str
+    end: str
+    bars: Sequence[ChartBar]
+    bars_say: str
+    columns: Sequence[Column]
+    sites: Sequence[SiteCard]
+    notes: Sequence[Note]
+    calm: bool
+
+
+def first_screen(document: Data) -> FirstScreen:
+    """What the first screen shows of a document."""
+    worst, moments, writes = document["worst"], document["moments"], document["requests"]["apply"]
+    end = moments[-1] if moments else {"deadUrls": 0, "opened": 0, "after": 0}
+    at_end = worst is None or worst["after"] == writes
+    return FirstScreen(
+        done=_done(document),
+        lead=_lead(document),
+        end="" if at_end else f"At the end, {_consequence(end)}.",
+        bars=_bars(moments, worst),
+        bars_say=_bars_say(worst, writes),
+        columns=[_gained(document), _lost(document), _urls(document), _deleted(document)],
+        sites=[_card(site) for site in sorted(document["sites"], key=lambda site: -site["differences"])],
+        notes=_notes(document),
+        calm=worst is None,
+    )
+
+
+def rendered(document: Data, *, to_site: str | None = None) -> str:
+    """The first screen as a part of a page, in an element of the class `rehearsal`.
+
+    `to_site`: what the links of the sites begin with, such as `#/site/`; None without links.
+    """
+    return environment().get_template("first_screen.html").render(screen=first_screen(document), to_site=to_site)
+
+
+@cache
+def environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # few processes show a preview
+    from markupsafe import Markup, escape
+
+    made = Environment(loader=FileSystemLoader(FOLDER / "templates"), autoescape=True, undefined=StrictUndefined)
+    made.finalize = lambda value: terminal(value) if type(value) is str else value  # markup and numbers are not escaped
+    made.trim_blocks = made.lstrip_blocks = True
+    made.globals["count"] = count
+    made.filters["tied"] = lambda text: Markup(NUMBER.sub(r'<span class="rh-tied">\g<0></span>', str(escape(terminal(text)))))  # noqa: S704
+    made.filters["breakable"] = lambda text: Markup(str(escape(terminal(text))).replace("/", "/<wbr>"))  # noqa: S704  escaped before
+    return made
+
+
+# -- sentences ---------------------------------------------------------------------------------------------------------------------
+
+
+def _done(document: Data) -> str:
+    as_planned = not (document["remaining"] or document["failures"] or document["divergences"])
+    undo = document["undo"]
+    left = "an undo takes everything back" if undo["exact"] else f"an undo leaves {count(len(undo['leftovers']), 'difference')}"
+    return f"{count(document['requests']['apply'], 'request')} on a copy, {'as planned' if as_planned else 'not as planned'}; {left}"
+
+
+def _lead(document: Data) -> str:
+    worst, writes = document["worst"], document["requests"]["apply"]
+    if not writes:
+        return "The plan sends no requests. No site changes."
+    if worst is None:
+        return "Nobody can read more, and every published URL answers, at every moment."
+    when = "At the end" if worst["after"] == writes else f"If it stops after request {worst['after']:,} of {writes:,}"
+    return f"{when}, {_consequence(worst)}."
+
+
+def _consequence(moment: Data) -> str:
+    dead, opened = moment["deadUrls"], moment["opened"]
+    urls = f"{count(dead, 'published URL')} {'answers' if dead == 1 else 'answer'} 404" if dead else "every published URL answers"
+    return f"{urls} and {count(opened, 'object') if opened else 'nobody'} can {'be read by somebody new' if opened else 'read more'}"
+
+
+def _bars(moments: Sequence[Data], worst: Data | None) -> list[ChartBar]:
+    most = max((moment["deadUrls"] for moment in moments), default=0) or 1
+    size = -(-len(moments) // BARS) or 1
+    bars = []
+    for first in range(0, len(moments), size):
+        group = moments[first : first + size]
+        dead = max(moment["deadUrls"] for moment in group)
+        is_worst = worst is not None and any(moment["after"] == worst["after"] for moment in group)
+        bars.append(ChartBar(group[-1]["after"], -(-100 * dead // most), any(moment["opened"] for moment in group), is_worst))
+    return bars
+
+
+def _bars_say(worst: Data | None, writes: int) -> str:
+    return f"URLs that answer 404 after each of {count(writes, 'request')}" + (f"; request {worst['after']} is the worst" if worst else "")
+
+
+def _title(change: ReaderChange) -> str:
+    return change.title or str(change.address or change.kind)
+
+
+def _changes(rows: Sequence[Data]) -> list[ReaderChange]:
+    parsed = {address: Address.parse(address) for address in {row["address"] for row in rows} if address is not None}
+    return [ReaderChange(row["reader"], row["kind"], row["title"], parsed.get(row["address"]), row["who"]) for row in rows]
+
+
+def _reader_lines(changes: Sequence[ReaderChange]) -> list[Line]:
+    alike: dict[str, set[tuple[str, str]]] = {}
+    for change in changes:
+        alike.setdefault(_title(change), set()).add((change.kind, str(change.address)))
+    several = {title: f"{title} ({len(objects)} objects)" for title, objects in alike.items() if len(objects) > 1}
+    lines = []
+    for readers, titles in reader_groups(changes, _title):
+        titles = tuple(several.get(title, title) for title in titles)
+        more = f" and {len(titles) - TITLES} more" if len(titles) > TITLES else ""
+        lines.append(Line(", ".join(titles[:TITLES]) + more, enumerated(readers)))
+    return lines
+
+
+def _readers(title: str, rows: Sequence[Data], tone: str) -> Column:
+    changes = widest(_changes(rows))
+    lines = _reader_lines(changes)
+    objects = len({(row["kind"], row["title"], row["address"]) for row in rows})
+    return Column(title, count(objects, "object") if rows else "None", tone if rows else "quiet", lines[:NAMED], max(0, len(lines) - NAMED))
+
+
+def _gained(document: Data) -> Column:
+    return _readers("Newly readable", document["readers"]["gained"], "bad")
+
+
+def _lost(document: Data) -> Column:
+    return _readers("No longer readable", document["readers"]["lost"], "warn")
+
+
+def _urls(document: Data) -> Column:
+    urls, sites = document["urls"], document["sites"]
+    dead, moved = sum(site["deadPages"] for site in sites), sum(site["movedPages"] for site in sites)
+    if not urls["dead"] and not urls["moved"]:
+        return Column("Published URLs", "All answer", "quiet")
+    lines = []
+    for url, below in dead_groups(urls["dead"]):
+        site, path = _place(url, sites)
+        lines.append(Line(path, f"{site}: no longer answers" + (f", with {count(below, 'URL')} below it" if below else "")))
+    for before, after, inside in moved_groups([MovedUrl(**url) for url in urls["moved"]]):
+        alone = len(inside) == 1
+        (site, path), (to, place) = (_place(url, sites) for url in ((inside[0].before, inside[0].after) if alone else (before, after)))
+        where = site if to == site else f"from {site} to {to}"
+        lines.append(Line(f"{path} → {place}", f"{where}: {count(len(inside), 'URL')}"))
+    parts = [*([f"{count(dead, 'page')} lost"] if dead else []), *([f"{count(moved, 'page')} moved"] if moved else [])]
+    number = ", ".join(parts) or count(len(urls["dead"]) + len(urls["moved"]), "URL")
+    return Column("Published URLs", number, "bad" if urls["dead"] else "warn", lines[:NAMED], max(0, len(lines) - NAMED))
+
+
+def _place(url: str, sites: Sequence[Data]) -> tuple[str, str]:
+    """The title of the site of a URL, and the path in it."""
+    owners = [site for site in sites if url == site["url"] or url.startswith(f"{site['url']}/")]
+    if not owners:
+        return "elsewhere", short_url(url)
+    owner = max(owners, key=lambda site: len(site["url"]))
+    return owner["title"], url.removeprefix(owner["url"]) or "/"
+
+
+def _deleted(document: Data) -> Column:
+    deleted = document["deleted"]
+    if not deleted:
+        return Column("Deleted", "Nothing", "quiet")
+    titles = Counter[str]()
+    kinds: dict[str, list[str]] = {}
+    for row in deleted:
+        name = row["title"] or str(row["address"] or "untitled")
+        titles[name] += row["pages"]
+        kinds.setdefault(name, []).append(row["kind"].replace("-", " "))
+    lines = [
+        Line(name, ", ".join([*dict.fromkeys(kinds[name]), *([count(pages, "page")] if pages else [])])) for name, pages in titles.items()
+    ]
+    return Column("Deleted", count(len(deleted), "object"), "bad", lines[:NAMED], max(0, len(lines) - NAMED))
+
+
+def _card(site: Data) -> SiteCard:
+    pages = (("movedPages", "moves", "move"), ("deadPages", "no longer answers", "no longer answer"), ("newPages", "is new", "are new"))
+    spaces = (("opened", "can be read by somebody new", "can be read by somebody new"), ("closed", "loses readers", "lose readers"))
+    sentences = [
+        f"{count(site[key], noun)} {singular if site[key] == 1 else plural}"
+        for noun, rows in (("page", pages), ("space", spaces))
+        for key, singular, plural in rows
+        if site[key]
+    ]
+    return SiteCard(site["id"], site["title"], site["url"], site["differences"], sentences)
+
+
+def _notes(document: Data) -> list[Note]:
+    notes = [
+        Note("Reconciler did something other than planned: please report it", document["divergences"], urgent=True),
+        Note("Apply would refuse this", document["refusals"], urgent=True),
+        Note("Failed on the copy", document["failures"], urgent=True),
+        Note("A second plan is not empty", document["remaining"], urgent=True),
+        Note("An undo does not bring this back", document["undo"]["leftovers"]),
+        Note("Could not be read, and is not part of the copy", document["unread"]),
+        Note("Assumed about the service", document["assumptions"]),
+    ]
+    return [note for note in notes if note.sentences]

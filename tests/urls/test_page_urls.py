@@ -1,0 +1,375 @@
+"""What a plan says of the URLs of pages, case by case: which end, where their pages are then, who links there, what was read for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from reconciler.model import PageChange, PageTree, Plan, UrlReason
+from reconciler.report.documents import plan_document
+from reconciler.report.plan import plan_sheet
+from reconciler.report.reading import sheet_of
+from reconciler.report.sheet import sheet_text
+from tests.harness import kinds
+from tests.organizations import ORGANIZATION, SEED
+from tests.transports import Onward
+from tests.urls.reorganization import Site
+
+NOW = datetime(2026, 11, 26, tzinfo=UTC)
+
+
+def page(id: str, path: str, markdown: str = "", *inside: Any) -> dict[str, Any]:
+    return {"id": f"pag_{id}", "title": id.title(), "path": path, "slug": path.split("/")[-1], "markdown": markdown, "pages": [*inside]}
+
+
+SPACES = {
+    "start": [page("welcome", "welcome", "[Old](/spaces/spc_old/pages/pag_past) and [use it](/spaces/spc_use/pages/pag_install)")],
+    "use": [page("install", "install", "", page("linux", "install/linux")), {**page("head", "head"), "type": "group"}, page("run", "run")],
+    "old": [page("past", "past", "[Itself](past)"), page("gone", "gone")],
+    "faq": [page("why", "why", "[Old](/spaces/spc_old)"), page("how", "how", "[Past](/spaces/spc_old/pages/pag_past)")],
+}
+
+
+def content() -> list[dict[str, Any]]:
+    return [
+        {"space": "blank", "id": "spc_blank", "title": "Blank"},
+        *({"space": key, "id": f"spc_{key}", "title": key.title()} for key in SPACES),
+    ]
+
+
+def tree() -> dict[str, Any]:
+    """A site with a section of one variant, one of two, and one more."""
+    sections = [
+        {
+            "section": "home",
+            "title": "Home",
+            "path": "home",
+            "default": True,
+            "spaces": [{"space": "start", "path": "start", "default": True}],
+        },
+        {
+            "section": "use",
+            "title": "Use",
+            "path": "use",
+            "spaces": [{"space": "use", "path": "v2", "default": True}, {"space": "old", "path": "v1"}],
+        },
+        {"section": "more", "title": "More", "path": "more", "spaces": [{"space": "faq", "path": "faq", "default": True}]},
+    ]
+    site = {"title": "Docs", "basename": "docs", "published": True, "visibility": "public", "structure": sections}
+    return {"content": content(), "sites": {"docs": site}}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """The site as it is applied."""
+    spaces = [
+        {"organization": ORGANIZATION, "id": f"spc_{key}", "title": key.title(), "parent": None, "pages": some}
+        for key, some in SPACES.items()
+    ]
+    org = Site(tmp_path, seed={**SEED, "spaces": [*SEED["spaces"], *spaces]})
+    org.reorganize({"acme": tree()})
+    org.apply()
+    org.requests.clear()
+    return org
+
+
+def planned(site: Site, tree: dict[str, Any], **options: Any) -> Plan:
+    site.reorganize({"acme": tree})
+    return site.urls(**options).plan
+
+
+def lines(urls: Iterable[PageChange]) -> list[tuple[str, str | None, str | None, str]]:
+    """(page, before, after, reason), URLs from the site's on; new ones left out."""
+
+    def path(url: str | None) -> str | None:
+        return None if url is None else url.split("/published/docs", 1)[-1] or "/"
+
+    return [(change.title, path(change.before), path(change.after), change.reason.value) for change in urls if change.before is not None]
+
+
+def said(plan: Plan) -> str:
+    """The text of the plan's report, without what aligns it."""
+    text = "".join(span.text for span in sheet_text(plan_sheet(plan), width=160))
+    return "\n".join(" ".join(line.split()) for line in text.splitlines())
+
+
+def section(tree: dict[str, Any], number: int) -> dict[str, Any]:
+    row: dict[str, Any] = tree["sites"]["docs"]["structure"][number]
+    return row
+
+
+# -- what happens to a URL ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_section_that_is_renamed_moves_every_url_of_its_pages(site: Site) -> None:
+    after = tree()
+    section(after, 1)["path"] = "product"
+    plan = planned(site, after)
+    assert lines(plan.urls) == [
+        ("Install", "/use", "/product", "moved"),
+        ("Install", "/use/install", "/product/install", "moved"),
+        ("Linux", "/use/install/linux", "/product/install/linux", "moved"),
+        ("Run", "/use/run", "/product/run", "moved"),
+        ("Past", "/use/v1", "/product/v1", "moved"),
+        ("Gone", "/use/v1/gone", "/product/v1/gone", "moved"),
+        ("Past", "/use/v1/past", "/product/v1/past", "moved"),
+        ("Install", "/use/v2", "/product/v2", "moved"),
+        ("Install", "/use/v2/install", "/product/v2/install", "moved"),
+        ("Linux", "/use/v2/install/linux", "/product/v2/install/linux", "moved"),
+        ("Run", "/use/v2/run", "/product/v2/run", "moved"),
+    ]
+    assert "moves 11 URLs: /use/** -> /product/** (5 pages of 2 spaces)" in said(plan)
+    assert "1 published URL and 11 URLs of pages broken" in said(plan)
+    assert plan.linking == ()
+
+
+def test_a_variant_in_another_section_is_found_by_its_pages_at_the_path_that_the_service_derives(site: Site) -> None:
+    after = tree()
+    section(after, 1)["spaces"].pop()
+    section(after, 2)["spaces"].append({"key": "archive", "space": "old"})
+    plan = planned(site, after)
+    assert lines(plan.urls) == [
+        ("Past", "/use/v1", "/more/old", "moved"),
+        ("Gone", "/use/v1/gone", "/more/old/gone", "moved"),
+        ("Past", "/use/v1/past", "/more/old/past", "moved"),
+    ]
+    assert "moves 3 URLs: /use/v1/** -> /more/old/** (2 pages of acme/space/old)" in said(plan)
+
+
+def test_pages_that_answer_nowhere_afterwards_are_named_with_those_that_link_to_them(site: Site) -> None:
+    after = tree()
+    section(after, 1)["spaces"].pop()
+    plan = planned(site, after)
+    assert lines(plan.urls) == [
+        ("Past", "/use/v1", None, "gone"),
+        ("Gone", "/use/v1/gone", None, "gone"),
+        ("Past", "/use/v1/past", None, "gone"),
+    ]
+    assert [(page.title, str(page.space), page.to) for page in plan.linking] == [
+        ("How", "acme/space/faq", ("Past",)),
+        ("Why", "acme/space/faq", ("Old",)),
+        ("Welcome", "acme/space/start", ("Past",)),
+    ]
+    text = said(plan)
+    assert "ends 3 URLs: /use/v1/** (2 pages of acme/space/old)" in text
+    assert '3 pages in 2 spaces link to pages that end: "How" (acme/space/faq), "Why" (acme/space/faq)' in text
+    assert "3 URLs of pages end." in text
+    # One request for the pages, and one for the links of each other space.
+    assert sorted(path for _, path in site.requests if path.endswith(("/links", "/content/pages"))) == [
+        "/spaces/spc_blank/links",
+        "/spaces/spc_faq/links",
+        "/spaces/spc_old/content/pages",
+        "/spaces/spc_start/content/pages",
+        "/spaces/spc_start/links",
+        "/spaces/spc_use/content/pages",
+        "/spaces/spc_use/links",
+    ]
+
+
+def test_pages_that_are_shown_elsewhere_too_are_said_to_stay_there(site: Site) -> None:
+    before = tree()
+    section(before, 2)["spaces"].append({"key": "more-old", "space": "old", "path": "archive"})
+    site.reorganize({"acme": before})
+    site.apply()
+    after = tree()
+    section(after, 2)["spaces"] = section(before, 2)["spaces"]
+    section(after, 1)["spaces"].pop()
+    plan = planned(site, after)
+    assert lines(plan.urls)[2] == ("Past", "/use/v1/past", "/more/archive/past", "gone")
+    assert "ends 3 URLs: /use/v1/** (2 pages of acme/space/old; they stay at /more/archive/**)" in said(plan)
+    assert "3 URLs of pages end although their pages answer at another URL." in said(plan)
+    assert plan.linking == ()
+
+
+def test_a_page_takes_the_url_of_another_one(site: Site) -> None:
+    """The default variant answers without its segment, so another default takes the first page's URL, and the others end."""
+    after = tree()
+    one, other = section(after, 1)["spaces"]
+    del one["default"]
+    other["default"] = True
+    plan = planned(site, after)
+    assert lines(plan.urls) == [
+        ("Install", "/use", "/use/v2", "shadowed"),
+        ("Install", "/use/install", "/use/v2/install", "gone"),
+        ("Linux", "/use/install/linux", "/use/v2/install/linux", "gone"),
+        ("Run", "/use/run", "/use/v2/run", "gone"),
+    ]
+    new = [change for change in plan.urls if change.before is None]
+    assert [(change.title, change.reason) for change in new] == [("Past", UrlReason.NEW), ("Gone", UrlReason.NEW), ("Past", UrlReason.NEW)]
+    assert "another page answers there; it is then at /use/v2" in said(plan)
+
+
+@pytest.mark.parametrize("visibility", ["share-link", "visitor-auth"])
+def test_a_site_that_admits_only_some_readers_ends_its_urls_for_everybody(site: Site, visibility: str) -> None:
+    after = tree()
+    after["sites"]["docs"]["visibility"] = visibility
+    plan = planned(site, after)
+    assert {change.reason for change in plan.urls} == {UrlReason.GONE}
+    assert [group.before for group in plan.url_groups] == [f"{plan.url_groups[0].root}/**"]
+
+
+def test_a_condition_hides_the_urls_of_its_section(site: Site) -> None:
+    after = tree()
+    after["sites"]["docs"]["adaptiveContent"] = {"enabled": True}
+    section(after, 2)["condition"] = "visitor.claims.staff"
+    assert {before for _, before, _, _ in lines(planned(site, after).urls)} >= {"/more/faq/why", "/more/why", "/more"}
+
+
+def test_a_new_variant_has_new_urls_and_no_line(site: Site) -> None:
+    after = tree()
+    section(after, 0)["spaces"].append({"key": "again", "space": "faq", "path": "faq"})
+    plan = planned(site, after)
+    assert [change.after for change in plan.urls if change.reason is UrlReason.NEW] == [change.after for change in plan.urls]
+    assert len(plan.urls) == 6  # three below the section, and three without its segment
+    assert "URL" not in said(plan)
+
+
+def test_the_end_of_a_secret_url_is_a_digest(site: Site) -> None:
+    before = tree()
+    before["sites"]["docs"] |= {"visibility": "share-link", "shareLinks": {"partners": "Partners"}}
+    site.reorganize({"acme": before})
+    site.apply()
+    after = tree()
+    after["sites"]["docs"] |= {"visibility": "share-link", "shareLinks": {}}
+    plan = planned(site, after)
+    (change,) = plan.urls
+    assert (change.page, change.space, change.title, change.reason) == (None, None, "Partners", UrlReason.GONE)
+    assert change.before is not None
+    assert change.before.startswith("sha256:")
+    assert "key=" not in json.dumps(plan_document(plan, created_at=NOW))
+
+
+# -- what is read for it -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_that_changes_no_url_reads_no_page(site: Site) -> None:
+    after = tree()
+    section(after, 1)["title"] = "Usage"
+    after["content"][2]["title"] = "Usage"
+    site.plan()
+    usual = len(site.requests)
+    site.requests.clear()
+    assert planned(site, after).urls == ()
+    assert len(site.requests) == usual
+
+
+def test_a_tree_is_kept_by_the_revision_of_its_space(site: Site) -> None:
+    after = tree()
+    section(after, 1)["path"] = "product"
+    reads = trees(site, after)
+    assert sorted(reads) == ["spc_old", "spc_start", "spc_use"]
+    with site.store() as store, store.lease(who="test", command="apply") as journal:
+        journal.keep_trees(site.urls().trees)
+        journal.keep_trees(site.urls().trees)
+    assert trees(site, after) == []
+    template = site.call("POST", "/spaces/spc_use/content/template", {"id": "Refers", "params": {"contentRefs": {}}})
+    assert template is None or template
+    assert trees(site, after) == ["spc_use"]
+
+
+def trees(site: Site, tree: dict[str, Any]) -> list[str]:
+    """The spaces whose pages a plan reads."""
+    site.requests.clear()
+    planned(site, tree)
+    return [path.split("/")[2] for _, path in site.requests if path.endswith("/content/pages")]
+
+
+@pytest.mark.parametrize("answer", [403, 404, 500, "no tree"])
+def test_pages_that_cannot_be_read_leave_their_urls_unknown(site: Site, answer: int | str) -> None:
+    async def without_pages(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        if not request.url.path.endswith("/spc_old/content/pages"):
+            return await onward(request)
+        if isinstance(answer, str):
+            return httpx2.Response(200, json={"pages": [{"id": 1}]}, request=request)
+        return httpx2.Response(answer, json={"error": {"code": answer, "message": "not now"}}, request=request)
+
+    site.way = without_pages
+    after = tree()
+    section(after, 1)["path"] = "product"
+    plan = planned(site, after)
+    assert [(change.before, change.after) for change in plan.urls if change.reason is UrlReason.UNKNOWN] == [
+        ("http://127.0.0.1/published/docs/use/v1/**", "http://127.0.0.1/published/docs/product/v1/**")
+    ]
+    assert {title for title, *_, reason in lines(plan.urls) if reason == "moved"} == {"Install", "Linux", "Run"}
+    assert "acme/space/old: its pages could not be read, so their URLs are unknown" in "\n".join(plan.notes)
+    assert "all URLs: /use/** -> /product/** (acme/space/old; its pages could not be read)" in said(plan)
+
+
+def test_a_path_that_only_the_service_knows_makes_the_urls_unknown(site: Site) -> None:
+    after = tree()
+    after["sites"]["other"] = {"title": "Other", "published": True, "visibility": "public", "structure": section(after, 2)["spaces"]}
+    del after["sites"]["docs"]["structure"][2]
+    plan = planned(site, after)
+    assert {(before, reason) for _, before, _, reason in lines(plan.urls)} >= {("/more/faq/why", "unknown")}
+    assert "a URL that only the service knows" in said(plan)
+
+
+# -- documents ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_document_lists_as_many_urls_as_it_may_and_counts_all(site: Site) -> None:
+    after = tree()
+    section(after, 1)["path"] = "product"
+    plan = planned(site, after)
+    document = plan_document(plan, created_at=NOW, max_urls=2)
+    assert (len(document["urls"]), document["urlCount"], document["urlGroups"][0]["urls"]) == (2, 11, 11)
+    assert document["urls"][0] == {
+        "page": "pag_install",
+        "title": "Install",
+        "space": "acme/space/use",
+        "site": "acme/site/docs",
+        "before": "http://127.0.0.1/published/docs/use",
+        "after": "http://127.0.0.1/published/docs/product",
+        "reason": "moved",
+    }
+    shown = sheet_of(json.loads(json.dumps(document)))
+    assert ("moves", "11 URLs: /use/** -> /product/**") in [(line.name, line.value) for entry in shown.entries for line in entry.lines]
+
+
+def test_what_more_than_ten_groups_have_is_counted(site: Site) -> None:
+    before, after = tree(), tree()
+    for trees_, path in ((before, "path"), (after, "other")):
+        trees_["sites"]["docs"]["structure"] += [
+            {
+                "section": f"s{number}",
+                "title": f"S{number}",
+                "path": f"{path}-{number}",
+                "spaces": [{"key": f"v{number}", "space": "faq", "path": "x"}],
+            }
+            for number in range(12)
+        ]
+    site.reorganize({"acme": before})
+    site.apply()
+    plan = planned(site, after)
+    assert len(plan.url_groups) == 12
+    assert "2 more groups with 12 URLs: the JSON report has all of them" in said(plan)
+
+
+def test_the_state_carries_the_trees(site: Site, tmp_path: Path) -> None:
+    key, tree_ = ("space", "spc_use"), site.urls().trees
+    after = tree()
+    section(after, 1)["path"] = "product"
+    site.reorganize({"acme": after})
+    tree_ = site.urls().trees
+    with site.store() as store, store.lease(who="test", command="apply") as journal:
+        journal.keep_trees({**tree_, ("space", "spc_unread"): "refused", ("space", "spc_new"): PageTree("")})
+    with site.store() as store:
+        document = store.pull()
+        assert document is not None
+        assert [entry["id"] for entry in document["trees"]] == ["spc_old", "spc_start", "spc_use"]
+        with store.lease(who="test", command="state push") as journal:
+            journal.replace(store.check(json.loads(json.dumps(document))), force=True)
+        assert store.page_trees([key]) == {key: tree_[key]}
+
+
+def test_the_word_of_the_kind_names_requests_of_one_object() -> None:
+    (kind,) = [kind for kind in kinds().values() if kind.pages is not None]
+    assert kind.pages is not None
+    assert kind.pages.tree.startswith("/spaces/{id}/")
+    assert kind.pages.links.startswith("/spaces/{id}/")
