@@ -339,7 +339,7 @@ class Desired:
     def rules(self) -> Rules:
         """Its guards, prune, protect, access and policies, as the state remembers them."""
         access = frozenset(demand.text for test in self.access for demand in test.demands)
-        # The level that projects without redirects have is not recorded, so that their state is as it was.
+        # The level that projects without redirects have is not recorded, so that their state does not change.
         level = None if self.dead_urls is DeadUrls.WARN else self.dead_urls
         return Rules(
             replace(self.guards, dead_urls=level),

@@ -1,7 +1,7 @@
 """At which URLs pages answer now: what a run records in the ledger. Only GET.
 
 In: what was read of the service after a run, and what the state has. Out: for each published site its URLs, or that they are those that
-the ledger has. A space costs a request only if its pages changed since they were last read; a site that is as it was costs none.
+the ledger has. A space costs a request only if its pages changed since they were last read; an unchanged site costs none.
 """
 
 from __future__ import annotations

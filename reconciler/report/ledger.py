@@ -11,6 +11,7 @@ from reconciler.address import Address
 from reconciler.model import Redirect
 from reconciler.model.ledger import UrlHistory, UrlRecord
 from reconciler.report.schemas.state import UrlHistoryDocument, UrlRecordData
+from reconciler.report.words import listed
 from reconciler.text.escape import terminal, xml
 from reconciler.text.names import utc_text
 
@@ -36,7 +37,7 @@ def history_lines(history: UrlHistory, zone: tzinfo | None) -> Iterator[str]:
         yield f"{terminal(history.url)} moved to {terminal(target.url)} on {_day(first.ended, zone)} by {by}."
         others = [terminal(record.url) for record in history.now if record != target]
         if others:
-            yield f"  The page also answers at {' and '.join(others)}."
+            yield f"  The page also answers at {listed(others, len(others))}."
     else:
         yield f"{terminal(history.url)} ended on {_day(first.ended, zone)} by {by}; its page is no longer published."
     for record in older:
@@ -81,19 +82,19 @@ def sitemap(urls: Iterable[str]) -> Iterator[str]:
 
 
 def nearest(record: UrlRecord, places: Sequence[UrlRecord]) -> UrlRecord:
-    """Where the page of a URL that ended answers now: on the same site, at the URL that is most like it, rather than elsewhere."""
+    """Where the page of a URL that ended answers now: on the same site, at a URL that began when the other ended, and the most similar."""
     old = record.url.split("/")[::-1]
 
-    def distance(place: UrlRecord) -> tuple[bool, int, int, str]:
+    def distance(place: UrlRecord) -> tuple[bool, bool, int, int, str]:
         new = place.url.split("/")[::-1]
         alike = next((number for number, (before, now) in enumerate(zip(old, new, strict=False)) if before != now), min(len(old), len(new)))
-        return place.site != record.site, -alike, abs(len(old) - len(new)), place.url
+        return place.site != record.site, place.run != record.ender, -alike, abs(len(old) - len(new)), place.url
 
     return min(places, key=distance)
 
 
 def recorded_redirects(live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]) -> dict[Address, list[Redirect]]:
-    """The redirects that follow from the ledger, by site: each URL that ended leads to where its page answers now; pages that are gone have
+    """The redirects that follow from the ledger, by site: each URL that ended leads to where its page answers now; pages that ended have
     none. `live`: by URL."""
     places: dict[str, list[UrlRecord]] = {}
     for record in live.values():

@@ -3,7 +3,7 @@
 redirects/docs.csv                       urls
   + redirects   196 new, 3 lead elsewhere, 1 no longer needed
   ~ files       docs.csv and docs.nginx.conf
-  ! left out    41 URLs of docs.cloudflare.csv: the format has no status for a page that is gone
+  ! left out    41 URLs of docs.cloudflare.csv: the format has no status for a page that ended
 acme/site/docs
   ! dead        /v1/a and 40 more: its page is no longer published
 """

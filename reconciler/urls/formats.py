@@ -1,6 +1,6 @@
 r"""The redirects of a site as the files of web servers. Pure.
 
-    format       file                     a redirect                                             a page that is gone
+    format       file                     a redirect                                             a page that ended
     ----------   ----------------------   ----------------------------------------------------   --------------------------
     csv          docs.csv                 from,to,301,reconciler                                 from,,410,reconciler
     netlify      docs/_redirects          /docs/a https://host/docs/b 301                        a comment: it has no status for them
@@ -27,7 +27,7 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from reconciler.model import Redirect, RedirectFormat
-from reconciler.urls.redirects import Group
+from reconciler.urls.redirects import Wildcard
 
 HEADER: Final = "Written by Reconciler, which replaces this file. Change reconciler.yaml instead."
 MARK: Final = f"# {HEADER}\n"
@@ -51,7 +51,7 @@ class RedirectText:
     left_out: Mapping[str, str]
 
 
-def texts(site: str, format: RedirectFormat, redirects: Sequence[Redirect], wildcards: Sequence[Group] = ()) -> Iterator[RedirectText]:
+def texts(site: str, format: RedirectFormat, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard] = ()) -> Iterator[RedirectText]:
     """The files of a site in one format. `site`: its name in file names. `wildcards`: groups that one line can stand for."""
     name = NAMES[format].format(site=site)
     match format:
@@ -97,7 +97,7 @@ def _by_host(redirects: Iterable[Redirect]) -> dict[str, list[Redirect]]:
     return hosts
 
 
-def _rest(redirects: Iterable[Redirect], wildcards: Sequence[Group]) -> list[Redirect]:
+def _rest(redirects: Iterable[Redirect], wildcards: Sequence[Wildcard]) -> list[Redirect]:
     """What no wildcard stands for."""
     heads = {group.source for group in wildcards}
     return [redirect for redirect in redirects if redirect.target is None or not _above(redirect.source) & heads]
@@ -128,11 +128,11 @@ def _csv(rows: Iterable[Sequence[str]]) -> str:
 
 # -- Cloudflare ------------------------------------------------------------------------------------------------------------------------
 
-NO_GONE: Final = "the format has no status for a page that is gone"
+NO_GONE: Final = "the format has no status for a page that ended"
 NO_PORT: Final = "the format has no ports"
 
 
-def _cloudflare(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Group]) -> RedirectText:
+def _cloudflare(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
     """Rows of a Bulk Redirect List, without a header, which an import would take for a redirect."""
     short = [group for group in wildcards if urlsplit(group.source).path.count("/") < SLASHES_MOST and not urlsplit(group.source).port]
     rows, left_out = [], {}
@@ -167,7 +167,7 @@ def is_cloudflare(text: str) -> bool:
 NETLIFY_SAFE: Final = "/-._~"
 
 
-def _netlify(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Group]) -> RedirectText:
+def _netlify(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
     whole = len(_by_host(redirects)) > 1  # a path alone would be about every host
     lines, left_out = [], {}
     for redirect in _rest(redirects, wildcards):
@@ -195,7 +195,7 @@ def _netlify_url(url: str, *, whole: bool) -> str:
 # -- nginx -------------------------------------------------------------------------------------------------------------------------------
 
 
-def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Sequence[Group]) -> RedirectText:
+def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
     """Locations for use inside a `server` block. An exact location goes before every other, whatever the rest of the block says."""
     groups = [
         group for group in wildcards if urlsplit(group.source).netloc == host and _unreadable(_path(group.source), group.target) is None

@@ -25,7 +25,7 @@ from reconciler.model import (
     UrlSettings,
 )
 from reconciler.urls.formats import NAMES, texts
-from reconciler.urls.redirects import LOOPBACK, Group, gone_test, groups, path_below, recorded_url, redirection
+from reconciler.urls.redirects import LOOPBACK, Wildcard, gone_test, groups, path_below, recorded_url, redirection
 
 UNWRITTEN: Final = "The redirects that follow are not written: the fleet has no checkout to commit them to. Apply from a pipeline instead."
 
@@ -90,7 +90,7 @@ def compared(
     return RedirectPlan(tuple(file for file in files if file.text is not None), dead)
 
 
-def _wildcards(redirects: list[Redirect], others: set[str]) -> tuple[Group, ...]:
+def _wildcards(redirects: list[Redirect], others: set[str]) -> tuple[Wildcard, ...]:
     """The groups of these redirects. Compared as the ledger spells URLs; written as they are served."""
     served: dict[str, str] = {}
     rules: dict[str, str | None] = {}
@@ -103,12 +103,12 @@ def _wildcards(redirects: list[Redirect], others: set[str]) -> tuple[Group, ...]
         parts = urlsplit(url)
         return parts._replace(netloc=served[parts.netloc]).geturl()
 
-    return tuple(Group(as_served(group.source), as_served(group.target), group.number) for group in groups(rules, others - rules.keys()))
+    return tuple(Wildcard(as_served(group.source), as_served(group.target), group.number) for group in groups(rules, others - rules.keys()))
 
 
 def between(before: UrlSettings | None, after: UrlSettings | None) -> RedirectPlan | None:
     """What a change of the files changes in the redirects that they have; None if nothing."""
-    # The port of a sandbox is no difference.
+    # The port of a sandbox does not count.
     old, new = (
         _by_site(_as_served(redirect, "http://127.0.0.1") for redirect in (settings.earlier if settings is not None else ()))
         for settings in (before, after)
@@ -143,7 +143,7 @@ def _differences(old: Targets, new: Targets) -> dict[str, Any]:
 
 
 def _files(
-    existing: Mapping[str, str], site: SiteRedirects, redirects: list[Redirect], wildcards: tuple[Group, ...], *, same: bool
+    existing: Mapping[str, str], site: SiteRedirects, redirects: list[Redirect], wildcards: tuple[Wildcard, ...], *, same: bool
 ) -> Iterator[RedirectFile]:
     """The files of a site: those of its formats, and the table. Without a redirect no file is created, and what exists is emptied. `same`:
     the redirects are those that it has: then a file that says each of them is as good as one with wildcards."""

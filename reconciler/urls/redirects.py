@@ -239,7 +239,7 @@ def _expression(pattern: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Group:
+class Wildcard:
     """Redirects that are one: every URL below `source` leads to the same path below `target`."""
 
     source: str
@@ -250,7 +250,7 @@ class Group:
 GROUP_MIN: Final = 5  # redirects; fewer are read more easily one by one
 
 
-def groups(rules: Mapping[str, str | None], others: Iterable[str]) -> tuple[Group, ...]:
+def groups(rules: Mapping[str, str | None], others: Iterable[str]) -> tuple[Wildcard, ...]:
     """The largest groups of redirects that one wildcard can replace. `others`: every other URL that is or was public, of every site.
 
     A wildcard also matches what is not known yet, so it is written only where everything below its URL is redirected likewise, and no page
@@ -268,13 +268,13 @@ def groups(rules: Mapping[str, str | None], others: Iterable[str]) -> tuple[Grou
         for prefix in above:
             tail = source[len(prefix) :]
             to = target[: -len(tail)] if target.endswith(tail) else ""
-            # The host alone is no group: a wildcard on it would take the whole host.
+            # Never the host alone: a wildcard on it would take the whole host.
             if to and to.count("/") >= 3 and prefix.count("/") >= 3:
                 shared.setdefault(prefix, {}).setdefault(to, 0)
                 shared[prefix][to] += 1
             else:
                 blocked.add(prefix)
-    chosen: list[Group] = []
+    chosen: list[Wildcard] = []
     for prefix in sorted(shared, key=len):
         targets = shared[prefix]
         inside = any(prefix.startswith(f"{group.source}/") for group in chosen)
@@ -282,7 +282,7 @@ def groups(rules: Mapping[str, str | None], others: Iterable[str]) -> tuple[Grou
             continue
         to, number = next(iter(targets.items()))
         if number >= GROUP_MIN and not to.startswith(f"{prefix}/") and to != prefix:
-            chosen.append(Group(prefix, to, number))
+            chosen.append(Wildcard(prefix, to, number))
     return tuple(sorted(chosen, key=lambda group: group.source))
 
 

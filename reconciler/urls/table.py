@@ -45,5 +45,5 @@ def _redirect(row: list[str], site: Address, line: int) -> Redirect:
     if status == "410" and not row[1].strip():
         return Redirect(site, source, None)
     if status != "301" or target is None:
-        raise TableProblem(line, "write a whole URL and 301 for a redirect, or no URL and 410 for a page that is gone")
+        raise TableProblem(line, "write a whole URL and 301 for a redirect, or no URL and 410 for a page that ended")
     return Redirect(site, source, target)

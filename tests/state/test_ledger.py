@@ -62,7 +62,7 @@ def test_a_url_remembers_every_page_that_it_had(store: Store) -> None:
     assert [record.url for record in history.now] == [f"{ROOT}/b"]
 
 
-def test_a_site_that_is_as_it_was_writes_nothing(store: Store) -> None:
+def test_an_unchanged_site_writes_nothing(store: Store) -> None:
     recorded(store, {DOCS: site("1", {"/a": "p1"})})
     assert store.url_digests() == {DOCS: "1"}
     _, number = recorded(store, {DOCS: site("1", None)})

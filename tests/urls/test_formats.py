@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
 from reconciler.urls.formats import MARK, csv_text, is_cloudflare, is_ours, texts
-from reconciler.urls.redirects import Group, canonical, gone_test, redirection
+from reconciler.urls.redirects import Wildcard, canonical, gone_test, redirection
 from reconciler.urls.table import TableProblem, redirects_of
 from tests.urls.moves import HOSTILE, ROOT, SITE, changes, pages, reorganized
 
@@ -33,10 +33,10 @@ HOSTILE_REDIRECTS = tuple(
     Redirect(SITE, canonical(f"{ROOT}/{quote(segment, safe='')}") or "", canonical(f"{ROOT}/new/{quote(segment, safe='')}"))
     for segment in HOSTILE
 )
-GROUP = Group(f"{ROOT}/use", f"{ROOT}/product", 5)
+GROUP = Wildcard(f"{ROOT}/use", f"{ROOT}/product", 5)
 
 
-def text_of(format: RedirectFormat, redirects: tuple[Redirect, ...], wildcards: tuple[Group, ...] = ()) -> str:
+def text_of(format: RedirectFormat, redirects: tuple[Redirect, ...], wildcards: tuple[Wildcard, ...] = ()) -> str:
     (file,) = texts("docs", format, redirects, wildcards)
     return file.text
 
@@ -85,7 +85,7 @@ def test_what_a_format_cannot_answer_is_left_out_and_said() -> None:
     redirects = (Redirect(SITE, f"{ROOT}/v1/a", None), Redirect(SITE, "http://h.example:8080/a", "http://h.example:8080/b"))
     said = {format: [dict(file.left_out) for file in texts("docs", format, redirects)] for format in RedirectFormat}
     assert (said[RedirectFormat.CSV], said[RedirectFormat.NGINX]) == ([{}], [{}, {}])
-    assert said[RedirectFormat.NETLIFY] == [{f"{ROOT}/v1/a": "the format has no status for a page that is gone"}]
+    assert said[RedirectFormat.NETLIFY] == [{f"{ROOT}/v1/a": "the format has no status for a page that ended"}]
     assert set(said[RedirectFormat.CLOUDFLARE][0]) == {f"{ROOT}/v1/a", "http://h.example:8080/a"}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
 from reconciler.urls.formats import texts
-from reconciler.urls.redirects import Group, canonical, gone_test, groups, redirection
+from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, redirection
 from tests.proofs import tries
 from tests.urls.moves import HOSTILE, ROOT, SITE, changes, pages, reorganized, url_of
 from tests.urls.nginx import Server, serving
@@ -18,7 +18,7 @@ from tests.urls.nginx import Server, serving
 NGINX = RedirectFormat.NGINX
 
 
-def text_of(redirects: tuple[Redirect, ...], wildcards: tuple[Group, ...] = ()) -> str:
+def text_of(redirects: tuple[Redirect, ...], wildcards: tuple[Wildcard, ...] = ()) -> str:
     (file,) = texts("docs", NGINX, redirects, wildcards)
     assert not file.left_out
     return file.text
@@ -91,7 +91,7 @@ def test_hostile_paths_never_break_out_of_a_line() -> None:
 
 
 def test_a_wildcard_copies_no_line_feed_into_a_header() -> None:
-    wildcard = Group(f"{ROOT}/use", f"{ROOT}/product", 5)
+    wildcard = Wildcard(f"{ROOT}/use", f"{ROOT}/product", 5)
     with serving(lambda path: False) as server:
         server.load(text_of((Redirect(SITE, f"{ROOT}/x", None),), (wildcard,)))
         status, location = server.get("/use/a%0d%0aSet-Cookie:%20x=1")

@@ -173,7 +173,7 @@ def test_the_next_reorganization_rewrites_the_redirects_of_the_first(tmp_path: P
     assert {item.source.removeprefix(ROOT): (item.target or "").removeprefix(ROOT) for item in urls.earlier} == {"/a": "/c", "/b": "/c"}
 
 
-def test_the_port_of_a_sandbox_is_no_difference(tmp_path: Path) -> None:
+def test_the_port_of_a_sandbox_does_not_count(tmp_path: Path) -> None:
     folder = tmp_path / "p"
     first, second = (
         tuple(
@@ -311,7 +311,7 @@ def test_the_report_and_the_document_say_the_same(tmp_path: Path) -> None:
     text = plain(sheet_text(plan_sheet(plan)))
     assert "redirects/docs.csv" in text
     assert "~ redirects   2 new" in text
-    assert "! left out    1 URL of docs.cloudflare.csv: the format has no status for a page that is gone" in text
+    assert "! left out    1 URL of docs.cloudflare.csv: the format has no status for a page that ended" in text
     assert "! dead        /old/0, /old/1, /old/2, /old/3 and 4 more: its page is no longer published" in text
     assert "work only where their files are installed" in text
     assert "Plan: 4 files of redirects to write; 8 dead URLs. 0 requests." in text

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from reconciler.model import GoneUrls, PageChange, Redirect, Source, UrlReason
-from reconciler.urls.redirects import Group, canonical, gone_test, groups, pattern_problem, redirection, url_matches
+from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, pattern_problem, redirection, url_matches
 from tests.urls.moves import ROOT, SITE, SPACE, changes, pages, reorganized, url_of
 
 
@@ -163,7 +163,7 @@ SIX = ("a", "b", "c/d", "e", "f/g/h", "i")
 
 
 def test_a_group_that_moves_together_is_one_wildcard() -> None:
-    assert groups(moved(*SIX), [f"{ROOT}/product/a"]) == (Group(f"{ROOT}/use", f"{ROOT}/product", 6),)
+    assert groups(moved(*SIX), [f"{ROOT}/product/a"]) == (Wildcard(f"{ROOT}/use", f"{ROOT}/product", 6),)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_group_that_moves_together_is_one_wildcard() -> None:
         (moved(*SIX), [f"{ROOT}/use/other"]),  # a page remains below it
         (moved(*SIX), [f"{ROOT}/use"]),  # or at its top, where a server ignores the slash
         ({**moved(*SIX), f"{ROOT}/use/x": f"{ROOT}/else"}, []),  # one is redirected elsewhere
-        ({**moved(*SIX), f"{ROOT}/use/x": None}, []),  # one is gone
+        ({**moved(*SIX), f"{ROOT}/use/x": None}, []),  # one ended
         (moved(*SIX[:3]), []),  # it is small
         (moved(*SIX, source="", target="/new"), []),  # it would take the whole host
         (moved(*SIX, target="/use/new"), []),  # it would match its own targets
@@ -184,7 +184,7 @@ def test_no_wildcard_where_it_would_match_something_else(redirects: dict[str, st
 
 def test_a_wildcard_contains_those_below_it() -> None:
     deep = moved(*[f"x/{tail}" for tail in SIX], *SIX)
-    assert groups(deep, []) == (Group(f"{ROOT}/use", f"{ROOT}/product", 12),)
+    assert groups(deep, []) == (Wildcard(f"{ROOT}/use", f"{ROOT}/product", 12),)
 
 
 @given(seed=st.integers(0, 2**32))

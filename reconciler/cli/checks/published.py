@@ -31,7 +31,7 @@ CLOSED: Final = frozenset({401, 403, 407})
 
 
 @dataclass(frozen=True)
-class UrlAnswer:
+class CheckedUrl:
     """What was answered at a URL. `status`: the last one, None if there was none. `target`: where it led, None if nowhere. `wrong`: the end
     of a sentence about why it is not right; "" if it is. `known`: whether it was found out at all."""
 
@@ -51,12 +51,12 @@ class UrlChecker:
         self._next = 0.0
         self._refused: dict[str, str] = {}
 
-    async def answers(self, urls: Sequence[str]) -> list[UrlAnswer]:
+    async def answers(self, urls: Sequence[str]) -> list[CheckedUrl]:
         """The answer of each URL, in their order."""
         limit = asyncio.Semaphore(AT_ONCE)
         async with self._client() as client:
 
-            async def one(url: str) -> UrlAnswer:
+            async def one(url: str) -> CheckedUrl:
                 async with limit:
                     return await self._answer(client, url)
 
@@ -84,25 +84,25 @@ class UrlChecker:
                 raise ValueError(str(error) or type(error).__name__) from None
         return data.decode("utf-8", "replace")
 
-    async def _answer(self, client: httpx2.AsyncClient, url: str) -> UrlAnswer:
+    async def _answer(self, client: httpx2.AsyncClient, url: str) -> CheckedUrl:
         at, seen, target = url, {url}, None
         for _ in range(HOPS + 1):
             if (wrong := await self._forbidden(at)) is not None:
-                return UrlAnswer(url, None, target, f"leads to {at}: {wrong}" if at != url else wrong, known=at != url)
+                return CheckedUrl(url, None, target, f"leads to {at}: {wrong}" if at != url else wrong, known=at != url)
             await self._paced()
             try:
                 # The headers say it all, so the page itself is not read.
                 async with client.stream("GET", self._asked(at)) as reply:
                     status, location = reply.status_code, reply.headers.get("Location")
             except (httpx2.HTTPError, OSError) as error:
-                return UrlAnswer(url, None, target, f"cannot be asked: {str(error) or type(error).__name__}", known=False)
+                return CheckedUrl(url, None, target, f"cannot be asked: {str(error) or type(error).__name__}", known=False)
             if status not in (301, 302, 303, 307, 308) or not location:
-                return UrlAnswer(url, status, target, _wrong(status), known=status < 500)
+                return CheckedUrl(url, status, target, _wrong(status), known=status < 500)
             at = target = urljoin(at, location)
             if at in seen:
-                return UrlAnswer(url, status, target, "redirects in a loop")
+                return CheckedUrl(url, status, target, "redirects in a loop")
             seen.add(at)
-        return UrlAnswer(url, status, target, f"redirects more than {HOPS} times")
+        return CheckedUrl(url, status, target, f"redirects more than {HOPS} times")
 
     def _asked(self, url: str) -> str:
         """The URL as it is requested: that of a sandbox at its port."""
@@ -148,7 +148,7 @@ def _wrong(status: int) -> str:
     return "" if status < 400 else f"answers {status}"
 
 
-def findings_of(answers: Iterable[UrlAnswer]) -> Iterator[Finding]:
+def findings_of(answers: Iterable[CheckedUrl]) -> Iterator[Finding]:
     """A finding for each URL that is not right, errors for those that answer nothing."""
     for answer in answers:
         if answer.wrong:
@@ -157,7 +157,7 @@ def findings_of(answers: Iterable[UrlAnswer]) -> Iterator[Finding]:
             yield Finding(name, level, answer.wrong, answer.url)
 
 
-def counts(answers: Sequence[UrlAnswer]) -> Mapping[str, int]:
+def counts(answers: Sequence[CheckedUrl]) -> Mapping[str, int]:
     """How many answered in which way."""
     dead = sum(bool(answer.wrong) and answer.known for answer in answers)
     unknown = sum(not answer.known for answer in answers)

@@ -40,7 +40,7 @@ command = LazyGroup(
 
     \b
     Example:
-      reconciler urls where https://docs.acme.example/guides/install examples/acme
+      reconciler urls list examples/urls --sandbox .reconciler/urls.db --ended
     """,
 )
 
@@ -66,8 +66,8 @@ def list_command(screen: Screen, /, ended: bool, site: str | None, **parameters:
 
     \b
     Example:
-      reconciler urls list examples/acme --site docs
-      reconciler urls list examples/acme --ended --format json
+      reconciler urls list examples/urls --sandbox .reconciler/urls.db --site docs
+      reconciler urls list examples/urls --sandbox .reconciler/urls.db --ended --format json
     """
     options = Options.of(screen, parameters)
     with _ledger(screen, options) as store:
@@ -95,7 +95,7 @@ def where_command(screen: Screen, /, url: str, **parameters: Any) -> None:
 
     \b
     Example:
-      reconciler urls where https://docs.acme.example/guides/install examples/acme
+      reconciler urls where http://127.0.0.1/published/docs/guides/install examples/urls --sandbox .reconciler/urls.db
     """
     options = Options.of(screen, parameters)
     with _ledger(screen, options) as store:
@@ -129,7 +129,7 @@ def export_command(screen: Screen, /, site: str | None, **parameters: Any) -> No
 
     \b
     Example:
-      reconciler urls export examples/acme --site docs --format nginx
+      reconciler urls export examples/urls --sandbox .reconciler/urls.db --site docs --format nginx
     """
     options = Options.of(screen, parameters)
     with _ledger(screen, options) as store:

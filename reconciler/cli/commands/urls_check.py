@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from reconciler.cli import exits, options as shared, reports
-from reconciler.cli.checks.published import SITEMAP_MAX, UrlAnswer, UrlChecker, counts, findings_of
+from reconciler.cli.checks.published import SITEMAP_MAX, CheckedUrl, UrlChecker, counts, findings_of
 from reconciler.cli.commands.urls import site_of, site_option
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
@@ -54,8 +54,8 @@ def command(
 
     \b
     Example:
-      reconciler urls check examples/acme --sandbox .reconciler/acme.db
-      reconciler urls check examples/acme --ended --report junit=urls.xml
+      reconciler urls check examples/urls --sandbox .reconciler/urls.db
+      reconciler urls check examples/urls --sandbox .reconciler/urls.db --ended --report junit=urls.xml
     """
     options = Options.of(screen, parameters)
     kinds = load_kinds()
@@ -106,7 +106,7 @@ async def _text(checker: UrlChecker, name: str) -> str:
 
 
 def _report(
-    screen: Screen, options: Options, project: Project, report: tuple[tuple[str, Path], ...], answers: list[UrlAnswer], old: frozenset[str]
+    screen: Screen, options: Options, project: Project, report: tuple[tuple[str, Path], ...], answers: list[CheckedUrl], old: frozenset[str]
 ) -> int:
     # 410 is what a page that ended on purpose answers.
     right = [answer for answer in answers if not (answer.url in old and answer.status == 410)]

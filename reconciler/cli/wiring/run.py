@@ -76,12 +76,11 @@ async def make_plan(
     stage: Callable[[str], None] = lambda what: None,
     earlier: tuple[Mapping[str, Answer], float] | None = None,
     kept: KeptTrees | None = None,
-    recorded: Callable[[], RecordedUrls] = RecordedUrls,
 ) -> Planned:
     """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists.
     `stage`: called with the name of each stage after the reading. `earlier`: the answers to a
     reading of this run, which are reused, and when it began (monotonic seconds). `kept`: the trees of pages that the state has; None to
-    leave out the URLs of pages. `recorded`: returns the URLs of the ledger.
+    leave out the URLs of pages.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -109,8 +108,7 @@ async def make_plan(
         proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), {**_tracked(state), **_known(kinds, matches)})
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
-    judged = with_redirects(desired, with_policies(kinds, desired, complete, proved), recorded)
-    return Planned(judged, state, complete, matches, began, ahead, trees)
+    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, trees)
 
 
 def _tracked(state: State) -> dict[tuple[str, str], Address]:
@@ -159,7 +157,7 @@ def read_only(
     kept: KeptTrees | None = None,
     recorded: Callable[[], RecordedUrls] = RecordedUrls,
 ) -> Planned:
-    """A plan, read with a client that cannot write. `kept`, `recorded`: as for `make_plan`."""
+    """A plan, read with a client that cannot write. `kept`: as for `make_plan`; `recorded`: returns the URLs of the ledger."""
 
     async def run() -> Planned:
 
@@ -167,13 +165,12 @@ def read_only(
             chosen, allowed = selected(options), replaceable(options)
             return await make_plan(
                 reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage, kept=kept,
-                recorded=recorded,
             )  # fmt: skip
 
     with narration.phase(f"Reading {desired.project}", where=service.where):
         planned = asyncio.run(run())
     believable(planned.matches, desired, accept=options.accept_gone)
-    return planned
+    return replace(planned, plan=with_redirects(desired, planned.plan, recorded))
 
 
 def selected(options: Options) -> Selection:

@@ -123,11 +123,10 @@ class ApplySession:
                     stage=stage,
                     earlier=earlier,
                     kept=self.journal.page_trees,
-                    recorded=self.journal.recorded_urls,
                 )
             )
         believable(planned.matches, self.desired, accept=self.options.accept_gone)
-        return planned
+        return replace(planned, plan=with_redirects(self.desired, planned.plan, self.journal.recorded_urls))
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
         """The same reading, planned for these addresses only."""

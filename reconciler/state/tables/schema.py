@@ -128,8 +128,8 @@ CREATE TABLE urls (
     PRIMARY KEY (state, url, number),
     FOREIGN KEY(state) REFERENCES states (id)
 ) WITHOUT ROWID;
-CREATE INDEX urls_by_page ON urls (state, page);
-CREATE INDEX urls_by_site ON urls (state, site);
+CREATE INDEX urls_by_page ON urls (page);
+CREATE INDEX urls_by_site ON urls (site);
 
 -- Of what the URLs of each site were computed last: as long as it is the same, they are.
 CREATE TABLE url_sites (
