@@ -85,9 +85,8 @@ def main() -> None:
                 assert store.url_history(text).records
                 times.append(time.monotonic() - began)
             times.sort()
-            print(
-                f"look-up       {statistics.median(times) * 1000:.2f} ms, 99 of 100 below {times[int(len(times) * 0.99)] * 1000:.2f} ms ({len(times):,})"
-            )
+            middle, slow = statistics.median(times) * 1000, times[int(len(times) * 0.99)] * 1000
+            print(f"look-up       {middle:.2f} ms, 99 of 100 below {slow:.2f} ms ({len(times):,})", flush=True)
         print(f"size          {size(url) / 1e6:,.0f} MB; memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
 
 
