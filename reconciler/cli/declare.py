@@ -14,7 +14,7 @@ from reconciler.address import Address, Glob
 from reconciler.cli import env_file
 from reconciler.errors import ConfigError, os_reason
 from reconciler.links import check_read
-from reconciler.urls.redirects import pattern_problem
+from reconciler.text.urls import pattern_problem
 
 STDIN: Final = "-"
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}

@@ -22,8 +22,8 @@ from reconciler.errors import os_reason
 from reconciler.model import GoneUrls, Redirect, RedirectFormat, SiteRedirects, Source, UrlSettings
 from reconciler.resource import Kinds
 from reconciler.text.names import did_you_mean, one_of
+from reconciler.text.urls import pattern_problem
 from reconciler.urls.formats import existing_names, is_ours
-from reconciler.urls.redirects import pattern_problem
 from reconciler.urls.table import TableProblem, redirects_of
 from reconciler.writing import open_regular
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from reconciler.model import GoneUrls, PageChange, Redirect, Source, UrlReason
-from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, pattern_problem, redirection, url_matches
+from reconciler.text.urls import pattern_problem
+from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, redirection, url_matches
 from tests.urls.moves import ROOT, SITE, SPACE, changes, pages, reorganized, url_of
 
 
