@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from docs import commands, documents, fields, problems, seed, settings
+from docs import commands, documents, fields, problems, seed, settings, test_files
 from reconciler.cli.exits import MEANINGS, PRECEDENCE
 
 REFERENCE: Final = Path(__file__).parent / "reference"
@@ -42,6 +42,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "exit-codes.md": exit_codes,
     "problems.md": problems.page,
     "seed.md": seed.page,
+    "tests.md": test_files.page,
 }
 
 

@@ -15,6 +15,7 @@ from reconciler.config.schemas.document import catalog_entry, dumped
 from reconciler.fleet.declared.schema import dumped as fleet
 from reconciler.kinds import load
 from reconciler.report.schemas.documents import dumped as reports
+from reconciler.testing.schema import dumped as tests
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"
@@ -22,7 +23,7 @@ EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"
 
 def texts() -> dict[str, str]:
     """The schemas as they should be, by file name."""
-    made = {"config.schema.json": dumped(load()), "fleet.schema.json": fleet(), **reports()}
+    made = {"config.schema.json": dumped(load()), "fleet.schema.json": fleet(), "test.schema.json": tests(load()), **reports()}
     return {**made, "catalog.json": json.dumps(catalog_entry(), indent=2) + "\n", "service.openapi.json": service()}
 
 

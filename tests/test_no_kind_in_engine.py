@@ -19,6 +19,7 @@ HISTORY = {
 SAME_WORD_OTHER_MEANING = {
     "resource/risks.py": {"admin", "members"},  # a level of access, a class of readers
     "cli/commands/sandbox_control.py": {"admin"},  # a reader, as the sandbox calls it
+    "testing/keys.py": {"site"},  # a key of an expectation, whatever the kind is called
     "rehearsal/moments.py": {"member", "members"},  # a reader, as the sandbox calls it
     "rehearsal/preview.py": {"sites"},  # a key of the data of a preview
     "report/preview/first_screen.py": {"sites", "space"},  # a key of the document of a rehearsal; a word in sentences

@@ -41,6 +41,7 @@ from reconciler.model import Actual, Observed, Step, StepStatus, Unknown
 from reconciler.model.codec import title
 from reconciler.plan.audience.barriers import opens
 from reconciler.plan.containment import Key, content_kinds
+from reconciler.plan.open_work import IGNORE, work_since
 from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, FieldRole, Kind
 
@@ -58,6 +59,10 @@ class Preconditions:
         self.expected, self.ids, self.fresh, self.halt = answers.expected, answers.ids, task.options.fresh, halt
         self.settle = task.options.settle
         plan = task.plan
+
+        # Objects that are deleted or transferred: what people began in them since the plan was shown is not lost unseen.
+        looks = self.desired.guards.open_work != IGNORE
+        self._ending = {(step.kind, step.target) for step in plan.steps if step.verb in ("delete", "transfer") and looks}
 
         # What the plan writes, from which follows which fields of an object are this run's business.
         self._writes: dict[Address, set[str]] = {}
@@ -293,6 +298,8 @@ class Preconditions:
         ]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
+        if key in self._ending and key not in self._stale and (more := work_since(kind, old.raw, observed.raw)):
+            self._stale[key] = more
         if address in self._moved and key not in self._stale and moved_outside:
             self._stale[key] = "it was reordered in the meantime"
 
@@ -392,6 +399,8 @@ class Preconditions:
                 differing = self.expected.differences(inner, key[1], observed, list(inner.fields))
                 changed = [difference for difference in differing if not self.expected.is_earlier(difference[0], key, difference[2])]
                 changes += [f"in {key[0]} {title(observed)!r} {difference_text(*difference)}" for difference in changed]
+                if (outer.kind, outer.id) in self._ending and (more := work_since(inner, before[key].raw, observed.raw)):
+                    changes.append(f"in {key[0]} {title(observed)!r} {more}")
         # Nothing differs but what this run has added or removed itself: the reading is behind our own writes.
         if changes and len(changes) == len(added) + len(removed) and all(map(self.expected.is_written, (*added, *removed))):
             self._lagging.add(step)

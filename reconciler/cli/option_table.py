@@ -170,6 +170,10 @@ class Options:
         (), "allow-dead-urls", "guards", "Allow that nothing answers at matching URLs any more: /v1/**, or whole URLs. Repeatable.",
         metavar="PATTERN", multiple=True, callback=url_patterns, saved="grant", typed=True,
     )  # fmt: skip
+    allow_open_work: tuple[Glob, ...] = option(
+        (), "allow-open-work", "guards", "Allow the work in progress in matching addresses to end, as the plan shows it. Repeatable.",
+        metavar="ADDRESS", saved="grant", typed=True, **GLOBS,
+    )  # fmt: skip
     accept_gone: int | None = option(
         None, "accept-gone", "absences", "Accept up to N tracked objects as deleted outside Reconciler.",
         metavar="N", type=COUNT, typed=True,
@@ -225,8 +229,8 @@ class Options:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """What this run allows a plan, as the arguments of `guard`."""
-        return {name: getattr(self, name) for name in ("allow_delete", "max_exposed", "allow_dead_urls")}
+        """What the guards of a plan compare it with, instead of the project's limits."""
+        return {name: getattr(self, name) for name in ("allow_delete", "max_exposed", "allow_dead_urls", "allow_open_work")}
 
     def saved(self, *ways: SavedAs) -> dict[str, Any]:
         """The values that a saved plan records, by their keys in it. `ways`: only these."""

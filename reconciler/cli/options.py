@@ -73,6 +73,11 @@ reading = partial(declared, "reading")
 """The environment, and the variables."""
 
 
+def environment() -> Decorator:
+    """The environment alone."""
+    return next(_option(row) for row in ROWS if row.field == "env")
+
+
 def selection() -> Decorator:
     """The addresses that the run includes, and those that it may recreate."""
     return together(targets(), declared("replacement"))

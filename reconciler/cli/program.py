@@ -56,6 +56,7 @@ class Lazy(NamedTuple):
 COMMANDS: Mapping[str, Lazy] = {
     "init": Lazy("reconciler.cli.commands.init", "Create a small project."),
     "validate": Lazy("reconciler.cli.commands.validate", "Check a project without contacting the service.", (exits.REFUSED,)),
+    "test": Lazy("reconciler.cli.commands.test", "Try the project on a twin, and check what tests expect."),
     "plan": Lazy("reconciler.cli.commands.plan", "Show what would change.", PLANS),
     "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation.", WRITES),
     "rehearse": Lazy("reconciler.cli.commands.rehearse", "Try the plan on a copy of the organization.", (*PLANS, exits.LOCKED)),
@@ -83,6 +84,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "fmt": Lazy("reconciler.cli.commands.fmt", "Format the files of a project."),
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind, a field or the cause of an error."),
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
+    "console": Lazy("reconciler.cli.commands.console", "Find out what expressions give."),
     "comment": Lazy("reconciler.cli.commands.comment", "Show plans, outcomes and drift in the comment of a pull request.", (exits.PARTLY,)),
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
     "completion": Lazy("reconciler.cli.commands.completion", "Print the completion script of a shell."),

@@ -63,8 +63,17 @@ def folder(project: Project) -> str:
     return "" if path == "." else path
 
 
-def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime, folder: str = "") -> str:
-    """A result in one of `FORMATS`. `folder`: the directory of the project, relative to the current one."""
+def rendered(
+    name: str,
+    document: Mapping[str, Any],
+    sheet: Callable[[], Sheet],
+    *,
+    created_at: datetime,
+    folder: str = "",
+    page: Callable[[], str] | None = None,
+) -> str:
+    """A result in one of `FORMATS`. `folder`: the directory of the project, relative to the current one. `page`: its own HTML, where the
+    usual page is not enough."""
     match name:
         case "json":
             return as_json(document) + "\n"
@@ -76,7 +85,7 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
             report = sheet()
             return checked(name, of_sheet(report), title=report.title, summary=report.summary, folder=folder)
         case _:
-            return html(sheet(), created_at=created_at.astimezone(HERE))
+            return page() if page is not None else html(sheet(), created_at=created_at.astimezone(HERE))
 
 
 def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str, folder: str) -> str:
@@ -96,12 +105,13 @@ def show(
     *,
     created_at: datetime,
     folder: str = "",
+    page: Callable[[], str] | None = None,
 ) -> None:
     """Print a result in the format `name`; `text` is that of a screen."""
     if name == "json":
         screen.document(document)
     elif name in FORMATS:
-        screen.raw(rendered(name, document, sheet, created_at=created_at, folder=folder))
+        screen.raw(rendered(name, document, sheet, created_at=created_at, folder=folder, page=page))
     else:
         screen.spans(sheet_text(sheet(), width=screen.width))
 
@@ -114,10 +124,12 @@ def write(
     *,
     created_at: datetime,
     folder: str = "",
+    page: Callable[[], str] | None = None,
 ) -> None:
     """Write the files of `--report`. Raises `ReconcilerError` if one cannot be written."""
     for name, file in asked:
-        write_report(file, screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder)))
+        text = rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder, page=page)
+        write_report(file, screen.masked(text))
 
 
 def write_report(file: Path, text: str) -> None:

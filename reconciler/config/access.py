@@ -247,6 +247,13 @@ def read_access(
     return tuple(test for node in nodes if (test := reading.test(node)) is not None)
 
 
+def read_access_test(
+    node: Node, kinds: Kinds, resources: Mapping[Address, Declared], removed: Mapping[Address, Declared], problems: Problems
+) -> AccessTest | None:
+    """One test in the list `expect` of a test of the project; None with a problem, or where the environment removes its reader."""
+    return _Tests(kinds, resources, removed, problems, "expect").test(node)
+
+
 def rematched(kinds: Kinds, desired: Desired, tests: Iterable[AccessTest]) -> tuple[AccessTest, ...]:
     """Tests of another version of a project, with what their patterns match in this one.
 
@@ -277,6 +284,8 @@ class _Tests:
     resources: Mapping[Address, Declared]
     removed: Mapping[Address, Declared]
     problems: Problems
+    # Of the list that contains the tests.
+    name: str = "access"
     _matched: dict[Glob, tuple[Address, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -285,18 +294,18 @@ class _Tests:
     def test(self, node: Node) -> AccessTest | None:
         if not isinstance(node, Map):
             what = described_or_nothing(node)
-            self.problems.add(node.at, f"an item of access must be a map, not {what}; {FORM}", id=wrong_form(node))
+            self.problems.add(node.at, f"an item of {self.name} must be a map, not {what}; {FORM}", id=wrong_form(node))
             return None
-        keys = KeyReader("access", node.entries, self.problems)
+        keys = KeyReader(self.name, node.entries, self.problems)
         reason = keys.values(ACCESS_TEST)["reason"] or ""
         keys.rest()
         who, sees, must_not_see = (node.entries.get(key) for key in ("as", "sees", "mustNotSee"))
         if who is None and not keys.meant("as"):
-            self.problems.add(node.at, f"an item of access lacks as, which says who reads; {FORM}", id="RC-missing-key")
+            self.problems.add(node.at, f"an item of {self.name} lacks as, which says who reads; {FORM}", id="RC-missing-key")
         if sees is None and must_not_see is None and not (keys.meant("sees") or keys.meant("mustNotSee")):
             self.problems.add(
                 node.at,
-                f"an item of access must have sees or mustNotSee; {FORM}",
+                f"an item of {self.name} must have sees or mustNotSee; {FORM}",
                 id="RC-missing-key",
             )
         reader = self.readers.read(who.node) if who is not None else None
@@ -311,7 +320,7 @@ class _Tests:
     def _patterns(self, entry: MapEntry | None) -> Iterator[Pattern]:
         if entry is None:
             return
-        name = f"access.{entry.key}"
+        name = f"{self.name}.{entry.key}"
         if not isinstance(entry.node, List):
             report_form(entry.node, name, "a list of addresses", "write [ADDRESS]", self.problems.add)
             return

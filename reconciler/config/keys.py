@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from reconciler.address import is_key
 from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
-from reconciler.model import DeadUrls, Guards, RedirectFormat, Severity
+from reconciler.model import OPEN_WORK, DeadUrls, Guards, RedirectFormat, Severity
 
 # -- names -----------------------------------------------------------------------------------------------------------------------------
 
@@ -248,6 +248,11 @@ GUARDS: Final = Key(
             options=tuple(DeadUrls),
             more="`block` refuses it, `warn` shows it. Without the key: `block` in a project with `urls.redirects`, else `warn`. "
             "See [URLs](../urls.md#urls-that-die).",
+        ),
+        Key(
+            "openWork", "What happens to a plan that ends work in progress: refuse it, show the work, or do not look.", form="choice",
+            options=OPEN_WORK,
+            more="See [Work in progress](#work-in-progress). Absent: `block` for what is deleted or replaced, `warn` for the rest.",
         ),
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ The only module that knows the order of the steps: read the project file, its va
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,19 +51,28 @@ PROJECT_ONLY = FileAccess()
 
 class LoadOptions(TypedDict, total=False):
     """`environment`: its name. `variables`: `--var` pairs. `public`: the names of variables from the environment that are not secret.
-    `environ`: the environment. `access`: other files that may be read."""
+    `environ`: the environment. `access`: other files that may be read. `values`: of variables, with their positions, as those of
+    `--var-file`. `patches`: further patches, as those of an environment; they contain no expressions."""
 
     environment: str | None
     variables: Mapping[str, str]
     public: Collection[str]
     environ: Mapping[str, str]
     access: FileAccess
+    values: Mapping[str, MapEntry]
+    patches: Sequence[Node]
 
 
 def load(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> Project:
     """The project in a directory, or of a project file. Raises `ConfigError` with all problems."""
     loading = Loading(Path(path), kinds, Problems([]), options)
     return _without_problems(loading, loading.run)
+
+
+def load_evaluated(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> tuple[Project, Evaluation]:
+    """The same, with what evaluated its expressions and can evaluate others. Raises `ConfigError` with all problems."""
+    loading = Loading(Path(path), kinds, Problems([]), options)
+    return _without_problems(loading, loading.run), loading.evaluation
 
 
 def load_settings(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> Project:
@@ -122,6 +131,8 @@ class Loading:
         # The values of variables, and those of `--var-file`.
         self.given: Variables
         self.supplied: Mapping[str, MapEntry] = {}
+        # Evaluates the expressions of the files.
+        self.evaluation: Evaluation
         # The files that the project file names.
         self.include: MapEntry | None = None
         # The file of the environment, None without environments.
@@ -158,9 +169,12 @@ class Loading:
             self.overlay = overlay(environment, frozenset(kind.place.section_in(None) for kind in self.kinds.roots), self.problems)
             lay_over(top, environment)
             files.literal.discard(file.name)  # the overlay may contain expressions
+        if patches := tuple(self.options.get("patches", ())):
+            before = self.overlay or Overlay()
+            self.overlay = replace(before, patches=(*before.patches, *patches))
         # Variables come before every expression, so they contain none: each is known whatever order the files are read in.
         values = self.overlay.variables if self.overlay is not None else {}
-        self.supplied = read_files(self.access.variables, self.problems)
+        self.supplied = {**read_files(self.access.variables, self.problems), **self.options.get("values", {})}
         declared, variables, environ = top.entries.pop("vars", None), self.options.get("variables", {}), self.options.get("environ", {})
         unset = take_unset(declared, variables, environ, {*values, *self.supplied}) if self.access.stand_ins else {}
         public = self.options.get("public", ())
@@ -182,7 +196,7 @@ class Loading:
         documents = list(self.documents.values())[1:]
         for document in self.documents.values():
             self.look(document)
-        evaluation = self._evaluation(files, top, encrypted)
+        evaluation = self.evaluation = self._evaluation(files, top, encrypted)
         evaluation.top(top)
         maps = []
         for document in documents:

@@ -18,9 +18,10 @@ from reconciler.fleet import drift
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision
 from reconciler.fleet.drift import DriftedResource
 from reconciler.fleet.facts import Judged, decided_drift, facts_of, is_only_drift, judged_plan
-from reconciler.fleet.model import Approval, ChangeClass, Mode
+from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import Person, Role
-from reconciler.fleet.store import approvals, audit, projects, quarantines
+from reconciler.fleet.rehearsals import document_of
+from reconciler.fleet.store import approvals, audit, projects, quarantines, rehearsals
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects as table
 from reconciler.text.names import did_you_mean
@@ -85,19 +86,49 @@ def plan(connection: Connection, person: Person, name: str) -> Judged:
     return _judged(connection, row)
 
 
-def approve(
-    connection: Connection, person: Person, name: str, *, digest: str, changes: Collection[ChangeClass] | None = None
-) -> Decided:  # fmt: skip
-    """Approve classes of the plan with a digest, by default all that need approval. If no approval is missing then, the project is due at
-    once.
+def rehearse(connection: Connection, person: Person, name: str, *, digest: str) -> bool:
+    """Let the next run rehearse the plan with a digest, and run the project at once. False if it is rehearsed, or somebody asked for it.
 
-    Raises `StalePlan` if the project has another plan by now, and `Refused` if the approval would not count.
+    Raises `StalePlan` if the project has another plan by now.
+    """
+    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    current = _current(connection, row, digest)
+    if current.rehearsed or not rehearsals.ask(connection, row.id, digest, person.name):
+        return False
+    projects.make_due_now(connection, [name])
+    _log(connection, person, "rehearse", [row], {"digest": digest, "commit": current.plan.commit})
+    return True
+
+
+def rehearsal_document(connection: Connection, person: Person, name: str) -> Mapping[str, Any] | None:
+    """What the last rehearsal of the plan of a project showed, for a person who may see it; None without one."""
+    (row,) = _rows(connection, person, [name], Role.VIEWER)
+    stored = rehearsals.stored(connection, row.id, _judged(connection, row).plan.digest or "")
+    return document_of(stored) if stored is not None else None
+
+
+def approve(
+    connection: Connection,
+    person: Person,
+    name: str,
+    *,
+    digest: str,
+    changes: Collection[ChangeClass] | None = None,
+    rehearsal: str = "",
+    allow_unplanned: bool = False,
+) -> Decided:
+    """Approve classes of the plan with a digest, by default all that need approval. If no approval is missing then, the project is due at
+    once. `rehearsal`: the digest of the rehearsal that the person saw. `allow_unplanned`: also if it did not go as planned.
+
+    Raises `StalePlan` if the project has another plan or rehearsal by now, and `Refused` if the approval would not count.
     """
     (row,) = _rows(connection, person, [name], Role.APPROVER)
     current = _current(connection, row, digest)
     counted = frozenset(_counted(current, person, row, changes))
-    approvals.decide(connection, row.id, Decision(person.name, digest, counted, identity=person.login))
-    return _decided(connection, person, row, "approve", counted)
+    seen = _seen_rehearsal(current, row, rehearsal, allow_unplanned=allow_unplanned)
+    approvals.decide(connection, row.id, Decision(person.name, digest, counted, identity=person.login, rehearsal=seen))
+    about = {"rehearsal": seen, "allowUnplanned": allow_unplanned and current.rehearsal is not None and not current.rehearsal.as_planned}
+    return _decided(connection, person, row, "approve", counted, more=about if seen is not None else None)
 
 
 def reject(connection: Connection, person: Person, name: str, *, digest: str, reason: str) -> Decided:
@@ -261,9 +292,48 @@ def _counted(current: Judged, person: Person, row: ProjectRow, asked: Collection
     return counted
 
 
+def _seen_rehearsal(current: Judged, row: ProjectRow, seen: str, *, allow_unplanned: bool) -> str | None:
+    """The digest of the rehearsal that an approval is about; None if it is about none, where none is required."""
+    name, valid = row.project.name, current.rehearsed
+    if row.project.rehearse is not RehearsalRule.REQUIRED:
+        return seen if seen and seen == valid else None
+    if not valid:
+        last = current.rehearsal
+        why = "this project requires a rehearsal first"
+        if last is not None and last.is_pending:
+            why = "its rehearsal has not ended yet"
+        elif last is not None:
+            why = f"it was not rehearsed: {last.error}" if last.error else "the service contains something else since its rehearsal"
+        raise Refused(
+            f"the plan of {name} cannot be approved yet: {why}",
+            id="RC-fleet-rehearsal",
+            hint=f"Rehearse it: reconciler fleet rehearse {name} --wait, or the button on its page. Then read what it shows.",
+        )
+    if seen != valid:
+        wrong = f"the plan of {name} was rehearsed again" if seen else f"the approval of {name} does not name the rehearsal"
+        raise StalePlan(
+            f"{wrong}: it is {valid}",
+            id="RC-fleet-plan-moved",
+            hint=f"Read it: reconciler fleet approve {name}. A script passes --rehearsal DIGEST, a program `rehearsal`.",
+        )
+    if current.rehearsal is not None and not current.rehearsal.as_planned and not allow_unplanned:
+        raise Refused(
+            f"the rehearsal of {name} did not go as planned",
+            id="RC-fleet-rehearsal",
+            hint="Read what differs. To approve it nevertheless, pass --allow-unplanned, or choose that on the page.",
+        )
+    return valid
+
+
 def _decided(
-    connection: Connection, person: Person, row: ProjectRow, action: str, changes: frozenset[ChangeClass], reason: str = ""
-) -> Decided:  # fmt: skip
+    connection: Connection,
+    person: Person,
+    row: ProjectRow,
+    action: str,
+    changes: frozenset[ChangeClass],
+    reason: str = "",
+    more: Mapping[str, Any] | None = None,
+) -> Decided:
     """Store a decision and its audit line, and make the project due if no approval is missing."""
     current = _judged(connection, row)
     waits = current.verdict.sentence or APPROVED
@@ -271,7 +341,7 @@ def _decided(
     connection.execute(update(table).where(table.c.id == row.id, about).values(waits=waits))
     if current.verdict.allows:
         projects.make_due_now(connection, [row.project.name])
-    details = {"digest": current.plan.digest, "commit": current.plan.commit, "classes": sorted(changes), "reason": reason}
+    details = {"digest": current.plan.digest, "commit": current.plan.commit, "classes": sorted(changes), "reason": reason, **(more or {})}
     _log(connection, person, action, [row], {key: value for key, value in details.items() if value})
     return Decided(current, changes)
 

@@ -20,6 +20,7 @@ _DELETE: Final = {"delete", "forget"}
 _REPLACE: Final = {"replace", "transfer"}
 LACKING: Final = "the plan needs approvals: "
 REJECTED: Final = "the plan was rejected by "
+UNREHEARSED: Final = "it must be rehearsed before somebody can approve it"
 NAMED: Final = 3  # addresses
 COMMIT: Final = "-"  # between the parts of a digest, which are hexadecimal
 
@@ -28,7 +29,7 @@ COMMIT: Final = "-"  # between the parts of a digest, which are hexadecimal
 class Decision:
     """What one person decided on the plan with a digest: they approve some of its classes, or reject all of it. Without a person: the plan
     was applied, which uses up earlier decisions. `identity`: None for a user of the commands. `at`: None if it is not stored yet.
-    `until`: of a decision on drift, until when it is ignored; None to revert it."""
+    `until`: of a decision on drift, until when it is ignored; None to revert it. `rehearsal`: the digest of the one that they saw."""
 
     person: str
     digest: str
@@ -38,6 +39,7 @@ class Decision:
     identity: Identity | None = None
     at: datetime | None = field(default=None, compare=False)
     until: datetime | None = None
+    rehearsal: str | None = None
 
     @property
     def who(self) -> Identity:
@@ -48,13 +50,18 @@ class Decision:
 @dataclass(frozen=True)
 class ApprovalTerms:
     """What decisions are judged by. `rules`: by class of change; `valid_for`: seconds; `now`: the database's time; `directory`: who is who
-    and who is an approver, as of now."""
+    and who is an approver, as of now. `rehearsal`: the digest that approvals must name, "" if there is none yet; None: they need not."""
 
     rules: Mapping[ChangeClass, Approval]
     valid_for: int
     tenant: str
     now: datetime
     directory: Directory
+    rehearsal: str | None = None
+
+    def is_about(self, approval: Decision) -> bool:
+        """Whether an approval is about the rehearsal of the plan, if it must be."""
+        return self.rehearsal is None or (self.rehearsal != "" and approval.rehearsal == self.rehearsal)
 
     def is_over(self, approval: Decision) -> bool:
         """Whether an approval has expired."""
@@ -64,12 +71,14 @@ class ApprovalTerms:
 @dataclass(frozen=True)
 class ApprovalVerdict:
     """Whether a plan may be applied. `lacking`: how many people must still approve each class; `people`: whose approvals count; `rejected`:
-    valid rejections; `strangers`: addresses of authors whom nobody is matched to, if that is why somebody is lacking."""
+    valid rejections; `strangers`: addresses of authors whom nobody is matched to, if that is why somebody is lacking; `unrehearsed`: nobody
+    can approve it before it is rehearsed."""
 
     lacking: Mapping[ChangeClass, int]
     people: Mapping[ChangeClass, tuple[str, ...]]
     rejected: tuple[Decision, ...] = ()
     strangers: tuple[str, ...] = ()
+    unrehearsed: bool = False
 
     @property
     def allows(self) -> bool:
@@ -83,7 +92,8 @@ class ApprovalVerdict:
         if not self.lacking:
             return None
         sentence = LACKING + ", ".join(self._lacks(change, number) for change, number in self.lacking.items())
-        return f"{sentence}; {self._unmatched}" if self.strangers else sentence
+        sentence = f"{sentence}; {self._unmatched}" if self.strangers else sentence
+        return f"{sentence}; {UNREHEARSED}" if self.unrehearsed else sentence
 
     @property
     def _unmatched(self) -> str:
@@ -132,7 +142,8 @@ def judged(
 ) -> ApprovalVerdict:  # fmt: skip
     """The verdict of people's decisions, oldest first, on the plan with a digest.
 
-    An approval is valid for one plan of one commit, for one apply, for a time, and as long as its person is an approver. A person counts
+    An approval is valid for one plan of one commit, for one apply, for a time, and as long as its person is an approver; where a rehearsal
+    is required, as long as it is the one that the person saw. A person counts
     once, whatever their names and addresses. Authors do not count if two people are needed, and an author whom nobody is matched to could
     be anybody, so each of them needs one person more. A rejection outweighs approvals, also of later commits with the same changes, until
     the person who rejected the plan approves it.
@@ -156,7 +167,7 @@ def judged(
             rejected[key] = decision
             continue
         rejected.pop(key, None)
-        if decision.digest == digest and not terms.is_over(decision):
+        if decision.digest == digest and not terms.is_over(decision) and terms.is_about(decision):
             approved.setdefault(key, set()).update(decision.changes)
     writers = {people.by_address(author) for author in authors}
     strangers = tuple(sorted({canonical(author) for author in authors if not terms.directory.is_known(author)}))
@@ -171,7 +182,7 @@ def judged(
         if len(counted) < needed:
             lacking[change] = needed - len(counted)
     named = strangers if any(terms.rules.get(change, Approval.TWO) is Approval.TWO for change in lacking) else ()
-    return ApprovalVerdict(lacking, counting, tuple(rejected.values()), named)
+    return ApprovalVerdict(lacking, counting, tuple(rejected.values()), named, unrehearsed=bool(lacking) and terms.rehearsal == "")
 
 
 def digest_of(sent: str, commit: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
@@ -11,10 +11,11 @@ from reconciler.fleet import drift, health as healths
 from reconciler.fleet.approvals import ApprovalTerms, ApprovalVerdict, Decision, judged
 from reconciler.fleet.drift import DriftedResource
 from reconciler.fleet.health import ProjectHealth
-from reconciler.fleet.model import Approval, ChangeClass, Mode
+from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import Directory, Identity
+from reconciler.fleet.rehearsals import PlanRehearsal
 from reconciler.fleet.status import Follower, ProjectFacts, of_data, status
-from reconciler.fleet.store import approvals, people
+from reconciler.fleet.store import approvals, people, rehearsals
 from reconciler.fleet.store.projects import ProjectRow
 
 
@@ -46,12 +47,20 @@ def is_unverified(row: ProjectRow) -> bool:
 
 @dataclass(frozen=True)
 class Judged:
-    """A plan, what it is judged by, and the decisions so far, oldest first."""
+    """A plan, what it is judged by, and the decisions so far, oldest first. `rehearsal`: of this plan, on whichever reading; None if nobody
+    asked for one; `rule`: whether approvals must name one."""
 
     plan: approvals.StoredPlan
     verdict: ApprovalVerdict
     terms: ApprovalTerms
     decisions: tuple[Decision, ...]
+    rehearsal: PlanRehearsal | None = None
+    rule: RehearsalRule = RehearsalRule.OPTIONAL
+
+    @property
+    def rehearsed(self) -> str:
+        """The digest of the rehearsal of exactly this plan on its reading; "" without one."""
+        return _rehearsed(self.plan, self.rehearsal)
 
     @property
     def rules(self) -> Mapping[ChangeClass, Approval]:
@@ -65,17 +74,20 @@ class Judged:
 
 def judged_plan(connection: Connection, row: ProjectRow, plan: approvals.StoredPlan) -> Judged:
     """A plan of a project with its decisions."""
-    decisions = approvals.decisions(connection, [(row.id, plan.digest or "")]).get(row.id, [])
-    return _judged(row, plan, decisions, people.directory(connection))
+    digest = plan.digest or ""
+    decisions = approvals.decisions(connection, [(row.id, digest)]).get(row.id, [])
+    rehearsal = rehearsals.of_plans(connection, [(row.id, digest)], texts=True).get(row.id)
+    return _judged(row, plan, decisions, people.directory(connection), rehearsal)
 
 
 def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int, Judged]:
     """The plans of projects that wait for people or were decided on, by the ids of the projects, without their documents."""
     applied = {row.id: row for row in rows if row.project.mode is Mode.APPLY and not row.orphaned}
     plans = approvals.heads(connection, list(applied))
-    decided = approvals.decisions(connection, [(id, plan.digest) for id, plan in plans.items() if plan.digest is not None])
+    digests = [(id, plan.digest) for id, plan in plans.items() if plan.digest is not None]
+    decided, rehearsed = approvals.decisions(connection, digests), rehearsals.of_plans(connection, digests)
     directory = people.directory(connection)
-    judged = {id: _judged(applied[id], plan, decided.get(id, []), directory) for id, plan in plans.items()}
+    judged = {id: _judged(applied[id], plan, decided.get(id, []), directory, rehearsed.get(id)) for id, plan in plans.items()}
     return {id: plan for id, plan in judged.items() if any(decision.person for decision in plan.decisions) or not plan.verdict.allows}
 
 
@@ -96,7 +108,15 @@ def _terms(row: ProjectRow, directory: Directory) -> ApprovalTerms:
     return ApprovalTerms(project.approvals, project.valid_for, project.tenant, row.now, directory)
 
 
-def _judged(row: ProjectRow, plan: approvals.StoredPlan, decided: Sequence[Decision], directory: Directory) -> Judged:
-    terms = _terms(row, directory)
+def _judged(
+    row: ProjectRow, plan: approvals.StoredPlan, decided: Sequence[Decision], directory: Directory, rehearsal: PlanRehearsal | None
+) -> Judged:
+    required = _rehearsed(plan, rehearsal) if row.project.rehearse is RehearsalRule.REQUIRED else None
+    terms = replace(_terms(row, directory), rehearsal=required)
     verdict = judged(plan.changes, terms, decided, digest=plan.digest or "", authors=plan.authors)
-    return Judged(plan, verdict, terms, tuple(decided))
+    return Judged(plan, verdict, terms, tuple(decided), rehearsal, row.project.rehearse)
+
+
+def _rehearsed(plan: approvals.StoredPlan, rehearsal: PlanRehearsal | None) -> str:
+    """The digest of the rehearsal if it is of exactly this plan on its reading; "" otherwise."""
+    return rehearsal.digest or "" if rehearsal is not None and rehearsal.is_of(plan.digest, plan.reading) else ""

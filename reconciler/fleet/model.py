@@ -55,6 +55,13 @@ APPROVALS_DEFAULT: Final[Mapping[ChangeClass, Approval]] = {
 }
 
 
+class RehearsalRule(StrEnum):
+    """Whether a plan must be rehearsed before somebody approves it."""
+
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
 class Event(StrEnum):
     """An event of a project that people can be notified of."""
 
@@ -130,6 +137,7 @@ class FleetProject:
     wave: int = 0
     origin: str = ""
     rules_from: str = ""
+    rehearse: RehearsalRule = RehearsalRule.OPTIONAL
     at: Source = field(default=Source("fleet.yaml", 0, 0), compare=False)
 
     @property
@@ -232,6 +240,7 @@ def as_data(project: FleetProject) -> dict[str, Any]:
         "wave": project.wave,
         "origin": project.origin,
         "rulesFrom": project.rules_from,
+        "rehearse": project.rehearse.value,
     }
 
 
@@ -261,4 +270,5 @@ def of_data(data: Mapping[str, Any]) -> FleetProject:
         wave=data["wave"],
         origin=data["origin"],
         rules_from=data.get("rulesFrom", ""),
+        rehearse=RehearsalRule(data.get("rehearse", RehearsalRule.OPTIONAL.value)),
     )

@@ -27,6 +27,7 @@ from reconciler.report.schemas.fleet import (
     FleetConcernData,
     FleetPlanDocument,
     FleetProjectData,
+    FleetRehearsalData,
     FleetStatusDocument,
     FleetVerdictData,
 )
@@ -134,7 +135,25 @@ def _verdict(judged: Judged) -> FleetVerdictData:
             for change in sorted(judged.plan.changes)
         ],
         "rejected": [{"person": rejection.person, "reason": rejection.reason} for rejection in verdict.rejected],
+        "rehearse": judged.rule.value,
+        "rehearsal": rehearsal_data(judged),
         "allowed": verdict.allows,
+    }
+
+
+def rehearsal_data(judged: Judged) -> FleetRehearsalData | None:
+    """The rehearsal of a plan, as JSON; None if nobody asked for one."""
+    rehearsal = judged.rehearsal
+    if rehearsal is None:
+        return None
+    return {
+        "state": rehearsal.state,
+        "askedBy": rehearsal.asked_by,
+        "askedAt": utc_text(rehearsal.asked_at),
+        "error": rehearsal.error,
+        "digest": rehearsal.digest,
+        "asPlanned": rehearsal.as_planned,
+        "valid": judged.rehearsed != "",
     }
 
 

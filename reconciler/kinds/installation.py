@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from reconciler.resource import POST, UNSET, Address, Keyed, Listing, Permission, Resource, To, Verbs, field, output, within
+from reconciler.resource import POST, UNSET, Address, AttachedList, Keyed, Listing, Permission, Resource, To, Verbs, field, output, within
 
 
 def _integration(raw: Mapping[str, Any]) -> Any:
@@ -16,6 +16,18 @@ def _integration(raw: Mapping[str, Any]) -> Any:
     return match[1] if match is not None else UNSET
 
 
+def _attached(kind: str) -> AttachedList:
+    return AttachedList(
+        kind,
+        "installed integration",
+        f"/integrations/{{integration}}/{kind}s",
+        of=kind,
+        settings="configuration",
+        title="integration",
+        all=(f"{kind}_selection", "all"),
+    )
+
+
 class Installation(
     Resource,
     kind="installation",
@@ -23,6 +35,7 @@ class Installation(
     owner="target.organization",
     grants="the integration gets access to every space and site of the organization, as far as its scopes allow",
     create_permission=Permission("installIntegration", of="organization"),
+    attached=(_attached("space"), _attached("site")),
 ):
     """An integration that is installed. It is created once: the service cannot configure or remove it."""
 

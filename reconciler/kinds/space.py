@@ -12,9 +12,11 @@ from reconciler.resource import (
     POST,
     Address,
     Audience,
+    CountedWork,
     Exposes,
     Grant,
     Len,
+    LinkList,
     Listing,
     ListItem,
     One,
@@ -46,6 +48,32 @@ def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
         yield Grant(AGENTS, conditional=False)
 
 
+def _requests(noun: str, number: str, status: str) -> CountedWork:
+    """The change requests with a status. A list without one shows those that are open."""
+    return CountedWork(
+        noun,
+        number,
+        "/spaces/{id}/change-requests",
+        title="subject",
+        author="createdBy.displayName",
+        since="createdAt",
+        query={"status": status},
+        counts=("status", (status,)),
+    )
+
+
+_COMMENTS = CountedWork(
+    "open comment",
+    "comments",
+    "/spaces/{id}/comments",
+    title="body.markdown",
+    author="postedBy.displayName",
+    since="postedAt",
+    query={"status": "open"},
+    counts=("status", ("open",)),
+)
+
+
 class Space(
     Resource,
     kind="space",
@@ -57,10 +85,16 @@ class Space(
     restore_days=7,
     published=PublishedField("urls.published"),
     # The reference shows pages of the type `document`; one of the type `group` is a heading above others.
-    pages=Pages(tree="/spaces/{id}/content/pages", links="/spaces/{id}/links", revision="revision", heading="group"),
+    pages=Pages(tree="/spaces/{id}/content/pages", revision="revision", heading="group"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("defaultLevel", "template", "visibility"), grants=_readers, inherits=("parent",)),
+    counted=(
+        _requests("open change request", "changeRequestsOpen", "open"),
+        _requests("draft change request", "changeRequestsDraft", "draft"),
+        _COMMENTS,
+    ),
+    links=LinkList("link from another space", "/spaces/{id}/links", to="targetReference.space", title="locationReferences.0.page.title"),
 ):
     """A container of pages and files. The service creates one only as a copy of another."""
 
@@ -91,6 +125,7 @@ class Space(
         "Allow direct edits (`live`) or require change requests (`locked`).",
         on="update",
         usual="live",
+        locks=("locked",),
         exposes=Exposes("people may edit without a change request", ("locked", "live")),
     )
     defaultLevel: Level = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it"))

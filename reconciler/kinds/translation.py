@@ -40,7 +40,7 @@ class Translation(
     place=Keyed("translations"),
     # A new one costs a run, and loses nothing that people wrote.
     replaceable=True,
-    work=ProcessingField("status", done=("completed",), changed_at="updatedAt"),
+    work=ProcessingField("status", done=("completed",), changed_at="updatedAt", label="language"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
 ):

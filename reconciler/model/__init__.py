@@ -15,6 +15,7 @@ from reconciler.model.actual import (
     Unknown as Unknown,
 )
 from reconciler.model.desired import (
+    OPEN_WORK as OPEN_WORK,
     ORDER as ORDER,
     AccessTest as AccessTest,
     Declared as Declared,
@@ -30,6 +31,12 @@ from reconciler.model.desired import (
     Rules as Rules,
 )
 from reconciler.model.listener import Listener as Listener
+from reconciler.model.open_work import (
+    OpenWork as OpenWork,
+    WorkEffect as WorkEffect,
+    WorkItem as WorkItem,
+    WorkSort as WorkSort,
+)
 from reconciler.model.pages import (
     LinkingPage as LinkingPage,
     Page as Page,

@@ -205,17 +205,23 @@ class Removed:
     says: str = "removed: says so"
 
 
+OPEN_WORK: Final = ("block", "warn", "ignore")
+"""The values of `guards.openWork`, the strictest first."""
+
+
 @dataclass(frozen=True)
 class Guards:
     """Limits of a run: at most `percent` of the managed objects may be deleted, but `at_least` always may. `max_exposed`: the most objects
     that one plan may give to more readers; None: as many as somebody consents to. `dead_urls`: None: `block` in a project that writes
-    redirects, else `warn`. Each is the key of the same name in `reconciler.config.keys.GUARDS`."""
+    redirects, else `warn`. `open_work`: what happens to a plan that ends work of people, one of OPEN_WORK; None: a delete or a replacement
+    is refused without consent, the rest is shown. Each is the key of the same name in `reconciler.config.keys.GUARDS`."""
 
     max_delete_percent: float = 20.0  # of managed objects; octoDNS uses 30
     max_delete_at_least: int = 3
     min_admins: int = 1
     max_exposed: int | None = None
     dead_urls: DeadUrls | None = None
+    open_work: str | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
 from reconciler.model.desired import Rules
+from reconciler.model.open_work import OpenWork
 from reconciler.model.pages import LinkingPage, PageChange, SiteUrls, UrlGroup
 from reconciler.model.policy import Source, Violation
 from reconciler.model.redirects import RedirectPlan
@@ -313,6 +314,10 @@ class Plan:
     consents: tuple[Consent, ...] = ()
     # Published URLs that stop working.
     broken: tuple[BrokenUrl, ...] = ()
+    # What people are working on in what it changes, the worst first.
+    open_work: tuple[OpenWork, ...] = ()
+    # The time to which the ages of that refer; None where there is none. Not a part of what happens.
+    ages_at: datetime | None = field(default=None, compare=False)
     # Every published URL of a page that ends, begins, or leads to another page, in the order of sites and URLs.
     urls: tuple[PageChange, ...] = ()
     # The same as people read it, what ends first; new URLs are in no group.

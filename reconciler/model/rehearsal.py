@@ -71,10 +71,12 @@ class RehearsedSite:
     new_pages: int = 0
     opened: int = 0
     closed: int = 0
+    # Parts and pages with another title.
+    renamed: int = 0
 
     @property
     def differences(self) -> int:
-        return self.dead_pages + self.moved_pages + self.new_pages + self.opened + self.closed
+        return self.dead_pages + self.moved_pages + self.new_pages + self.opened + self.closed + self.renamed
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,8 @@ class Rehearsal:
     divergences: tuple[str, ...]
     # What the copy had to guess about the service.
     assumptions: tuple[str, ...]
+    # What people work on in what the plan changes, and apply would not refuse, one sentence each.
+    open_work: tuple[str, ...] = ()
     deleted: tuple[DeletedObject, ...] = ()
     sites: tuple[RehearsedSite, ...] = ()
     # Data of the preview, for `report.preview.page`; not part of the document.

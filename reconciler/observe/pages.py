@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import count
 from typing import Any
 
 from reconciler.address import Address, bare
@@ -16,6 +15,7 @@ from reconciler.client import encode
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, LinkingPage, Observed, Page, PageTree, SiteUrls
+from reconciler.observe.open_work import links_of
 from reconciler.plan.urls.changes import Trees, needed
 from reconciler.resource import Kind, Kinds
 
@@ -102,21 +102,20 @@ async def linking_pages(
     object with pages in the same containers is asked for its links, once.
     """
     sources = [
-        (kind, observed)
+        (kind, kind.links, observed)
         for kind in kinds.values()
-        if kind.pages is not None
+        if kind.pages is not None and kind.links is not None
         for observed in actual.objects.get(kind.name, {}).values()
         # What is not shown at all after the plan has no readers to follow its links.
         if observed.deleted_at is None and "" not in dead.get((kind.name, observed.id), {}) and _beside(actual, observed, dead)
     ]
-    answers = await asyncio.gather(*(_links(reader, kind, observed.id) for kind, observed in sources))
+    lists = await asyncio.gather(*(links_of(reader, word, observed) for _, word, observed in sources))
     pages: dict[tuple[Key, str], tuple[str, dict[str, None]]] = {}
     failed = []
-    for (kind, observed), links in zip(sources, answers, strict=True):
+    for (kind, _, observed), (links, _, failure) in zip(sources, lists, strict=True):
         key = (kind.name, observed.id)
-        if isinstance(links, str):
-            failed.append(f"{called(key)}: its links could not be read, so nobody knows whether it links to pages that end: {links}")
-            continue
+        if failure:
+            failed.append(f"{called(key)}: its links could not be read, so nobody knows whether it links to pages that end: {failure}")
         for page, title, target in _dead_links(kind, links, dead):
             if page not in dead.get(key, {}):
                 pages.setdefault((key, page), (title, {}))[1][target] = None
@@ -127,16 +126,6 @@ async def linking_pages(
 def _beside(actual: Actual, observed: Observed, dead: Iterable[Key]) -> bool:
     """Whether an object is in the same containers as one of these."""
     return any(other.within == observed.within for key in dead if (other := actual.find(*key)) is not None)
-
-
-async def _links(reader: Reader, kind: Kind, id: str) -> list[Mapping[str, Any]] | str:
-    assert kind.pages is not None
-    number = count(1)
-    try:
-        # A link has no id, and two of them may be alike.
-        return list((await reader.list(encode(kind.pages.links, {"id": bare(id)}), key=lambda item: str(next(number)))).items)
-    except ServiceError as error:
-        return error.message
 
 
 def _dead_links(kind: Kind, links: Iterable[Mapping[str, Any]], dead: Mapping[Key, Mapping[str, str]]) -> Iterator[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
-from reconciler.model import Action, Change, DeadUrls, Desired, Exposure, Plan, Severity, Violation
+from reconciler.model import Action, Change, DeadUrls, Desired, Exposure, OpenWork, Plan, Severity, Violation
 from reconciler.urls.redirects import is_named, patterns_of
 
 WAYS: Final = 20  # options that a refusal names
@@ -27,12 +27,18 @@ def exposed(plan: Plan) -> tuple[Address, ...]:
 
 
 def guard(
-    plan: Plan, desired: Desired, *, allow_delete: int | None = None, max_exposed: int | None = None, allow_dead_urls: Sequence[str] = ()
+    plan: Plan,
+    desired: Desired,
+    *,
+    allow_delete: int | None = None,
+    max_exposed: int | None = None,
+    allow_dead_urls: Sequence[str] = (),
+    allow_open_work: Sequence[Glob] = (),
 ) -> Plan:
     """The plan, unchanged. Raises `Refused`, with how to proceed, if it violates a rule or exceeds a limit.
 
     `allow_delete`, `max_exposed`: the limits that this run has instead of the project's; None: the project's. `allow_dead_urls`: patterns
-    of URLs that nothing need answer.
+    of URLs that nothing need answer. `allow_open_work`: patterns for the addresses in which work in progress may end.
     """
     refuse(plan.violations, "the plan")
     limits, changes, opened = desired.guards, deletes(plan), exposed(plan)
@@ -50,6 +56,7 @@ def guard(
     if limit is not None and len(opened) > limit:
         wrong = f"the plan exposes {_counted(opened, rule)}"
         raise Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}")
+    refuse_open_work(plan.open_work, allow_open_work)
     if desired.dead_urls is DeadUrls.BLOCK:
         _refuse_dead_urls(plan, allow_dead_urls)
     return plan
@@ -67,6 +74,27 @@ def _refuse_dead_urls(plan: Plan, allowed: Sequence[str]) -> None:
     line = f"urls: {{gone: [{{url: {json.dumps(names[0])}, reason: …}}]}}"
     lines = [f"{url.url}: {url.reason}" for url in dead]
     raise Refused(f"{wrong}{_below(lines)}", id="RC-dead-urls", hint=f"if this is intended, write {line}, or: {option}{more}")
+
+
+def refuse_open_work(open_work: Sequence[OpenWork], allowed: Sequence[Glob]) -> None:
+    """Raise `Refused` where work in progress would end without consent.
+
+    `allowed`: patterns for the addresses of the objects with the work, or of what contains them.
+    """
+    ending = [work for work in open_work if work.asked and not any(glob.matches(at) for glob in allowed for at in work.names)]
+    if not ending:
+        return
+    lines = [f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in ending]
+    more = " and so on (patterns are allowed: --allow-open-work 'acme/space/**')" if len(ending) > WAYS else ""
+    way = " ".join(f"--allow-open-work {work.address:sh}" for work in ending[:WAYS]) + more
+    wrong = f"the plan ends work in progress, which requires consent{_below(lines)}"
+    raise Refused(wrong, id="RC-open-work", hint=f"finish or close it, or if this is intended: {way}")
+
+
+def listed_sorts(work: OpenWork) -> str:
+    """`1 draft change request and 2 open comments`."""
+    texts = [sort.text for sort in work.sorts]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
 def _counted(addresses: Sequence[Address], rule: str) -> str:

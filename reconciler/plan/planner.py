@@ -160,7 +160,7 @@ def plan(
         state_update=replace(update, rules=changed_rules(desired.as_written, matches.former.before) if selection.only is None else None),
         exposures=exposed,
         consents=consents(exposed, disclosed.reach, disclosed.called, drafts, names),
-        broken=tuple(broken_urls(kinds, world.actual, drafts, removals)),
+        broken=tuple(broken_urls(kinds, world.actual, drafts, removals, _recreated(kinds, urls, drafts, disclosed))),
         site_urls=urls,
         lost_readers=lost_readers(disclosed, before.objects),
         forbidden=forbidden_requests(kinds, world.actual, run.steps, matches.ids),
@@ -266,6 +266,14 @@ def _site_urls(kinds: Kinds, before: Actual, run: PlannedRun, disclosed: Disclos
     }
     now = Published(kinds, worlds.before)
     return site_urls(now, Published(kinds, worlds.after, derived, earlier=now), disclosed.called)
+
+
+def _recreated(kinds: Kinds, urls: SiteUrls, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> dict[Address, str]:
+    """The new URLs of what is recreated, as far as they are known."""
+    known = {variant.at: variant.bases[0] for variant in urls.after if variant.bases}
+    ids = disclosed.worlds.ids if disclosed.worlds is not None else {}
+    keys = {address: (draft.kind.name, ids.get(address, "")) for address, draft in drafts.items() if draft.old is not None}
+    return {address: known[key] for address, key in keys.items() if key in known}
 
 
 def _outside(world: World, decisions: Decisions, names: Names) -> int:

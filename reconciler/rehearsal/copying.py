@@ -65,7 +65,8 @@ async def read_living(
 async def _read(reader: Reader, path: str) -> str | None:
     """Read one path; why it could not be read, or None."""
     try:
-        await reader.get(path)
+        path, _, query = path.partition("?")
+        await reader.get(path, dict(parse_qsl(query)))
     except ServiceError as error:
         return error.message
     return None
@@ -83,7 +84,7 @@ def joined(kept: Mapping[str, Answer]) -> Answers:
     bodies: dict[str, Any] = {}
     for target, answer in kept.items():
         path, _, query = target.partition("?")
-        if not {name for name, _ in parse_qsl(query)} <= PAGING:
+        if not {name for name, _ in parse_qsl(query)} <= {*PAGING, "format"}:
             continue
         if isinstance(answer.body, dict) and isinstance(answer.body.get("items"), list):
             items = lists.setdefault(path, {})

@@ -45,12 +45,17 @@ class SeenMoment(Protocol):
 
 
 class MomentDelta(NamedTuple):
-    """A moment compared with the one before. `dead` and `back`: of the URLs that answered at the start."""
+    """A moment compared with the one before. `dead` and `back`: of the URLs that answered at the start.
+
+    `opened` and `closed`: what counts from now on, and no longer, as gained or lost since the start.
+    """
 
     gained: frozenset[SeenReading]
     lost: frozenset[SeenReading]
     dead: tuple[str, ...]
     back: tuple[str, ...]
+    opened: tuple[set[SeenReading], set[SeenReading]]
+    closed: tuple[set[SeenReading], set[SeenReading]]
 
 
 @dataclass
@@ -60,6 +65,8 @@ class Moments:
     look: Callable[[], SeenMoment]
     rows: list[RehearsedMoment] = field(default_factory=list)
     deltas: list[MomentDelta] = field(default_factory=list)
+    # Gained and lost at the last moment.
+    _since: tuple[set[SeenReading], set[SeenReading]] = (set(), set())
 
     def __post_init__(self) -> None:
         self.start = self.end = self.look()
@@ -67,11 +74,13 @@ class Moments:
     def after(self, request: str, address: Address | None = None, what: str = "") -> None:
         """Look once more, after a write. `what`: what it did to the object at the address."""
         before, self.end = self.end, self.look()
-        self.deltas.append(_delta(self.start, before, self.end))
         dead = sum(1 for url in self.start.urls if url not in self.end.urls)
-        gained = self.gained()
-        opened = len({(reading.kind, reading.id) for reading in gained})
-        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), opened, address, what))
+        gained, (gained_before, lost_before), lost = self.gained(), self._since, set(self.lost())
+        self._since = gained, lost
+        opened, closed = (gained - gained_before, gained_before - gained), (lost - lost_before, lost_before - lost)
+        self.deltas.append(_delta(self.start, before, self.end)._replace(opened=opened, closed=closed))
+        objects = len({(reading.kind, reading.id) for reading in gained})
+        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), objects, address, what))
 
     def gained(self) -> set[SeenReading]:
         """Readings that are new, of what existed at the start: what is created holds nothing that somebody relied on being hidden."""
@@ -118,6 +127,8 @@ def _delta(start: SeenMoment, before: SeenMoment, now: SeenMoment) -> MomentDelt
         before.readings - now.readings,
         tuple(url for url in start.urls if url in before.urls and url not in now.urls),
         tuple(url for url in start.urls if url not in before.urls and url in now.urls),
+        (set(), set()),
+        (set(), set()),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from reconciler.address import Address
 from reconciler.model.rehearsal import RehearsedSite
-from reconciler.rehearsal.moments import Moments, SeenMoment, SeenReading, reader_in_words
+from reconciler.rehearsal.moments import WHO, Moments, SeenMoment, SeenReading, reader_in_words
 
 Data = dict[str, Any]
 Addresses = Mapping[tuple[str, str], Address]
@@ -54,6 +54,7 @@ def rehearsed_sites(moments: Moments, before: SeenPicture, after: SeenPicture, a
             new_pages=len(pages[1].get(id, set()) - pages[0].get(id, set())),
             opened=_changed(now.get(id, {}), gained),
             closed=_changed(was.get(id, {}), lost),
+            renamed=_renamed(_titles(was.get(id, {}), before.contents), _titles(now.get(id, {}), after.contents)),
         )
         for id, site in {**was, **now}.items()
     )
@@ -62,7 +63,10 @@ def rehearsed_sites(moments: Moments, before: SeenPicture, after: SeenPicture, a
 def preview_of(moments: Moments, before: SeenPicture, after: SeenPicture, addresses: Addresses) -> Data:
     """The data of a preview; `docs/rehearsal.md` describes its keys."""
     asked = {id: before.conditions.get(id, set()) | after.conditions.get(id, set()) for id in {**before.conditions, **after.conditions}}
-    tables = _Tables({**moments.start.names, **moments.end.names}, {**moments.start.titles, **moments.end.titles}, addresses)
+    tables = _Tables({**moments.start.names, **moments.end.names}, moments.start.titles, moments.end.titles, addresses)
+    # whoever comes without anything can be chosen for every site
+    for name in WHO:
+        tables.reader(name)
     sites = [[tables.part(site) for site in picture.data(asked)] for picture in (before, after)]
     urls, new = tables.urls(moments.start, sites), tables.urls(moments.end, sites, without=moments.start)
     numbers = {url: number for number, url in enumerate(_listed(urls))}
@@ -76,6 +80,8 @@ def preview_of(moments: Moments, before: SeenPicture, after: SeenPicture, addres
             "lost": sorted(map(tables.reading, delta.lost)),
             "dead": [numbers[url] for url in delta.dead],
             "back": [numbers[url] for url in delta.back],
+            "opened": [sorted(map(tables.reading, readings)) for readings in delta.opened],
+            "closed": [sorted(map(tables.reading, readings)) for readings in delta.closed],
         }
         for delta in moments.deltas
     ]
@@ -96,10 +102,11 @@ def preview_of(moments: Moments, before: SeenPicture, after: SeenPicture, addres
 
 @dataclass
 class _Tables:
-    """What has a number in the data, in the order in which it came. `names`: of readers; `titles`: of objects."""
+    """What has a number in the data, in the order in which it came. `names`: of readers; `old` and `new`: titles of objects."""
 
     names: Mapping[str, str]
-    titles: Mapping[tuple[str, str], str]
+    old: Mapping[tuple[str, str], str]
+    new: Mapping[tuple[str, str], str]
     addresses: Addresses
     readers: dict[str, int] = field(default_factory=dict)
     objects: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -119,11 +126,12 @@ class _Tables:
         return {**part, "readers": self.audiences.setdefault(audience, len(self.audiences)), **below}
 
     def urls(self, moment: SeenMoment, sites: Iterable[list[Data]], without: SeenMoment | None = None) -> list[Data]:
-        """The URLs of a moment by their sites: what they begin with, their paths, and the pages behind them."""
+        """The URLs of a moment by their sites: what they begin with, their paths, and the pages behind them; those with the same page
+        at the moment `without` are left out."""
         owner = _Owners([site for row in sites for site in row])
         rows: dict[str, Data] = {}
         for url, page in moment.urls.items():
-            if without is None or url not in without.urls:
+            if without is None or without.urls.get(url) != page:
                 begin = owner.begin(url)
                 row = rows.setdefault(begin, {"begin": begin, "paths": [], "pages": []})
                 row["paths"].append(url.removeprefix(begin))
@@ -134,8 +142,15 @@ class _Tables:
         return [{"reader": name, "who": reader_in_words(name, self.names)} for name in self.readers]
 
     def object_rows(self) -> list[Data]:
+        titles = {**self.old, **self.new}
         return [
-            {"kind": kind, "id": id, "title": self.titles.get((kind, id), ""), "address": str(self.addresses.get((kind, id)) or "") or None}
+            {
+                "kind": kind,
+                "id": id,
+                "title": titles.get((kind, id), ""),
+                "address": str(self.addresses[kind, id]) if (kind, id) in self.addresses else None,
+                "created": (kind, id) not in self.old,
+            }
             for kind, id in self.objects
         ]
 
@@ -171,7 +186,25 @@ def _readers_by_object(readings: Iterable[SeenReading]) -> dict[str, set[str]]:
 
 def _changed(site: Data, changes: Mapping[str, set[str]]) -> int:
     """How many spaces have a change of somebody who reads them on this site."""
-    return len({variant["content"] for variant in _variants(site) if changes.get(variant["content"], set()) & set(variant["readers"])})
+    changed = set()
+    for variant in _variants(site):
+        readers = changes.get(variant["content"], set()) | changes.get(variant["id"], set())
+        changed |= {variant["content"]} if readers & set(variant["readers"]) else set()
+    return len(changed)
+
+
+def _titles(part: Data, contents: Mapping[str, Data]) -> dict[tuple[str, str], str]:
+    """The titles of a part of a site, of all parts in it, and of the pages behind them."""
+    titles = {("", part["id"]): part["title"]} if part else {}
+    for inner in part.get("parts", ()):
+        titles |= _titles(inner, contents)
+    if "content" in part:
+        titles |= {(part["content"], id): title for _, id, title, _, _ in contents[part["content"]]["pages"]}
+    return titles
+
+
+def _renamed(before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str]) -> int:
+    return sum(1 for key, title in before.items() if after.get(key, title) != title)
 
 
 def _variants(part: Data) -> Iterator[Data]:

@@ -5,6 +5,7 @@ lost readers   Access ends for anyone: 1 section (acme/site/docs/section/api).
 broken URLs    2 published URLs stop working; the content of 1 gets a new URL.
 pages          196 URLs of pages move and 41 URLs of pages end.
 deletes        Deleted: 1 site, with 3 sections in it (acme/site/docs).
+open work      Work in progress ends with the delete: 1 draft change request in acme/space/old.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.model import Action, Change, Exposure, Plan
 from reconciler.report.layout import Span, Style
+from reconciler.report.open_work import work_sentences
 from reconciler.report.urls import page_sentences
 from reconciler.report.words import count, listed
 
@@ -26,7 +28,9 @@ NAMED: Final = 3  # addresses in a sentence; more of them are only counted
 
 def consequences(plan: Plan) -> tuple[Span, ...]:
     """The sentences, those about new readers first; () if nothing changes."""
-    sentences = (*gained(plan.exposures), *_lost(plan), *_urls(plan), *page_sentences(plan), *_deleted(plan.changes))
+    sentences = (
+        *gained(plan.exposures), *_lost(plan), *_urls(plan), *page_sentences(plan), *_deleted(plan.changes), *work_sentences(plan),
+    )  # fmt: skip
     # What could not be read, or was not, may have consequences too.
     if sentences or not plan.changes or plan.files_only or plan.unknown or plan.in_doubt:
         return sentences

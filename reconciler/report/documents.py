@@ -23,6 +23,7 @@ from reconciler.model import (
     Edited,
     Exposure,
     Forecast,
+    OpenWork,
     Outcome,
     Plan,
     Position,
@@ -35,6 +36,7 @@ from reconciler.model import (
     Unknown,
     Unmanaged,
     Violation,
+    WorkItem,
 )
 from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.report.redirects import redirects_data
@@ -134,11 +136,26 @@ def plan_document(
         document["urlGroups"] = [record(plan_types.UrlGroupData, group) for group in plan.url_groups]
     if plan.linking:
         document["linking"] = [record(plan_types.LinkingPageData, page) for page in plan.linking]
+    if plan.open_work:
+        document["openWork"] = [_open_work(work, plan.ages_at) for work in plan.open_work]
     if plan.lost_readers:
         document["lostReaders"] = [{"address": str(address), "readers": list(readers)} for address, readers in plan.lost_readers.items()]
     if plan.ignored:
         document["ignored"] = _ignored(plan.ignored)
     return document
+
+
+def _open_work(work: OpenWork, now: datetime | None) -> plan_types.OpenWorkData:
+    sorts: list[plan_types.WorkSortData] = [
+        record(plan_types.WorkSortData, sort, items=[_work_item(item, now) for item in sort.items]) for sort in work.sorts
+    ]
+    return record(plan_types.OpenWorkData, work, sorts=sorts)
+
+
+def _work_item(item: WorkItem, now: datetime | None) -> plan_types.WorkItemData:
+    since = utc_text(item.since) if item.since is not None else None
+    age = None if item.since is None or now is None else max((now - item.since).total_seconds(), 0.0)
+    return record(plan_types.WorkItemData, item, since=since, age=age)
 
 
 def _ignored(ignored: Mapping[Address, tuple[Delta, ...]]) -> list[t.IgnoredData]:

@@ -27,6 +27,7 @@ from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.consequences import consequences
 from reconciler.report.gathering import NAMED, EntryPart, gathered
 from reconciler.report.layout import Style, cells
+from reconciler.report.open_work import container_lines, work_lines
 from reconciler.report.redirects import INSTALLED, redirect_parts
 from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
 from reconciler.report.urls import numbers, url_lines
@@ -65,10 +66,11 @@ class Rank(IntEnum):
     HELD = 1
     EXPOSURE = 2
     URL = 3
-    WARNING = 4
-    VIOLATION = 5
-    REPLACE = 6
-    DELETE = 7
+    WORK = 4
+    WARNING = 5
+    VIOLATION = 6
+    REPLACE = 7
+    DELETE = 8
 
 
 SECTIONS: Final = {
@@ -76,6 +78,7 @@ SECTIONS: Final = {
     Rank.HELD: "Not applied in this run",
     Rank.EXPOSURE: "Exposures",
     Rank.URL: "Published URLs that stop working",
+    Rank.WORK: "Work in progress",
     Rank.WARNING: "Warnings",
     Rank.VIOLATION: "Violated rules",
     Rank.REPLACE: "Replacements",
@@ -97,6 +100,7 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
         *_broken(plan),
         *_page_urls(plan),
         *redirect_parts(plan.redirects, files=Rank.CHANGE, dead=Rank.URL),
+        *_open_work(plan),
         *violation_parts(plan.violations, remedies=remedies),
     ]
     # A remark about one object belongs to its entry, if it has one.
@@ -463,6 +467,16 @@ def _broken(plan: Plan) -> Iterator[EntryPart]:
 def _page_urls(plan: Plan) -> Iterator[EntryPart]:
     for title, lines in url_lines(plan).items():
         yield EntryPart(title=title, lines=lines, weight=Weight.URGENT, rank=Rank.URL)
+
+
+def _open_work(plan: Plan) -> Iterator[EntryPart]:
+    """What people are working on in what is deleted, replaced, transferred, moved or locked, and in what contains that."""
+    changed = {change.address for change in plan.changes}
+    lines = [(work.address, work, line) for work, line in work_lines(plan)]
+    lines += [(address, work, line) for address, work, line in container_lines(plan) if address in changed]
+    for address, work, line in lines:
+        weight = Weight.URGENT if work.blocks else Weight.HINDERED
+        yield EntryPart(title=str(address), lines=[line], weight=weight, rank=Rank.WORK, source=work.source)
 
 
 def violation_parts(violations: Iterable[Violation], *, remedies: bool) -> Iterator[EntryPart]:

@@ -28,6 +28,7 @@ from reconciler.model import (
     Finding,
     ForbiddenRequest,
     LinkingPage,
+    OpenWork,
     Outcome,
     Plan,
     Position,
@@ -42,6 +43,9 @@ from reconciler.model import (
     UrlReason,
     Violation,
     Withheld,
+    WorkEffect,
+    WorkItem,
+    WorkSort,
 )
 from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift
 from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
@@ -98,6 +102,8 @@ def _plan(document: Data) -> Sheet:
             LinkingPage(item["page"], item["title"], Address.parse(item["space"]), tuple(item["to"]))
             for item in document.get("linking", ())
         ),
+        open_work=tuple(map(_open_work, document.get("openWork", ()))),
+        ages_at=_ages_at(document),
         lost_readers={Address.parse(item["address"]): tuple(item["readers"]) for item in document.get("lostReaders", ())},
         forbidden=tuple(
             ForbiddenRequest(Address.parse(item["address"]), item["verb"], item["flag"], Address.parse(item["of"]))
@@ -178,6 +184,39 @@ def _url_group(item: Data) -> UrlGroup:
         item["pages"],
         tuple(map(Address.parse, item["spaces"])),
     )
+
+
+def _open_work(item: Data) -> OpenWork:
+    return OpenWork(
+        Address.parse(item["address"]),
+        item["kind"],
+        WorkEffect(item["effect"]),
+        tuple(map(_work_sort, item["sorts"])),
+        tuple(map(Address.parse, item["within"])),
+        _source(item["source"]),
+        item["blocks"],
+        item["asked"],
+    )
+
+
+def _work_sort(item: Data) -> WorkSort:
+    return WorkSort(item["noun"], item["number"], tuple(map(_work_item, item["items"])), item["unread"], item["more"])
+
+
+def _ages_at(document: Data) -> datetime | None:
+    """The time to which the ages of work in progress refer."""
+    items = (item for work in document.get("openWork", ()) for sort in work["sorts"] for item in sort["items"])
+    times = (
+        datetime.fromisoformat(item["since"]) + timedelta(seconds=min(item["age"], SPAN_MAX))
+        for item in items
+        if None not in (item["since"], item["age"])
+    )
+    return next(times, None)
+
+
+def _work_item(item: Data) -> WorkItem:
+    since = None if item["since"] is None else datetime.fromisoformat(item["since"])
+    return WorkItem("", item["title"], item["author"], since)
 
 
 def _violation(item: Data) -> Violation:

@@ -7,7 +7,7 @@ Rehearsal -> rehearsal_sheet -> text, Markdown, HTML
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -50,6 +50,7 @@ def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
         "worst": None if worst is None else _moment(types.WorstData, worst, of=rehearsal.writes),
         "moments": [_moment(types.MomentData, moment) for moment in rehearsal.moments],
         "refusals": list(rehearsal.refusals),
+        "openWork": list(rehearsal.open_work),
         "failures": list(rehearsal.failures),
         "divergences": list(rehearsal.divergences),
         "assumptions": list(rehearsal.assumptions),
@@ -74,21 +75,23 @@ def _changes(changes: Iterable[ReaderChange]) -> list[types.ReaderChangeData]:
     ]
 
 
-def step_text(step: Step, change: Change | None) -> str:
-    """What one request does: `update path: guides -> use`, or `delete`."""
+def step_text(step: Step, change: Change | None, later: Collection[str] = ()) -> str:
+    """What one request does: `update path: guides -> use`, or `delete`. `later`: fields that another request of the change writes again:
+    two siblings that exchange their paths need a path in between, which no change has."""
     deltas = [delta for delta in change.fields if delta.name in step.writes] if change is not None else []
     if not deltas or step.create_like:
         return step.verb
-    lines = [f"{name}: {value}" for delta in deltas for name, value in _written(delta, step.writes[delta.name])]
+    lines = [
+        f"{name}: {value}"
+        for delta in deltas
+        for name, value in _written(delta, step.writes[delta.name] if delta.name in later else delta.after)
+    ]
     return f"{step.verb} {'; '.join(lines)}"
 
 
-def _written(delta: Delta, written: Any) -> list[tuple[str, str]]:
-    """A field that a request carries. Two siblings that exchange their paths need a path in between, which no change has."""
+def _written(delta: Delta, after: Any) -> list[tuple[str, str]]:
     if delta.sensitive:
         return [(delta.name, HIDDEN)]
-    between = isinstance(written, str) and isinstance(delta.after, str) and written != delta.after
-    after = written if between else delta.after
     return [(delta.name, shown(after))] if delta.before is UNSET else difference_lines(delta.name, delta.before, after)
 
 
@@ -160,6 +163,7 @@ def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
     moved = _sentences(">", _moved(rehearsal.moved), Style.MOVE, named)
     yield SheetEntry("Published URLs", "", [*dead, *moved], Weight.URGENT)
     yield entry("apply would refuse this", "!", Style.BLOCKED, rehearsal.refusals, Weight.HINDERED)
+    yield entry("Work in progress", "!", Style.UPDATE, rehearsal.open_work, Weight.HINDERED)
     yield entry("Failed on the copy", "!", Style.BLOCKED, rehearsal.failures, Weight.HINDERED)
     yield entry("A second plan is not empty", "~", Style.UPDATE, rehearsal.remaining, Weight.CHANGE)
     yield entry("Not as before after an undo", "~", Style.UPDATE, rehearsal.leftovers, Weight.CHANGE)
@@ -242,7 +246,7 @@ def dead_groups(urls: Sequence[str]) -> list[tuple[str, int]]:
     """The URLs above all others, each with the number of those below it."""
     below: dict[str, int] = {}
     for url in sorted(urls):
-        parent = next((top for top in below if url.startswith(f"{top}/")), None)
+        parent = next((top for top in _beginnings(url)[:-1] if top in below), None)
         below[parent or url] = below[parent] + 1 if parent else 0
     return list(below.items())
 
@@ -263,12 +267,20 @@ def _moved(urls: Sequence[MovedUrl]) -> list[str]:
 
 def moved_groups(urls: Sequence[MovedUrl]) -> list[tuple[str, str, list[MovedUrl]]]:
     """URLs that moved together: what they began with, what they begin with now, and the URLs."""
-    below: dict[tuple[str, str], list[MovedUrl]] = defaultdict(list)
-    for url in sorted(urls, key=lambda url: (_parted(url), url.before)):
-        before, after = _parted(url)
-        parents = (top for top in below if f"{before}/".startswith(f"{top[0]}/") and f"{after}/".startswith(f"{top[1]}/"))
-        below[next(parents, (before, after))].append(url)
-    return [(before, after, inside) for (before, after), inside in below.items()]
+    below: dict[str, dict[str, list[MovedUrl]]] = {}
+    for before, after, url in sorted(((*_parted(url), url) for url in urls), key=lambda row: (*row[:2], row[2].before)):
+        tops = (below[top] for top in _beginnings(before) if top in below)
+        inside = next((moved[top] for moved in tops for top in _beginnings(after) if top in moved), None)
+        if inside is None:
+            inside = below.setdefault(before, {}).setdefault(after, [])
+        inside.append(url)
+    return [(before, after, inside) for before, moved in below.items() for after, inside in moved.items()]
+
+
+def _beginnings(url: str) -> list[str]:
+    """The URL and those above it, the shortest first: to look for them takes less than to compare with all that are known."""
+    segments = url.split("/")
+    return ["/".join(segments[:number]) for number in range(1, len(segments) + 1)]
 
 
 def _parted(url: MovedUrl) -> tuple[str, str]:

@@ -108,6 +108,15 @@ def listed(names: list[str], most: int) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
+TITLE_MAX: Final = 60  # characters of a title that somebody else wrote
+
+
+def quoted(title: str) -> str:
+    """A title of the service in quotes, on one line, its beginning where it is long."""
+    text = " ".join(title.split())
+    return f'"{text if len(text) <= TITLE_MAX else f"{text[: TITLE_MAX - 1]}…"}"'
+
+
 HIDDEN: Final = "(sensitive)"
 # Characters. A longer text (a page, a key) would bury the plan; its digest still shows whether it is the expected one.
 LONG: Final = 1_000

@@ -19,6 +19,7 @@ from reconciler.resource.field import (
     within,
 )
 from reconciler.resource.kind import Kind
+from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Keyed, ListItem, Place, SingleValue
 from reconciler.resource.registry import Kinds
 from reconciler.resource.requests import (
@@ -67,8 +68,10 @@ __all__ = [
     "RESERVED",
     "UNSET",
     "Address",
+    "AttachedList",
     "Audience",
     "Checked",
+    "CountedWork",
     "Derived",
     "Exposes",
     "Field",
@@ -81,6 +84,7 @@ __all__ = [
     "Kinds",
     "Known",
     "Len",
+    "LinkList",
     "ListItem",
     "Listing",
     "Lookup",

@@ -189,8 +189,9 @@ def _readings(kind: Kind) -> Iterator[Rule]:
     for path in by_id:
         nameless = {"id", *keys}.isdisjoint(placeholders(path))
         yield nameless, f"One({path!r}) reads one object, but its path names none; add {{id}}"
-    for path in (kind.pages.tree, kind.pages.links) if kind.pages is not None else ():
-        yield placeholders(path) != ("id",), f"pages names {path}, which is filled with the id of one object: write it with {{id}} alone"
+    if kind.pages is not None:
+        tree = kind.pages.tree
+        yield placeholders(tree) != ("id",), f"pages names {tree}, which is filled with the id of one object: write it with {{id}} alone"
     for listing in kind.listings:
         empty = listing.each is not None and listing.each not in placeholders(listing.path)
         yield empty, f"{listing.path} has no {{{listing.each}}}, which each={listing.each!r} fills"

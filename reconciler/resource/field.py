@@ -149,6 +149,8 @@ class Field:
     address: AddressPart = ""
     # the values that let everybody read the object at its published URL
     opens: tuple[Any, ...] = ()
+    # the values with which nobody can continue the work in it
+    locks: tuple[Any, ...] = ()
 
     # -- for lint
     # what gives the end of the object's validity: the value is a certificate, or a text with a day after the word `until`; "" if nothing

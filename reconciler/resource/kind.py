@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.resource.field import Field, FieldRole
+from reconciler.resource.open_work import AttachedList, CountedWork, LinkList
 from reconciler.resource.places import Place
 from reconciler.resource.requests import LIFECYCLE, Listing, Lookup, One, Pages, Reading, Sighting, Verb
 from reconciler.resource.risks import Audience, Needed, Permission, ProcessingField, PublishedField
@@ -71,6 +72,12 @@ class Kind:
     loses: str = ""
     # what a create lets others do, as the end of a sentence; "" if nothing
     grants: str = ""
+    # the work of people that an object counts
+    counted: tuple[CountedWork, ...] = ()
+    # the links out of an object, which end at others of its kind
+    links: LinkList | None = None
+    # where an object is attached
+    attached: tuple[AttachedList, ...] = ()
     # what requests for an object require; None if any token may send them
     permission: Permission | None = None
     # what a create requires; the class fills in `permission` where that is a permission of the container

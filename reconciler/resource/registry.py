@@ -206,7 +206,9 @@ def kept_of(kind: Kind, kinds: Iterable[Kind]) -> Kept | None:
     paths = [
         *(field.at for field in partly if field.at is not None),
         *(str(field.at) for field in located),
-        *(path for word in worked for path in (word.state, word.changed_at, word.error)),
+        *(path for word in worked for path in (word.state, word.changed_at, word.error, word.label)),
+        *(word.number for word in kind.counted),
+        *(word.all[0] for word in kind.attached),
         *(name for verb in kind.api.values() for name in verb.brings.values()),
         *([kind.published.at] if kind.published is not None else ()),
         *([kind.pages.revision] if kind.pages is not None else ()),

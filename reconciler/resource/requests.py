@@ -100,12 +100,11 @@ Reading = Listing | Sighting | One | Lookup
 class Pages(NamedTuple):
     """The requests that show the pages of one object, read only if a plan changes a URL at which they answer.
 
-    `tree`: all of them, those below another in its `pages`. `links`: the list of the links in them. `revision`: the key of an object that
-    names what its pages are: the same revision is the same tree. `heading`: the `type` of a page that has no URL of its own.
+    `tree`: all of them, those below another in its `pages`. `revision`: the key of an object that names what its pages are: the same
+    revision is the same tree. `heading`: the `type` of a page that has no URL of its own. The links in them: `links` of the kind.
     """
 
     tree: str
-    links: str
     revision: str
     heading: str
 

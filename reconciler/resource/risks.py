@@ -158,13 +158,14 @@ class ProcessingField(NamedTuple):
     """Where an object shows whether the service has finished processing it; all are dotted paths of the answer.
 
     `state`: with one of the values `done`, processing has finished. `error`: has a value only if processing failed. `changed_at`: when the
-    object last changed; a copy (`output(copies=…)`) has its own time there.
+    object last changed; a copy (`output(copies=…)`) has its own time there. `label`: what is processed, where it has no title.
     """
 
     state: str
     done: tuple[str, ...]
     changed_at: str
     error: str = ""
+    label: str = ""
 
 
 class Needed(NamedTuple):

@@ -369,6 +369,11 @@ KEEPERS: Final[tuple[tuple[re.Pattern[str], Callable[..., None]], ...]] = tuple(
 )
 
 
+def text_path(space: str, page: str) -> str:
+    """Where the text of a page is read."""
+    return f"/spaces/{quote(space, safe='')}/content/page/{quote(page, safe='')}"
+
+
 def wanted(answers: Mapping[str, Any], *, content: bool = False, max_pages: int = 0) -> list[str]:
     """What a copy shows beyond what a plan reads: trees of pages, the look of published sites; with `content` texts of so many pages."""
     copy = _copy("", answers)
@@ -377,7 +382,7 @@ def wanted(answers: Mapping[str, Any], *, content: bool = False, max_pages: int 
         if kind == "space" and not entry["data"].get("deletedAt"):
             tree = f"/spaces/{quote(id)}/content/pages"
             paths.append(tree)
-            texts += [f"/spaces/{quote(id)}/content/page/{quote(page)}" for page in _documents(entry["data"]["_pages"])]
+            texts += [f"{text_path(id, page)}?format=markdown" for page in _documents(entry["data"]["_pages"])]
         if kind == "site" and entry["data"].get("published"):
             paths.append(f"/orgs/{quote(entry['organization'])}/sites/{quote(id)}/published")
     return paths + (texts[:max_pages] if content else [])

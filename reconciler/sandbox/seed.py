@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from reconciler.sandbox.bodies import SiteCreate
+from reconciler.sandbox.content import revisions
 from reconciler.sandbox.content.tree import collection_container, new_space
 from reconciler.sandbox.integrations.integrations import KIND, publish
 from reconciler.sandbox.integrations.publishing import Publish
@@ -145,7 +146,7 @@ def _space(store: Store, entry: Space) -> None:
     _fresh(store, "space", entry.id)
     container = _within(store, entry)
     space = new_space(store, entry.organization, entry.title, id=entry.id, parent=entry.parent)
-    space |= entry.given("parent", "pages", "files", "variables")
+    space |= entry.given("parent", "pages", "files", "variables", "changeRequests", "comments")
     given = entry.model_fields_set
     if "pages" in given:
         space["_pages"] = _pages(store, entry.pages)
@@ -154,6 +155,24 @@ def _space(store: Store, entry: Space) -> None:
     if "variables" in given:
         space["_variables"] = entry.variables
     store.add("space", entry.organization, container, space)
+    for request in entry.changeRequests:
+        _of_member(store, entry, "changeRequests", request.createdBy)
+        revisions.propose(store, space, request.createdBy, {"subject": request.subject, **request.given("createdBy")})
+    for comment in entry.comments:
+        _of_member(store, entry, "comments", comment.postedBy)
+        row, target = revisions.comments_of(entry.id), {"space": entry.id, "revision": space["revision"]}
+        about = {"id": store.new_id("cmt"), "target": target, "body": {"markdown": comment.markdown}, "postedAt": store.stamp()}
+        hidden = {"_by": comment.postedBy, "_row": row, "_reactions": []}
+        store.add(
+            revisions.COMMENT, entry.organization, row, {**about, "status": "open", **comment.given("markdown", "postedBy"), **hidden}
+        )
+    if entry.comments:
+        revisions.recount(store, space)
+
+
+def _of_member(store: Store, entry: Space, field: str, member: str) -> None:
+    if store.find("member", f"{entry.organization}:{member}") is None:
+        raise Unfit(field, f"there is no member {member}", missing=member)
 
 
 def _pages(store: Store, pages: list[Page]) -> list[Object]:

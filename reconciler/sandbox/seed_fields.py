@@ -152,6 +152,25 @@ class Collection(Entry):
     defaultLevel: Level | None = Field(None, description="The access that members have.")
 
 
+class ChangeRequest(Entry):
+    """A proposed edit of a space."""
+
+    subject: StrictStr = Field("Untitled", description="The title.", max_length=100)
+    status: Literal["draft", "open", "archived"] = Field("draft", description="How far it is.")
+    createdBy: Id = Field(description="The id of the member who began it.")
+    createdAt: Time = Field("", description="When it was begun. Default: now.")
+    updatedAt: Time = Field("", description="When it was changed. Default: now.")
+
+
+class Comment(Entry):
+    """A comment on a space."""
+
+    markdown: StrictStr = Field(description="The text.")
+    status: Literal["open", "resolved"] = Field("open", description="Whether it is resolved.")
+    postedBy: Id = Field(description="The id of the member who wrote it.")
+    postedAt: Time = Field("", description="When it was written. Default: now.")
+
+
 class Space(Entry):
     """Spaces."""
 
@@ -175,6 +194,8 @@ class Space(Entry):
     pages: list[Page] = Field([], description="The pages. Default: one page, `Page`.")
     files: list[File] = Field([], description="The files.")
     variables: dict[str, StrictStr] = Field({}, description="Values for the expressions of its pages, by name.")
+    changeRequests: list[ChangeRequest] = Field([], description="The change requests, the oldest first.")
+    comments: list[Comment] = Field([], description="The comments, the oldest first.")
 
 
 class Team(Entry):
@@ -257,6 +278,8 @@ LISTS: Final[Mapping[str, type[BaseModel]]] = {
 PARTS: Final[Mapping[str, type[BaseModel]]] = {
     "pages": Page,
     "files": File,
+    "changeRequests": ChangeRequest,
+    "comments": Comment,
     "mergeRules": MergeRules,
     "rules": ReviewRule,
     "adaptiveContent": AdaptiveContent,

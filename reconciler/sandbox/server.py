@@ -117,8 +117,11 @@ def _announce(server: uvicorn.Server, say: Callable[[], None]) -> None:
 
 
 @contextmanager
-def embedded(db: Path, *, seed: Mapping[str, Any] | None = None) -> Iterator[Embedded]:
-    """The service over a file, on a free loopback port, over real HTTP; `seed` is planted into a new file only.
+def embedded(
+    db: Path, *, seed: Mapping[str, Any] | None = None, new_id: Callable[[str], str] | None = None
+) -> Iterator[Embedded]:  # fmt: skip
+    """The service over a file, on a free loopback port, over real HTTP; `seed` is planted into a new file only. `new_id`: ids of new
+    objects, from their prefix.
 
     Raises `NotASandbox` and `SeedError`; a file that could not be seeded is taken away again.
     """
@@ -126,7 +129,7 @@ def embedded(db: Path, *, seed: Mapping[str, Any] | None = None) -> Iterator[Emb
     listener = _listen(0)
     try:
         base = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        app = create_app(db, control_token=token, base=base)
+        app = create_app(db, control_token=token, base=base, new_id=new_id)
     except BaseException:
         listener.close()
         raise

@@ -150,6 +150,14 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
 
 
+def age(seconds: float) -> str:
+    """`2 days old`, `3 hours old`, `just now`."""
+    whole = max(int(seconds), 0)  # clocks may differ
+    days, hours, minutes = whole // 86_400, whole // 3_600, whole // 60
+    number, unit = (days, "day") if days else (hours, "hour") if hours else (minutes, "minute")
+    return f"{number:,} {unit}{'' if number == 1 else 's'} old" if number else "just now"
+
+
 def until(text: str) -> str | None:
     """The day after the last word `until` in a text; the day may not exist in the calendar."""
     days = _UNTIL.findall(text)

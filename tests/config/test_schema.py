@@ -30,7 +30,12 @@ from tests.documents import configuration
 ROOT = Path(__file__).parents[2]
 PROJECTS = [*GOOD, *sorted(path.parent for path in (ROOT / "examples").glob("*/reconciler.yaml"))]
 OTHERS = re.compile(r"sandbox|\.test\.|\.enc\.|\.sops\.")  # files that are no part of a project
-FILES = [(project, file) for project in PROJECTS for file in sorted(project.rglob("*.yaml")) if not OTHERS.search(file.name)]
+FILES = [
+    (project, file)
+    for project in PROJECTS
+    for file in sorted(project.rglob("*.yaml"))
+    if not OTHERS.search(file.name) and file.parent.name != "tests"
+]
 
 
 def data(project: Path, file: Path) -> Any:

@@ -83,7 +83,19 @@ def dashboard(chromium: Browser) -> Iterator[tuple[BrowserContext, str]]:
         postgres.remove()
 
 
-PICTURES: Final[Mapping[str, Callable[..., Any]]] = {"dashboard": dashboard, "report": report, "sandbox": sandbox}
+@contextmanager
+def preview(chromium: Browser) -> Iterator[tuple[BrowserContext, str]]:
+    """The preview of the reorganized handbook."""
+    terminal = runpy.run_path(str(ROOT / "docs" / "picture.py"))
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "examples" / "handbook", Path(folder) / "handbook", ignore=shutil.ignore_patterns(".reconciler"))
+        terminal["run"](Path(folder), "apply", "handbook", "--yes", "--allow-exposure", "**")
+        file = Path(folder) / "preview.html"
+        file.write_text(terminal["run"](Path(folder), "rehearse", "handbook/reorganized.yaml", "--format", "html"), encoding="utf-8")
+        yield chromium.new_context(**{**VIEW, "viewport": {"width": 1100, "height": 960}}), file.as_uri()
+
+
+PICTURES: Final[Mapping[str, Callable[..., Any]]] = {"dashboard": dashboard, "preview": preview, "report": report, "sandbox": sandbox}
 
 
 def main() -> None:

@@ -182,6 +182,7 @@ SCENES: Final[Mapping[str, Scene]] = {
     "docs/sandbox.md": Scene(
         "cp -r \"$EXAMPLES\" .; sed -n '/^# rules.yaml/,/^```/p' \"$DOCS/sandbox.md\" | sed '$d' > rules.yaml",
     ),
+    "docs/testing.md": Scene('cp -r "$EXAMPLES" .; cp -r "$EXAMPLES/minimal/." .'),
     "docs/rehearsal.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/security.md": Scene(
         f"{DOCS}; {GIT}",
@@ -255,7 +256,7 @@ def _lines(page: str, why: str, *lines: str) -> dict[tuple[str, str], str]:
 NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
     **_lines("sandbox.md", SERVES, "reconciler sandbox serve --db sandbox.db --port 8080 --token-file token.txt"),
     **_lines("fleet.md", FLEET_RUNS, "reconciler fleet up fleet.yaml"),
-    **_lines("fleet.md", NEEDS_PLAN, "reconciler fleet approve acme"),
+    **_lines("fleet.md", NEEDS_PLAN, "reconciler fleet approve acme", "reconciler fleet rehearse acme --wait"),
     **_lines(
         "fleet.md", NEEDS_ALARM,
         "reconciler fleet drift acme --revert",
@@ -274,6 +275,7 @@ NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
     **_lines(
         "reference/commands.md", NEEDS_PLAN,
         "reconciler fleet approve acme",
+        "reconciler fleet rehearse acme --wait",
         "reconciler fleet approve acme --class create",
         'reconciler fleet reject acme --reason "the handbook is still linked"',
     ),

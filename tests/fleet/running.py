@@ -47,10 +47,10 @@ class Running:
         }  # fmt: skip
         self.environ.pop("RECONCILER_STATE", None)
 
-    def start(self, *words: str, **more: Any) -> subprocess.Popen[str]:
+    def start(self, *words: str, module: str = "reconciler", **more: Any) -> subprocess.Popen[str]:
         """A command that goes on; it is ended with the test."""
-        command = [sys.executable, "-m", "reconciler", *words]
-        log = (self.folder / f"{'-'.join(words[:2])}-{time.monotonic_ns()}.log").open("w")
+        command = [sys.executable, "-m", module, *words]
+        log = (self.folder / f"{'-'.join(words[:2]).replace('/', '-')}-{time.monotonic_ns()}.log").open("w")
         process = processes.Popen(command, cwd=self.folder, env=self.environ, stdout=subprocess.PIPE, stderr=log, text=True, **more)
         self.stack.callback(process.wait)
         self.stack.callback(process.kill)
@@ -85,10 +85,14 @@ class Running:
         }
         (self.folder / "seed.yaml").write_text(json.dumps(seed))
         self.call("sandbox", "seed", "--db", "sandbox.db", "seed.yaml")
-        process = self.start("sandbox", "serve", "--db", "sandbox.db")
+        process = self._service()
         assert process.stdout is not None
         line = process.stdout.readline()
         self.service = next(word for word in line.split() if word.startswith("http")).rstrip(".,/").removesuffix("/v1")
+
+    def _service(self) -> subprocess.Popen[str]:
+        """The process that serves the sandbox, and prints its URL."""
+        return self.start("sandbox", "serve", "--db", "sandbox.db")
 
     def write(self, *names: str, title: str = "one") -> None:
         """Commit projects, each for an organization of its own."""

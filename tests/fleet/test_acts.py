@@ -36,6 +36,7 @@ from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet import acts, approvals as rules
 from reconciler.fleet.model import ChangeClass, Mode
 from reconciler.fleet.people import ALL, Person, Role
+from reconciler.fleet.rehearsals import RehearsalResult
 from reconciler.fleet.runs import end
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.store import (
@@ -47,6 +48,7 @@ from reconciler.fleet.store import (
     database as databases,
     projects,
     quarantines,
+    rehearsals,
     runs,
     schema,
     schema as tables,
@@ -341,6 +343,10 @@ def test_a_worker_works_and_approves_nothing(database: FleetDatabase, urls: dict
             audit.write(connection, audit.AuditRecord(audit.SELF, "begin-apply", "a"))
             approvals.decide(connection, 1, rules.Decision("", "d"))
             runs.tidy(connection)
+            rehearsals.ask(connection, 1, "d", "grace")
+            rehearsals.take(connection, 1, "d", run)
+            rehearsals.end(connection, 1, run, RehearsalResult("d", "why"))
+            rehearsals.give_up(connection, 1, "d")
     denied = [
         f"INSERT INTO {F}.approvals (project, digest, classes, person, approves) VALUES (1, 'd', '[]', 'grace', true)",
         f"INSERT INTO {F}.audit (person, action) VALUES ('grace', 'approve')", f"UPDATE {F}.approvals SET person = ''",
@@ -360,6 +366,8 @@ def test_a_dashboard_decides_and_changes_no_project(database: FleetDatabase, url
     with connected(urls["dashboard"]) as dashboard:
         ready(dashboard)
         actions: list[Callable[..., Any]] = [
+            lambda connection: acts.rehearse(connection, root, "a", digest="d-c0ffee"),
+            lambda connection: acts.rehearse(connection, root, "a", digest="d-c0ffee"),
             lambda connection: acts.approve(connection, root, "a", digest="d-c0ffee"),
             lambda connection: acts.sync(connection, root, ["a"]),
             lambda connection: acts.pause(connection, root, ["a"], until=projects.clock(connection) + timedelta(hours=1), reason="x"),
@@ -373,6 +381,8 @@ def test_a_dashboard_decides_and_changes_no_project(database: FleetDatabase, url
         f"INSERT INTO {F}.revisions (file, text, soak, applied_by) VALUES ('f', 't', 0, 'x')", f"UPDATE {F}.plans SET digest = 'x'",
         f"INSERT INTO {F}.audit (person, action) VALUES ('the fleet', 'apply')", f"UPDATE {F}.approvals SET person = 'x'",
         f"INSERT INTO {F}.approvals (project, digest, classes, person, approves) VALUES (1, 'd', '[]', '', true)",
+        f"UPDATE {F}.rehearsals SET digest = 'x', ended_at = now()", f"DELETE FROM {F}.rehearsals",
+        f"INSERT INTO {F}.rehearsals (project, plan, asked_by, digest, ended_at) VALUES (1, 'p', 'eve', 'x', now())",
         f"DELETE FROM {F}.audit", "SELECT * FROM reconciler.states", f"SELECT {F}.open_run(1, 'SCRAM-SHA-256$x', '*', '', '')",
     ]  # fmt: skip
     for statement in denied:

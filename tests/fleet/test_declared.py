@@ -96,7 +96,7 @@ def test_the_fleets_of_the_docs_are_ones() -> None:
     from tests.docs.test_yaml_blocks import ROOT, blocks
 
     found = [text for name, text in blocks(ROOT / "docs/fleet.md") if name == "fleet.yaml"]
-    assert len(found) == 6
+    assert len(found) == 7
     made = [
         generated(parsed(text.encode(), "fleet.yaml"), {2: [{"name": "a", "path": "orgs/a"}], 3: [{"id": "o", "title": "O"}]})
         for text in found
@@ -114,6 +114,7 @@ projects:
   mode: apply
   revertDrift: true
   rulesFrom: main
+  rehearse: required
   windows: [{from: "22:00", until: "06:00", days: [saturday, sunday], zone: Europe/Berlin}]
   approvals: {create: auto, validFor: 2d}
   tenant: blue
@@ -135,6 +136,7 @@ def test_what_is_read_is_what_the_editor_allows_what_is_stored_and_what_was_gene
     assert list(made) == ["a", "b", "list-x", "list-y", "q"]
     assert [of_data(as_data(project)) for project in made.values()] == list(made.values())
     assert (made["a"].rules_from, made["b"].rules_from) == ("main", "")
+    assert [made[name].rehearse.value for name in "ab"] == ["required", "optional"]
     assert (made["a"].mode, made["a"].every, made["a"].token) == (Mode.APPLY, 7_200, SecretReference("env", "TOKEN"))
     assert (made["q"].source.git, made["q"].source.path) == ("https://git.example.com/docs.git", "orgs/q")
     written = projects('projects: [{name: "list-x"}]')["list-x"]
@@ -164,7 +166,7 @@ def test_what_vanishes_is_orphaned_and_much_at_once_is_a_mistake() -> None:
     [
         "token: {env: 'EACH'}", "token: {file: '/run/EACH'}", "project: 'EACH'", "state: {env: 'EACH'}", "baseUrl: 'https://EACH.example'",
         "tenant: 'EACH'", "approvals: {create: 'EACH'}", "mode: 'EACH'", "windows: [{from: 'EACH'}]", "revertDrift: 'EACH'",
-        "rulesFrom: 'EACH'", "secretVars: {key: {env: 'EACH'}}", "sops: {SOPS_AGE_KEY: {env: 'EACH'}}", "source: {git: 'https://git.example.com/EACH.git'}",
+        "rulesFrom: 'EACH'", "rehearse: 'EACH'", "secretVars: {key: {env: 'EACH'}}", "sops: {SOPS_AGE_KEY: {env: 'EACH'}}", "source: {git: 'https://git.example.com/EACH.git'}",
     ],
 )  # fmt: skip
 def test_a_name_that_others_choose_decides_nothing_about_trust(generator: str, used: str) -> None:

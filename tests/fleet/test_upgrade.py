@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 
+from reconciler.fleet import acts
+from reconciler.fleet.approvals import ApprovalVerdict
+from reconciler.fleet.model import Mode, RehearsalRule
+from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import FleetDatabase, approvals, audit, chain, notices, schema
 from reconciler.fleet.worker import ready
 from tests.fleet.test_store import declare, project
 
-ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit", "generation", "people", "chain")
+ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit", "generation", "people", "chain", "rehearsals")
 COLUMNS = {
     "revisions": ["settings"],
     "projects": ["health", "health_at", "cost", "well_since", "announced"],
-    "plans": ["digest", "classes", "authors", "text", "since"],
+    "plans": ["digest", "classes", "authors", "text", "since", "reading"],
 }
 
 
@@ -48,6 +54,7 @@ def test_a_database_of_the_first_version_keeps_its_rows_and_gets_the_tables_of_t
 def test_a_database_of_the_fifth_version_keeps_its_decisions_and_messages(database: FleetDatabase) -> None:
     today = shape(database)
     with database.transaction() as connection:
+        _before_rehearsals(connection)
         connection.execute(text(f"ALTER TABLE {schema.SCHEMA}.approvals DROP COLUMN until"))
         connection.execute(text(f"ALTER TABLE {schema.SCHEMA}.notices DROP COLUMN severity"))
         connection.execute(text(f"UPDATE {schema.SCHEMA}.version SET version = 5"))
@@ -64,6 +71,39 @@ def test_a_database_of_the_fifth_version_keeps_its_decisions_and_messages(databa
         assert notice is not None
         assert (notice.title, notice.severity) == ("acme: a run failed", "info")
         assert [decision.until for decision in approvals.decisions(connection, [(1, "d")])[1]] == [None]
+        assert chain.verified(connection)[0] == 1
+
+
+def _before_rehearsals(connection: Connection) -> None:
+    """Make the tables those of the sixth version."""
+    connection.execute(text(f"DROP TABLE {schema.SCHEMA}.rehearsals"))
+    connection.execute(text(f"ALTER TABLE {schema.SCHEMA}.plans DROP COLUMN reading"))
+    connection.execute(text(f"ALTER TABLE {schema.SCHEMA}.approvals DROP COLUMN rehearsal"))
+
+
+def test_a_plan_and_an_approval_of_the_sixth_version_count_until_a_rehearsal_is_required(database: FleetDatabase) -> None:
+    today = shape(database)
+    with database.transaction() as connection:
+        _before_rehearsals(connection)
+        connection.execute(text(f"UPDATE {schema.SCHEMA}.version SET version = 6"))
+    declared = project("acme", mode=Mode.APPLY)
+    declare(database, declared)
+    with database.transaction() as connection:
+        plan = "(project, commit, document, digest, classes, authors) VALUES (1, 'c', '{\"changes\": []}', 'd', '[\"create\"]', '[]')"
+        connection.execute(text(f"INSERT INTO {schema.SCHEMA}.plans {plan}"))
+        decided = "(project, digest, classes, person, approves) VALUES (1, 'd', '[\"create\"]', 'ada', true)"
+        connection.execute(text(f"INSERT INTO {schema.SCHEMA}.approvals {decided}"))
+    ready(database)
+    assert shape(database) == today
+
+    def judged() -> ApprovalVerdict:
+        with database.transaction() as connection:
+            return acts.plan(connection, Person("root", {ALL: Role.ADMIN}), "acme").verdict
+
+    assert judged().allows
+    declare(database, replace(declared, rehearse=RehearsalRule.REQUIRED))
+    assert (judged().allows, judged().unrehearsed) == (False, True)
+    with database.transaction() as connection:
         assert chain.verified(connection)[0] == 1
 
 

@@ -125,6 +125,7 @@ def test_every_request_of_a_kind_is_an_operation_of_the_service(kind: str) -> No
 def test_every_reading_of_a_kind_is_an_operation_of_the_service(kind: str) -> None:
     paths = [reading.path for reading in KINDS[kind].reads if isinstance(reading, Listing | One)]
     paths += [verb.fingerprint for of, verb in verbs() if of.name == kind if verb.fingerprint is not None]
+    paths += [pages.tree] if (pages := KINDS[kind].pages) is not None else []
     assert [path for path in paths if ("GET", shape("/v1" + path)) not in operations()] == []
 
 

@@ -337,12 +337,12 @@ def test_a_site_cannot_be_unpublished_so_that_no_address_breaks(living: Org) -> 
     assert "published" in plan.blocked[0].reason
 
 
-def test_a_variant_recreated_elsewhere_loses_its_url(living: Org) -> None:
+def test_a_variant_recreated_elsewhere_has_the_url_that_its_path_gives(living: Org) -> None:
     tree = {**small(), "hostname": "acme"}
     node(tree, "more")["spaces"].append(node(tree, "guides")["spaces"].pop(0))
     living.write(tree)
     assert [(str(url.address), url.after, url.reason) for url in living.plan(allow_replace=("**",)).broken] == [
-        (f"{DOCS}/site-space/one", None, "it is recreated; the service chooses the URL")
+        (f"{DOCS}/site-space/one", "http://127.0.0.1/published/docs/more/v2", "it is recreated")
     ]
 
 

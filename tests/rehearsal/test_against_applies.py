@@ -19,7 +19,7 @@ from tests.cli.conftest import Cli
 from tests.organizations import TOKEN, Tree, pair, project, with_readers
 from tests.rehearsal.service import LivingService, serving
 
-ALL = ("--allow-exposure", "**", "--allow-delete", "1000", "--max-exposed", "100000", "--allow-replace", "**")
+ALL = ("--allow-exposure", "**", "--allow-delete", "1000", "--max-exposed", "100000", "--allow-replace", "**", "--allow-open-work", "**")
 ID = re.compile(r"[a-z]+_[0-9a-f]{12}")
 APPLY = ("apply", ".", "--yes", "--create-state", "--max-concurrency", "1", *ALL)
 

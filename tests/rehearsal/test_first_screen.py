@@ -67,7 +67,7 @@ def test_readers_urls_deletions_and_sites_are_named() -> None:
         "/Salaries Salaries: no longer answers, with 1 URL below it",
         "/guides → /use Salaries: 1 URL",
         "Deleted 1 object Salaries space, 7 pages",
-        "4 differences 1 page moves · 2 pages no longer answer · 1 space can be read by somebody new",
+        "4 differences 1 page moves · 2 pages no longer answer · 1 space has new readers",
         "Other No differences",
         "Apply would refuse this Salaries: it can be read by anyone; this requires consent",
         "An undo does not bring this back Salaries has a new id",
@@ -90,3 +90,21 @@ def test_hundreds_of_moments_are_a_chart_that_still_shows_the_worst() -> None:
     screen = first_screen(rehearsal_document(rehearsal(moments=many, writes=1_000)))
     assert len(screen.bars) <= 120
     assert [bar.height for bar in screen.bars if bar.worst] == [100]
+
+
+def test_a_site_that_had_another_url_is_named_as_it_is_now() -> None:
+    moved = rehearsal(
+        dead=(), moved=(MovedUrl("https://docs.example/old/a", f"{SITE}/a"), MovedUrl("https://docs.example/old/b", f"{SITE}/b"))
+    )
+    text = words(rendered(rehearsal_document(moved)))
+    assert "docs.example/old → docs.example/handbook Salaries: 2 URLs" in text
+    assert "elsewhere" not in text
+
+
+def test_of_many_sites_those_with_most_differences_have_a_card() -> None:
+    sites = tuple(
+        RehearsedSite(f"s{number}", f"Site {number}", f"https://docs.example/{number}", None, True, number) for number in range(40)
+    )
+    screen = first_screen(rehearsal_document(rehearsal(sites=sites)))
+    assert [card.number for card in screen.sites] == list(range(39, 27, -1))
+    assert "28 more sites" in words(rendered(rehearsal_document(rehearsal(sites=sites))))

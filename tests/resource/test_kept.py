@@ -25,7 +25,7 @@ SPACE = {
 def test_of_a_space_nothing_is_kept_that_nobody_reads() -> None:
     kept = load().kept["space"]
     assert kept is not None
-    assert {name for name in SPACE if name not in kept.of(SPACE)} == {"object", "revision", "comments"}
+    assert {name for name in SPACE if name not in kept.of(SPACE)} == {"object"}
     assert kept.of(SPACE)["urls"] == {"published": "https://docs.example/guides"}
 
 

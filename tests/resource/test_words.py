@@ -19,7 +19,7 @@ KINDS = sorted(path for path in (ROOT / "reconciler" / "kinds").glob("*.py") if 
 PAGE = (ROOT / "docs" / "decisions" / "0001-kinds-are-declarations.md").read_text(encoding="utf-8")
 VERBS = ("POST", "PUT", "PATCH", "DELETE")
 CALLS = (
-    "Audience", "Grant", "Keyed", "Permission", "Listing", "Needed", "ListItem", "Lookup", "One", "PublishedField", "Sighting",
+    "Audience", "Grant", "Keyed", "Permission", "Listing", "Needed", "ListItem", "Lookup", "Pages", "One", "PublishedField", "Sighting",
     "SingleValue", "choice", "field", "first", "inside", "local", "member_of", "one_per", "output", "seed", "within",
 )  # fmt: skip
 

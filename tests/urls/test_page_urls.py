@@ -245,6 +245,16 @@ def test_the_end_of_a_secret_url_is_a_digest(site: Site) -> None:
     assert "key=" not in json.dumps(plan_document(plan, created_at=NOW))
 
 
+def test_a_space_that_is_deleted_ends_all_its_pages_and_each_list_of_links_is_read_once(site: Site) -> None:
+    after = tree()
+    section(after, 1)["spaces"].pop()
+    after["content"] = [node for node in after["content"] if node["space"] != "old"]
+    plan = planned(site, after)
+    assert {(title, after_, reason) for title, _, after_, reason in lines(plan.urls)} == {("Past", None, "gone"), ("Gone", None, "gone")}
+    links = [path for _, path in site.requests if path.endswith("/links")]
+    assert len(links) == len(set(links)) == 4
+
+
 # -- what is read for it -----------------------------------------------------------------------------------------------------------------
 
 
@@ -372,4 +382,3 @@ def test_the_word_of_the_kind_names_requests_of_one_object() -> None:
     (kind,) = [kind for kind in kinds().values() if kind.pages is not None]
     assert kind.pages is not None
     assert kind.pages.tree.startswith("/spaces/{id}/")
-    assert kind.pages.links.startswith("/spaces/{id}/")

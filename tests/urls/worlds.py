@@ -6,12 +6,18 @@ Paths of pages, variants and sections come from the same few words, so that one 
 from __future__ import annotations
 
 import copy
+import json
 import random
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import unescape
 from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
 
 from reconciler.sandbox.sites.pages import SitePages
-from reconciler.sandbox.sites.readers import Reader, Shown
+from reconciler.sandbox.sites.readers import HEADER, Reader, Shown
 from reconciler.sandbox.sites.structure import published_url
 from reconciler.sandbox.store import Store
 from tests.organizations import BETA, ORGANIZATION, TWO_SEED, Tree
@@ -83,8 +89,8 @@ def _section(key: str, number: int, path: str, chance: random.Random) -> Tree:
     return {**section, "spaces": _variants(f"{key}-{number}", chance)}
 
 
-def _variants(key: str, chance: random.Random) -> list[Tree]:
-    spaces = chance.sample(SPACES, chance.randint(1, 3))
+def _variants(key: str, chance: random.Random, among: Sequence[str] = SPACES) -> list[Tree]:
+    spaces = chance.sample(among, chance.randint(1, 3))
     rows = [variant(key, space, path, chance) for space, path in zip(spaces, chance.sample(WORDS, len(spaces)), strict=True)]
     chance.choice(rows)["default"] = True
     return rows
@@ -217,7 +223,7 @@ def _add_section(tree: Tree, site: Tree, chance: random.Random) -> None:
     path = _free(rows, chance)
     if rows and path is not None:
         key = f"added-{chance.randint(0, 10**9)}"
-        site["structure"].append({"section": key, "title": f"Section {key}", "path": path, "spaces": _variants(key, chance)})
+        site["structure"].append({"section": key, "title": f"Section {key}", "path": path, "spaces": _variants(key, chance, _shown(tree))})
 
 
 def _group(tree: Tree, site: Tree, chance: random.Random) -> None:
@@ -305,3 +311,17 @@ def served(store: Store, base: str) -> dict[str, str]:
                 for path, answer in SitePages(store, shown).answers().items():
                     answers[f"{root}/{path}".rstrip("/")] = str(answer.page.data["id"])
     return answers
+
+
+def crawled(base: str, urls: Iterable[str]) -> dict[str, str]:
+    """The title of the page at each of these URLs, asked over HTTP by somebody who knows them; what answers 404 is left out."""
+    titles: dict[str, str] = {}
+    with httpx2.Client(base_url=base, headers={HEADER: json.dumps({"address": True})}) as client:
+        for url in sorted(set(urls)):
+            answer = client.get(urlsplit(url).path)
+            assert answer.status_code in (200, 404), (url, answer.status_code)
+            if answer.status_code == 200:
+                title = re.search("<title>(.*?) · ", answer.text)
+                assert title is not None
+                titles[url] = unescape(title[1])
+    return titles

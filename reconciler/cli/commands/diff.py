@@ -32,7 +32,10 @@ from reconciler.text.names import HERE
 from reconciler.urls.planned import between
 
 FILES: Final = "the files as they are"
-COVERS: Final = "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them."
+COVERS: Final = (
+    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them, "
+    "and neither the pages behind these URLs nor work in progress: plan shows them."
+)
 
 
 @click.command("diff", short_help="Show what a change of the files means, without the service.")

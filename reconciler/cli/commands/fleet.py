@@ -19,6 +19,7 @@ command = LazyGroup(
             "reconciler.cli.commands.fleet_projects:status_command", "Show the status of projects.", (exits.PENDING, exits.PARTLY)
         ),
         "sync": Lazy("reconciler.cli.commands.fleet_projects:sync_command", "Run projects now.", (exits.PENDING, exits.PARTLY)),
+        "rehearse": Lazy("reconciler.cli.commands.fleet_projects:rehearse_command", "Rehearse the plan of a project.", _DECIDES),
         "approve": Lazy("reconciler.cli.commands.fleet_people:approve_command", "Approve the plan of a project.", _DECIDES),
         "reject": Lazy("reconciler.cli.commands.fleet_people:reject_command", "Reject the plan of a project.", _DECIDES),
         "drift": Lazy(

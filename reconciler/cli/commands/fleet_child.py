@@ -1,9 +1,10 @@
 """The runs of a fleet's worker: `python -m reconciler.cli.commands.fleet_child SOCKET` imports the program, and forks a process for each
-run that the worker asks for, with the arguments `read|apply …`. Not a command for people.
+run that the worker asks for, with the arguments `read|rehearse|apply …`. Not a command for people.
 
 `read` reads the service once and writes the results to a folder: `plan.json`, `drift.json` and `reading.json`, with --keep also `plan.txt`
-and the digest of the plan, and with --save `saved.json`, which `apply` takes. Both send only requests that the worker's gate has counted,
-and end if the worker does; `apply` asks it before each step that gives more access or cannot be undone.
+and the digest of the plan, and with --save `saved.json`, which `apply` takes. `rehearse` reads it again, and rehearses the plan if plan and
+reading are still the same: `rehearsal.json` and `rehearsal.txt`. All send only requests that the worker's gate has counted, and end if the
+worker does; `apply` asks it before each step that gives more access or cannot be undone.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any
 
 import click
 
+from reconciler.address import Glob
 from reconciler.cli import exits, options as shared
-from reconciler.cli.checks.rules_from import judged
+from reconciler.cli.checks.rules_from import JudgedProject, judged
 from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once, before the runs are forked
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
@@ -29,11 +31,13 @@ from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.approval import sent_digest
 from reconciler.cli.wiring.connect import connect, open_store
 from reconciler.cli.wiring.loading import load, now
+from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.cli.wiring.supervision import Supervision
-from reconciler.cli.wiring.unseen import unseen
-from reconciler.errors import Refused
+from reconciler.cli.wiring.unseen import kept_trees, unseen
+from reconciler.errors import Refused, StalePlan
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
+from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
 from reconciler.kinds import load as load_kinds
@@ -43,8 +47,10 @@ from reconciler.plan.health import HealthInputs, health
 from reconciler.report.documents import drift_document, plan_document
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
+from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.sheet import sheet_text
+from reconciler.resource import Kinds
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 
@@ -60,16 +66,8 @@ from reconciler.text.escape import as_json
 @click.pass_obj
 def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, **parameters: Any) -> int:
     """Read the service once, and write what a plan and a drift of that reading say."""
-    options = Options.of(screen, parameters)
-    kinds = load_kinds()
-    loaded = load(screen, options, kinds)
-    if not claims.is_allowed(allowed, loaded.settings.project):  # before the state is opened: it may be another tenant's
-        raise Refused(
-            f"the files are of project {loaded.settings.project}, and the fleet file allows {allowed or 'none'}",
-            id="RC-fleet-project-not-allowed",
-            hint=f"If this project may use that state, write project: {loaded.settings.project} for it in the fleet file.",
-        )
-    by = judged(screen, options, kinds, loaded)
+    options, kinds = Options.of(screen, parameters), load_kinds()
+    by = _allowed(screen, options, kinds, allowed)
     project = by.project
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
@@ -78,7 +76,8 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
             new = unknown.project if unknown is not None else ""
             undone = [_undone(store, id) for id in store.undos()]
         kinds = kinds.with_digest_key(key, project.sensitive)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
+        kept = kept_trees(screen, options, project, service)
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True, kept=kept)
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
@@ -99,6 +98,7 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
         "newState": new,
         "lineage": state.lineage,
         "refused": screen.masked(refused),
+        "reading": reading_digest(planned.actual),
         "health": healths.as_data(healths.HealthReading(concerns, unread)),
         "digest": None,
         "undone": undone,
@@ -120,6 +120,55 @@ def read_command(screen: Screen, /, allowed: str, folder: Path, keep: bool, save
     return exits.DONE
 
 
+def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str) -> JudgedProject:
+    """The project. Raises `Refused` if its files have a name that the fleet file does not allow them."""
+    loaded = load(screen, options, kinds)
+    if not claims.is_allowed(allowed, loaded.settings.project):  # before the state is opened: it may be another tenant's
+        raise Refused(
+            f"the files are of project {loaded.settings.project}, and the fleet file allows {allowed or 'none'}",
+            id="RC-fleet-project-not-allowed",
+            hint=f"If this project may use that state, write project: {loaded.settings.project} for it in the fleet file.",
+        )
+    return judged(screen, options, kinds, loaded)
+
+
+@click.command("rehearse")
+@shared.project_argument()
+@shared.of_child()
+@click.option("--allowed-project", "allowed", required=True)
+@click.option("--folder", type=click.Path(path_type=Path), required=True)
+@click.option("--sent", required=True)
+@click.option("--reading", required=True)
+@shared.output()
+@click.pass_obj
+def rehearse_command(screen: Screen, /, allowed: str, folder: Path, sent: str, reading: str, **parameters: Any) -> int:
+    """Rehearse the plan that would send what has this digest, if the reading is still the one with that digest."""
+    options, kinds = Options.of(screen, parameters), load_kinds()
+    by = _allowed(screen, options, kinds, allowed)
+    with connect(screen, options, by.project, kinds) as service:
+        with open_store(screen, options, by.project, service, create=False) as store:
+            key = store.digest_key()
+        keyed = kinds.with_digest_key(key, by.project.sensitive)
+
+        def check(planned: run.Planned) -> None:
+            inputs = plan_file.plan_inputs(options, by.project, planned.state, service.identity, rules=by.origin)
+            digests = plan_file.digests_of(screen, planned.state.lineage, key)
+            whole = saved_plan(planned.plan, keyed, planned.actual, created_at=now(), inputs=inputs, digests=digests)
+            if (sent_digest(whole), reading_digest(planned.actual)) != (sent, reading):
+                raise StalePlan(
+                    "the service or the state changed while the plan was rehearsed",
+                    id="RC-fleet-plan-moved",
+                    hint="Rehearse the plan that follows from it.",
+                )
+
+        # In a fleet, the approval of an exposure is the consent to it.
+        consenting = replace(options, allow_exposure=(Glob.parse("**"),))
+        rehearsal = screen.masked_data(rehearse(screen, consenting, by.project, kinds, service, everything=True, check=check))
+    write_report(folder / "rehearsal.json", screen.masked(as_json(rehearsal_document(rehearsal))))
+    write_report(folder / "rehearsal.txt", screen.masked(plain(sheet_text(rehearsal_sheet(rehearsal)))))
+    return exits.DONE
+
+
 def _undone(store: Store, run: str) -> dict[str, Any]:
     """A run of `undo`, and the addresses that it changed."""
     addresses = {
@@ -138,6 +187,7 @@ child = Program(
     name="fleet_child",
     commands_by_name={
         "read": Lazy("reconciler.cli.commands.fleet_child:read_command", "Read."),
+        "rehearse": Lazy("reconciler.cli.commands.fleet_child:rehearse_command", "Rehearse."),
         "apply": Lazy("reconciler.cli.commands.apply", "Apply."),
     },
 )

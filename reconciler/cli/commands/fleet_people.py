@@ -42,13 +42,28 @@ PAUSE_DEFAULT: Final = "1d"
     allow_from_autoenv=False,
     help="Approve only this class of change. Can be repeated.  [default: every class that needs somebody]",
 )
+@click.option(
+    "--rehearsal",
+    metavar="DIGEST",
+    allow_from_autoenv=False,
+    help="With --digest, the digest of the rehearsal that you have read. Needed where the fleet file has `rehearse: required`.",
+)
+@click.option("--allow-unplanned", is_flag=True, allow_from_autoenv=False, help="Approve it although its rehearsal did not go as planned.")
 @fleet_options.database()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def approve_command(
-    screen: Screen, /, name: str, digest: str | None, classes: tuple[str, ...], database: str | None, **parameters: Any
-) -> int:  # fmt: skip
-    """Show the plan of a project and what it needs, and approve it. An approval covers exactly this plan: a
+    screen: Screen,
+    /,
+    name: str,
+    digest: str | None,
+    classes: tuple[str, ...],
+    rehearsal: str | None,
+    allow_unplanned: bool,
+    database: str | None,
+    **parameters: Any,
+) -> int:
+    """Show the plan of a project, its rehearsal and what it needs, and approve it. An approval covers exactly this plan: a
     changed plan needs a new one. The next run applies a plan that has all its approvals.
 
     \b
@@ -62,7 +77,9 @@ def approve_command(
         with opened.transaction() as connection:
             judged = acts.plan(connection, person, name)
         if digest is None:
-            shown = f"{judged.plan.text}\n{needs_text(judged)}"
+            rehearsal = rehearsal or judged.rehearsed
+            rehearsed = f"{judged.rehearsal.text}\n" if judged.rehearsal is not None and judged.rehearsed else ""
+            shown = f"{judged.plan.text}\n{rehearsed}{needs_text(judged)}"
             screen.out(shown) if options.format == "text" else screen.narrate_spans((("plain", shown),))
             if not screen.can_ask:
                 raise UsageError(
@@ -75,7 +92,10 @@ def approve_command(
                 return exits.FAILED
         with opened.transaction() as connection:
             wanted = [ChangeClass(word) for word in classes] or None
-            decided = acts.approve(connection, person, name, digest=digest or judged.plan.digest or "", changes=wanted)
+            decided = acts.approve(
+                connection, person, name, digest=digest or judged.plan.digest or "", changes=wanted, rehearsal=rehearsal or "",
+                allow_unplanned=allow_unplanned,
+            )  # fmt: skip
     _show(screen, options, name, person, decided, rejects=False)
     return exits.DONE
 

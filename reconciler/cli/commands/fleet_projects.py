@@ -1,13 +1,14 @@
-"""`reconciler fleet status` and `sync`: the projects of a fleet."""
+"""`reconciler fleet status`, `sync` and `rehearse`: the projects of a fleet."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import click
+from sqlalchemy import Connection
 
 from reconciler.cli import exits, options as shared
 from reconciler.cli.commands import fleet_options
@@ -17,6 +18,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.fleet import acts
 from reconciler.fleet.facts import Judged, is_unverified, judged_plans
 from reconciler.fleet.refresh import generation
+from reconciler.fleet.rehearsals import MOVED
 from reconciler.fleet.reports import status_document, status_of, status_text
 from reconciler.fleet.status import StatusWord
 from reconciler.fleet.store import FleetDatabase, projects, runs
@@ -92,20 +94,66 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
         if not wait:
             screen.say("They are run as soon as a worker is free.")
             return exits.DONE
-        until = time.monotonic() + WAIT_SECONDS
-        while True:
-            with opened.transaction() as connection:
-                ended = runs.ended_since(connection, names, asked)
-                if ended and not any(is_unverified(row) for row in projects.read(connection, names)):
-                    break
-                living = runs.count_alive(connection)
-            if not living and time.monotonic() > until - WAIT_SECONDS + START_SECONDS:
-                raise ReconcilerError(
-                    "no worker is running, so nothing is run", id="RC-no-worker", hint="Start one: reconciler fleet worker."
-                )
-            if time.monotonic() > until:
-                raise ReconcilerError("the runs did not end within an hour", id="RC-fleet-slow", hint="See reconciler fleet status.")
-            time.sleep(LOOK_SECONDS)
+
+        def ended(connection: Connection) -> bool:
+            verified = not any(is_unverified(row) for row in projects.read(connection, names))
+            return runs.ended_since(connection, names, asked) and verified
+
+        _wait(opened, ended)
         rows, workers, judged = _read(opened, names)
     shown = _show(screen, options, rows, workers, judged)
     return exits.strongest([shown, exits.FAILED if any(row.error is not None for row in rows) else exits.DONE])
+
+
+def _wait(database: FleetDatabase, ended: Callable[[Connection], bool]) -> None:
+    """Wait until workers have ended something. Raises `ReconcilerError` after an hour, or if no worker is running."""
+    until = time.monotonic() + WAIT_SECONDS
+    while True:
+        with database.transaction() as connection:
+            if ended(connection):
+                return
+            living = runs.count_alive(connection)
+        if not living and time.monotonic() > until - WAIT_SECONDS + START_SECONDS:
+            raise ReconcilerError("no worker is running, so nothing is run", id="RC-no-worker", hint="Start one: reconciler fleet worker.")
+        if time.monotonic() > until:
+            raise ReconcilerError("the runs did not end within an hour", id="RC-fleet-slow", hint="See reconciler fleet status.")
+        time.sleep(LOOK_SECONDS)
+
+
+@click.command("rehearse", short_help="Rehearse the plan of a project.")
+@click.argument("name", metavar="NAME")
+@click.option("--wait", allow_from_autoenv=False, is_flag=True, help="Wait for the end of the rehearsal, and show it.")
+@fleet_options.database()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def rehearse_command(screen: Screen, /, name: str, wait: bool, database: str | None, **parameters: Any) -> int:
+    """Let a worker apply the plan of a project to a copy of the organization, and say what readers see after each request. The service gets
+    GET requests only. A rehearsal of this plan that is still valid is not repeated. With --wait, exits with 1 if there is no result, or if
+    it did not go as planned.
+
+    \b
+    Example:
+      reconciler fleet rehearse acme --wait
+    """
+    options, person = Options.of(screen, parameters), fleet_options.operator()
+    with fleet_options.opened(screen, database) as opened:
+        with opened.transaction() as connection:
+            digest = acts.plan(connection, person, name).plan.digest or ""
+            acts.rehearse(connection, person, name, digest=digest)
+        if not wait:
+            screen.say("It is rehearsed as soon as a worker is free.")
+            return exits.DONE
+
+        def ended(connection: Connection) -> bool:
+            judged = acts.plan(connection, person, name)
+            return judged.plan.digest != digest or (judged.rehearsal is not None and not judged.rehearsal.is_pending)
+
+        _wait(opened, ended)
+        with opened.transaction() as connection:
+            judged = acts.plan(connection, person, name)
+            rehearsal, document = judged.rehearsal, acts.rehearsal_document(connection, person, name)
+    if rehearsal is None or rehearsal.plan != digest or document is None:
+        wrong = rehearsal.error if rehearsal is not None and rehearsal.error else MOVED
+        raise ReconcilerError(f"the plan of {name} was not rehearsed: {wrong}", id="RC-fleet-run-failed", hint="Ask for it again.")
+    screen.document(document) if options.format == "json" else screen.out(rehearsal.text)
+    return exits.DONE if rehearsal.as_planned else exits.FAILED

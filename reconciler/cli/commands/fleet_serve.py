@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -15,6 +12,7 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.signals import until_interrupted
 from reconciler.fleet.store import FleetDatabase
 
 if TYPE_CHECKING:
@@ -69,17 +67,3 @@ def dashboard(screen: Screen, database: FleetDatabase, where: Listening) -> Coro
     from reconciler.fleet.serve.run import serve
 
     return serve(database, where, say=screen.say, show=lambda line: screen.out(f"{line}\n"))
-
-
-def until_interrupted(work: Coroutine[Any, Any, None]) -> None:
-    """Run until a signal."""
-
-    async def run() -> None:
-        task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, task.cancel)
-        with suppress(asyncio.CancelledError):
-            await task
-
-    asyncio.run(run())

@@ -9,25 +9,21 @@ from typing import Any
 import click
 
 from reconciler.cli import exits, options as shared
+from reconciler.cli.checks import policy_examples
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.loading import load, now
-from reconciler.config.keys import POLICIES, project_file
-from reconciler.config.language.evaluate import Evaluation
-from reconciler.config.language.variables import Variables
-from reconciler.config.policies.section import PolicySections, ready_policies
-from reconciler.config.source.nodes import Map
-from reconciler.config.source.problems import PROBLEMS_MAX, Problems, described
-from reconciler.config.source.reader import FILE_MAX, read
-from reconciler.errors import ConfigError, UsageError
+from reconciler.cli.wiring.loading import load
+from reconciler.config.keys import project_file
+from reconciler.config.policies.section import ready_policies
+from reconciler.config.source.problems import PROBLEMS_MAX, Problems
+from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
-from reconciler.links import check_read
 from reconciler.model import Policies, Policy
-from reconciler.policies.cases import EXAMPLES, FORM, CasesReader, differences, unexpected
+from reconciler.policies.cases import EXAMPLES, differences, unexpected
 from reconciler.report.layout import table, wrapped
 from reconciler.report.words import count
-from reconciler.resource import Kinds
+from reconciler.testing.keys import TESTS
 from reconciler.text.escape import terminal
 
 command = LazyGroup(
@@ -113,21 +109,17 @@ def test_command(screen: Screen, /, file: Path, **parameters: Any) -> int:
     """
     options = Options.of(screen, parameters)
     kinds, problems = load_kinds(), Problems([])
-    top = _document(file, problems)
-    policies = _inline(kinds, top, problems) if top is not None else None
+    top = policy_examples.document(file, problems, "examples")
+    policies = policy_examples.inline(kinds, top, problems) if top is not None else None
     if problems.found or top is None:
         raise ConfigError(problems.found)
     if policies is None:
         given = options if options.project != Path() else replace(options, project=file.parent)
         policies = load(screen, given, kinds).desired.policies
     for key, entry in top.entries.items():
-        if key not in (EXAMPLES, "policies", "use"):
+        if key not in (EXAMPLES, "policies", "use", TESTS):
             problems.add(entry.at, f'unknown key "{key}"; the keys are examples, policies and use', id="RC-unknown-key")
-    if EXAMPLES not in top.entries:
-        problems.add(top.at, f"there are no examples; {FORM}", id="RC-missing-key")
-    entries = [top.entries[EXAMPLES]] if EXAMPLES in top.entries else []
-    reading = CasesReader(kinds, [policy.id for policy in policies.rules], problems, now().date())
-    cases = [case for entry in entries for case in reading.cases(entry)]
+    cases = policy_examples.cases(kinds, top, policies, problems)
     if problems.found:
         raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
     failed = 0
@@ -141,32 +133,3 @@ def test_command(screen: Screen, /, file: Path, **parameters: Any) -> int:
         screen.say(f"No example expects a violation of {', '.join(rest)}.")
     screen.out(f"{count(len(cases) - failed, 'example')} passed" + (f", {failed:,} failed.\n" if failed else ".\n"))
     return exits.FAILED if failed else exits.DONE
-
-
-def _document(file: Path, problems: Problems) -> Map | None:
-    """The nodes of the file; None, with the problems reported or raised, if it is not a map."""
-    try:
-        check_read(file)
-        with file.open("rb") as opened:
-            text = opened.read(FILE_MAX + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise UsageError(f"{file} cannot be read: {(reason or 'unknown reason').lower()}", id="RC-file-not-read") from error
-    document = read(text, file.as_posix())
-    problems.found += document.problems
-    if document.data is None or document.problems:
-        return None
-    if isinstance(document.data, Map):
-        return document.data
-    problems.add(document.data.at, f"this must be a map with examples, not {described(document.data)}", id="RC-wrong-form")
-    return None
-
-
-def _inline(kinds: Kinds, top: Map, problems: Problems) -> Policies | None:
-    """The policies that the file itself contains; None if it contains none."""
-    entries = {name: [top.entries[name]] if name in top.entries and name != "exceptions" else [] for name in POLICIES}
-    if not any(entries.values()):
-        return None
-    problems.partial = True  # no resource is declared here, so no pattern can match one
-    evaluation = Evaluation(Path(), Variables({}, frozenset(), frozenset()), None, problems)
-    return PolicySections(kinds, {}, problems, evaluation).read(entries)

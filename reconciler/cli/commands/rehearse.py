@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,24 @@ import click
 from reconciler.cli import exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
+from reconciler.cli.sandboxes.embedded import sandbox_errors
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.signals import until_interrupted
 from reconciler.cli.wiring import apply_saved
-from reconciler.cli.wiring.connect import connect
+from reconciler.cli.wiring.connect import ConnectedService, connect
 from reconciler.cli.wiring.loading import load, now
+from reconciler.cli.wiring.page_texts import pages_of, read_text, read_texts
 from reconciler.cli.wiring.rehearsal import rehearse
+from reconciler.client.service import Reader
+from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model.rehearsal import Rehearsal
+from reconciler.report.preview.page import page, policy
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
+from reconciler.text.names import HERE
 
 FORMATS = ("json", "markdown", "html")
+MAX_PAGES = 1_000
 
 
 @click.command("rehearse", short_help="Try the plan on a copy of the organization.")
@@ -35,34 +44,79 @@ FORMATS = ("json", "markdown", "html")
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit with 2 if somebody can read more or a published URL stops answering, at any moment."
 )
+@click.option("--serve", is_flag=True, allow_from_autoenv=False, help="Show a preview of the sites in a browser, until interrupted.")
+@click.option("--content", is_flag=True, help="Write the text of pages into the HTML report too, not only their titles.")
+@click.option(
+    "--max-pages",
+    type=click.IntRange(0),
+    default=MAX_PAGES,
+    show_default=True,
+    metavar="N",
+    help="With --content: the text of this many pages.",
+)
 @reports.option(FORMATS)
 @shared.output(formats=("text", *FORMATS))
 @click.pass_obj
 def command(
-    screen: Screen, /, file: Path | None, detailed_exitcode: bool, report: tuple[tuple[str, Path], ...], **parameters: Any
-) -> int:  # fmt: skip
+    screen: Screen,
+    /,
+    file: Path | None,
+    detailed_exitcode: bool,
+    serve: bool,
+    content: bool,
+    max_pages: int,
+    report: tuple[tuple[str, Path], ...],
+    **parameters: Any,
+) -> int:
     """Apply the plan to a copy of the living organization, ask after every request what readers see, plan again, and undo it there.
 
     The living service gets GET requests only, and the living state is not written. Nothing needs consent: what `apply` would refuse is
     listed. Says who can read more, which published URLs stop answering, the worst moment on the way, and what an undo would not bring
     back. Exits with 4 if a policy or an access test refuses the plan, and with 1 if it went differently than planned.
 
+    --serve prints the URL of a preview: every site before and after, as every reader. --report html=FILE writes the same as one file.
+
     \b
     Example:
       reconciler rehearse examples/acme --sandbox .reconciler/acme.db
+      reconciler rehearse examples/acme --sandbox .reconciler/acme.db --report html=preview.html
     """
     options = Options.of(screen, parameters)
+    if serve and options.format != "text":
+        raise UsageError(
+            f"--serve prints a URL, and --format {options.format} nothing else",
+            id="RC-options-conflict",
+            hint=f"Write a file: --report {options.format}=FILE.",
+        )
     if file is not None:
         options = apply_saved.opened(screen, options, file, partial=False, ask=False, commit=None).options
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))
     with connect(screen, options, by.project, kinds) as service:
         rehearsal = screen.masked_data(rehearse(screen, options, by.project, kinds, service))
-    document, sheet, made_at = rehearsal_document(rehearsal), partial(rehearsal_sheet, rehearsal), now()
-    folder = reports.folder(by.project)
-    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
+        document, sheet, made_at = rehearsal_document(rehearsal), partial(rehearsal_sheet, rehearsal), now()
+        shown = serve or options.format == "html" or any(name == "html" for name, _ in report)
+        texts = asyncio.run(read_texts(screen, service, pages_of(rehearsal.preview)[:max_pages])) if content and shown else None
+        html = partial(page, document, rehearsal.preview, created_at=made_at.astimezone(HERE), texts=texts)
+        folder = reports.folder(by.project)
+        reports.write(screen, report, document, sheet, created_at=made_at, folder=folder, page=html)
+        reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder, page=html)
+        if serve:
+            until_interrupted(_served(screen, service, rehearsal, html(live=True)))
+            screen.say("The preview has ended.")
     return _code(rehearsal, detailed=detailed_exitcode)
+
+
+async def _served(screen: Screen, service: ConnectedService, rehearsal: Rehearsal, html: str) -> None:
+    with sandbox_errors():
+        from reconciler.cli.sandboxes.preview import serve_preview  # an extra: the server needs its packages
+    known = frozenset(pages_of(rehearsal.preview))
+    async with Reader(service.settings) as reader:
+
+        async def text(content: str, id: str) -> dict[str, str]:
+            return await read_text(screen, reader, known, (content, id))
+
+        await serve_preview(html, policy(live=True), text, ready=lambda url: screen.out(f"The preview is ready, until Ctrl-C: {url}\n"))
 
 
 def _code(rehearsal: Rehearsal, *, detailed: bool) -> int:

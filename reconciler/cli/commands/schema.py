@@ -20,6 +20,7 @@ from reconciler.fleet.declared.schema import schema as fleet
 from reconciler.kinds import load as load_kinds
 from reconciler.report.layout import table
 from reconciler.report.schemas.documents import DOCUMENTS, schema_of
+from reconciler.testing.schema import schema as tests
 from reconciler.text.escape import as_json
 from reconciler.text.names import did_you_mean
 from reconciler.writing import create_folder, write_whole
@@ -35,6 +36,7 @@ def candidates(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
     """The names of the schemas."""
     yield "config", "project files"
     yield "fleet", "fleet files"
+    yield "test", "test files"
     for name, (title, _document) in DOCUMENTS.items():
         yield name, title
 
@@ -46,8 +48,8 @@ def candidates(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, name: str, write: bool, **parameters: Any) -> None:
-    """Print the JSON Schema of project files (config), or of a document that --format json prints. Without an argument, list the schemas.
-    `catalog` is the entry of the config schema in the catalog of SchemaStore.
+    """Print the JSON Schema of project files (config), of test files (test), or of a document that --format json prints. Without an
+    argument, list the schemas. `catalog` is the entry of the config schema in the catalog of SchemaStore.
 
     --write puts them into the folder .reconciler of the project. A project file whose first line is
     `# yaml-language-server: $schema=.reconciler/config.schema.json` is then checked while you edit it.
@@ -61,6 +63,7 @@ def command(screen: Screen, /, name: str, write: bool, **parameters: Any) -> Non
     known: dict[str, Callable[[], dict[str, Any]]] = {
         "config": lambda: schema(load_kinds()),
         "fleet": fleet,
+        "test": lambda: tests(load_kinds()),
         **{document: partial(schema_of, document) for document in DOCUMENTS},
     }
     if name and name not in known and (name != CATALOG or write):
@@ -71,7 +74,7 @@ def command(screen: Screen, /, name: str, write: bool, **parameters: Any) -> Non
         project = options.project if options.project != Path() else shared.nearest_project(click.get_current_context())
         _write(screen, project, {listed: known[listed]() for listed in ([name] if name else known)})
     elif not name:
-        files = {file: str(known[file]()["title"]) for file in ("config", "fleet")}
+        files = {file: str(known[file]()["title"]) for file in ("config", "fleet", "test")}
         titles = {**files, **{document: title for document, (title, _) in DOCUMENTS.items()}}
         screen.out(table([*titles.items(), (CATALOG, "An entry of the catalog of SchemaStore")]))
     else:

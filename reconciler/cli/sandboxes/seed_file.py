@@ -62,13 +62,21 @@ def invalid(problems: Iterable[Problem]) -> ConfigError:
 
 def read_seed(path: Path) -> SeedFile:
     """A seed, read as strictly as a project. Raises `ConfigError` with the positions of errors."""
-    root = _read(path)
+    return _seed(_read(path), str(path))
+
+
+def parsed_seed(text: bytes, name: str) -> SeedFile:
+    """The same for the text of a file. `name`: its name in positions."""
+    return _seed(_parsed(text, name), name)
+
+
+def _seed(root: Node | None, name: str) -> SeedFile:
     document = _plain(root)
     if not isinstance(document, Mapping):
         raise UsageError(
-            f"{path} is not a map of lists", id="RC-seed-invalid", hint="Example: organizations: [{id: org_acme, title: Acme}]"
+            f"{name} is not a map of lists", id="RC-seed-invalid", hint="Example: organizations: [{id: org_acme, title: Acme}]"
         )
-    return SeedFile(str(path), document, root or Map(Source(str(path), 1, 1), {}))
+    return SeedFile(name, document, root or Map(Source(name, 1, 1), {}))
 
 
 def read_document(path: Path) -> Any:
@@ -80,9 +88,14 @@ def _read(path: Path) -> Node | None:
     try:
         check_read(path)
         with path.open("rb") as file:
-            document = read(file.read(FILE_MAX + 1), str(path))
+            text = file.read(FILE_MAX + 1)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error
+    return _parsed(text, str(path))
+
+
+def _parsed(text: bytes, name: str) -> Node | None:
+    document = read(text, name)
     if document.problems:
         raise invalid(document.problems)
     return document.data

@@ -15,7 +15,7 @@ from reconciler.cli.option_table import ROWS
 from reconciler.cli.options import Options
 from reconciler.cli.saved.origin import sentence
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.approval import ApprovedPlan, approve
+from reconciler.cli.wiring.approval import ApprovedPlan, approve, more_urls
 from reconciler.cli.wiring.connect import ConnectedService
 from reconciler.cli.wiring.loading import now
 from reconciler.cli.wiring.plan_file import Saved, check, digests_of, plan_inputs, read
@@ -30,7 +30,7 @@ from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.sheet import sheet_text
-from reconciler.report.words import listed
+from reconciler.report.words import count, listed
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time
 
@@ -216,6 +216,11 @@ class Use:
         if new:
             self.screen.say("These changes are not in the saved plan and were not applied:")
             self._list(new)
+        # Pages are written all the time, so a plan does not become invalid by them; what it ends is a decision that somebody took.
+        if more := more_urls(self.saved.document, self.approval.planned.plan):
+            self.screen.say(
+                f"Pages were added since the plan was saved: it ends or moves {count(more, 'more URL')} of pages than it shows."
+            )
 
     def _list(self, lines: Iterable[str]) -> None:
         every = list(lines)
@@ -267,7 +272,10 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
         screen.say(sentence(origin))
     if (rules := saved.document.get("rulesFrom")) is not None:
         screen.say(f"It was judged by the rules of {rules['ref'][:100]} ({rules['commit'][:9]}).")
-    return Use(screen, options.with_scope(saved.document["options"], lambda texts: _globs(path, texts)), saved, partial, ask)
+    options = options.with_scope(saved.document["options"], lambda texts: _globs(path, texts))
+    # Whoever saved the plan typed these, and was shown what the file still shows.
+    allowed = _globs(path, saved.document["options"].get("allowOpenWork", []))
+    return Use(screen, replace(options, allow_open_work=(*options.allow_open_work, *allowed)), saved, partial, ask)
 
 
 def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:

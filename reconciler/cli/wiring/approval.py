@@ -16,6 +16,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.cli.wiring.run import Planned
 from reconciler.model import Plan
+from reconciler.plan.open_work import FIELD as OPEN_WORK
 
 GONE = "nothing is left to change there"
 OTHER_OBJECT = "the object changed since the plan was saved"
@@ -23,6 +24,7 @@ OTHER_CHANGE = "it would now be changed differently"
 OTHER_REQUESTS = "it now requires different requests or values"
 ALONE = "it cannot be done without the rest"
 OTHER_EXPOSURE = "it would now expose something else"
+MORE_WORK = "people began more work in it since the plan was saved"
 
 
 @dataclass
@@ -34,6 +36,12 @@ class ApprovedChange:
     requests: set[tuple[str, ...]] = field(default_factory=set)
     exposures: set[str] = field(default_factory=set)
     consents: set[str] = field(default_factory=set)
+    # What people are working on in it: less of it is as well as what was shown.
+    work: set[str] = field(default_factory=set, compare=False)
+
+    def covers(self, other: ApprovedChange | None) -> bool:
+        """Whether the other is nothing but what this one shows."""
+        return self == other and other.work <= self.work
 
 
 @dataclass(frozen=True)
@@ -68,10 +76,11 @@ def grants(document: Mapping[str, Any]) -> dict[str, ApprovedChange]:
     for entry in document["exposures"]:
         approved_changes[entry["address"]].exposures.add(_text(entry, without=("source", "asked")))
     for entry in document["consents"]:
-        if (
-            entry["address"] in approved_changes
-        ):  # else it is about what can be read by a change of something else, which has a line of its own
-            approved_changes[entry["address"]].consents.add(_text(entry))
+        ends_work = entry["field"] == OPEN_WORK
+        # What is in a container that is transferred has no line of its own.
+        at = entry["cause"] if ends_work and entry["address"] not in approved_changes else entry["address"]
+        if at in approved_changes:  # else it is about what can be read by a change of something else, which has a line of its own
+            (approved_changes[at].work if ends_work else approved_changes[at].consents).add(_text(entry))
     return dict(approved_changes)
 
 
@@ -80,7 +89,13 @@ def sent_digest(document: Mapping[str, Any]) -> str:
     acts = {change["address"]: [sorted(change["actions"])] for change in document["changes"]}
     objects = {condition["address"]: condition["id"] for condition in document["preconditions"]}
     parts = {
-        address: [acts.get(address), objects.get(address), sorted(grant.requests), sorted(grant.exposures), sorted(grant.consents)]
+        address: [
+            acts.get(address),
+            objects.get(address),
+            sorted(grant.requests),
+            sorted(grant.exposures),
+            sorted(grant.consents | grant.work),
+        ]
         for address, grant in grants(document).items()
     }
     where = [document["service"], document["project"], document["environment"], document["digests"]["lineage"]]
@@ -91,7 +106,7 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
     """Limit a fresh plan to what the file shows. `describe`: a plan as its document; `narrow`: the same reading, planned for fewer."""
     asked, now = grants(document), grants(describe(fresh))
     whole = fresh.plan
-    refused = {at: _why(at, grant, now.get(at), whole) for at, grant in asked.items() if now.get(at) != grant}
+    refused = {at: _why(at, grant, now.get(at), whole) for at, grant in asked.items() if not grant.covers(now.get(at))}
     new = tuple(sorted(at for at in now if at not in asked))
     refused |= _waiting(whole, {*refused, *new}, asked)
     if not refused and not new:
@@ -104,7 +119,7 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
         only = frozenset(address for address in _addresses(planned.plan) if str(address) in asked and str(address) not in refused)
         planned = narrow(fresh, only)
         narrowed = grants(describe(planned))
-        wrong = {at for at, grant in narrowed.items() if at in refused or asked.get(at) != grant}
+        wrong = {at for at, grant in narrowed.items() if at in refused or at not in asked or not asked[at].covers(grant)}
         if not wrong:
             break
         more = {at: _left_alone(at, planned.plan) for at in wrong if at in asked} | _waiting(planned.plan, wrong, asked)
@@ -112,6 +127,12 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
         refused |= more or dict.fromkeys(map(str, only), ALONE)
     refused |= {at: _left_alone(at, planned.plan) for at in asked if at not in narrowed and at not in refused}
     return ApprovedPlan(planned, only, refused, new)
+
+
+def more_urls(document: Mapping[str, Any], plan: Plan) -> int:
+    """How many more URLs of pages a fresh plan ends or moves than a saved plan shows: pages were written since."""
+    shown = sum(int(group["urls"]) for group in document.get("urlGroups", ()))
+    return max(0, sum(group.urls for group in plan.url_groups) - shown)
 
 
 def _why(at: str, asked: ApprovedChange, now: ApprovedChange | None, plan: Plan) -> str:
@@ -130,6 +151,8 @@ def _why(at: str, asked: ApprovedChange, now: ApprovedChange | None, plan: Plan)
         return OTHER_OBJECT
     if asked.change != now.change:
         return OTHER_CHANGE
+    if not now.work <= asked.work:
+        return MORE_WORK
     return OTHER_EXPOSURE if (asked.exposures, asked.consents) != (now.exposures, now.consents) else OTHER_REQUESTS
 
 

@@ -45,7 +45,7 @@ def load(
     if screen.supervision is not None and project.desired.urls is not None:
         # A worker's copy of the files is in no repository: nobody would commit what is written there.
         project = replace(project, desired=replace(project.desired, urls=replace(project.desired.urls, writes=False)))
-    secrets = list(_secrets(project, kinds))
+    secrets = list(sensitive_texts(project, kinds))
     # A secret can be composed: `https://${{ vars.user }}:${{ vars.password }}@host`. Its parts are secrets as well, if they are long
     # enough not to be ordinary words.
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
@@ -107,7 +107,7 @@ def variables_not_public(public: tuple[str, ...]) -> Iterator[str]:
     yield from (value for name, value in os.environ.items() if name.startswith(VARIABLES) and name[len(VARIABLES) :].lower() not in names)
 
 
-def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
+def sensitive_texts(project: Project, kinds: Kinds) -> Iterator[str]:
     """Every text in a sensitive field, from any source: the YAML, a file, a variable."""
     sensitive = {kind.name: names for kind in kinds.values() if (names := [name for name, field in kind.fields.items() if field.sensitive])}
     for resource in project.desired.resources.values():

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -37,10 +37,10 @@ from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import Refused
-from reconciler.model import Change, Outcome, Plan, Severity, State, StepStatus
+from reconciler.model import Outcome, Plan, Severity, State, Step, StepStatus
 from reconciler.model.rehearsal import DeletedObject, Rehearsal
 from reconciler.model.state import StateScope
-from reconciler.plan.guard import consent, guard, refuse
+from reconciler.plan.guard import consent, guard, listed_sorts, refuse, refuse_open_work
 from reconciler.rehearsal.assumptions import assumptions
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
@@ -53,11 +53,23 @@ from reconciler.state import Store
 from reconciler.text.escape import as_json
 
 COPY, STATE = "copy.db", "state.db"
-CONSENT = "RC-consent-required"
+CONSENT = ("RC-consent-required", "RC-open-work")
 
 
-def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService) -> Rehearsal:
-    """Apply the project's plan to a copy of what the service holds now. Raises what reading raises, and `NotASandbox`."""
+def rehearse(
+    screen: Screen,
+    options: Options,
+    project: Project,
+    kinds: Kinds,
+    service: ConnectedService,
+    *,
+    everything: bool = False,
+    check: Callable[[Planned], None] = lambda planned: None,
+) -> Rehearsal:
+    """Apply the project's plan to a copy of what the service holds now. Raises what reading raises, and `NotASandbox`.
+
+    `everything`: make the plan from all that exists. `check`: called with the plan before anything is copied; may raise.
+    """
     with sandbox_errors():
         from reconciler.sandbox import living  # an extra: the sandbox needs its packages
     narration = Narration(screen)
@@ -65,7 +77,8 @@ def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, s
         state, key, document = store.read(), store.digest_key(), store.pull()
     keyed = kinds.with_digest_key(key, project.sensitive)
     with narration.phase(f"Reading {project.desired.project}", where=service.where):
-        planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted))
+        planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted, everything))
+    check(planned)
     refusals = _refusals(planned.plan, project, options)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
@@ -85,14 +98,23 @@ def rehearse(screen: Screen, options: Options, project: Project, kinds: Kinds, s
 
 
 async def _read(
-    narration: Narration, service: ConnectedService, kinds: Kinds, project: Project, state: State, options: Options, wanted: Any
+    narration: Narration,
+    service: ConnectedService,
+    kinds: Kinds,
+    project: Project,
+    state: State,
+    options: Options,
+    wanted: Any,
+    everything: bool,
 ) -> tuple[Planned, LivingAnswers]:
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
     async with Reader(service.settings, listener=narration) as reader:
         selection, allow_replace = selected(options), replaceable(options)
         with reader.keeping() as answers:
+            # The copy needs the trees of pages too, so that those of the state would save no request.
             planned = await make_plan(
-                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, stage=narration.stage
+                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, everything=everything,
+                stage=narration.stage, kept=lambda keys: {},
             )  # fmt: skip
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
         return planned, replace(read, requests=reader.requests)
@@ -101,7 +123,7 @@ async def _read(
 def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]:
     """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
     refusals: list[str] = []
-    lawful = replace(plan, violations=())
+    lawful = replace(plan, violations=(), open_work=())
     unlimited: dict[str, Any] = {
         "allow_delete": sys.maxsize,
         "max_exposed": sys.maxsize,
@@ -112,31 +134,36 @@ def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]
         partial(guard, lawful, project.desired, **{**unlimited, "allow_delete": options.allow_delete}),
         partial(guard, lawful, project.desired, **{**unlimited, "max_exposed": options.max_exposed}),
         partial(guard, lawful, project.desired, **{**unlimited, "allow_dead_urls": options.allow_dead_urls}),
+        partial(refuse_open_work, plan.open_work, options.allow_open_work),
         partial(consent, plan, options.allow_exposure),
     ):
         try:
             check()
         except Refused as refused:
             first, *lines = refused.message.splitlines()
-            end = "; this requires consent" if refused.id == CONSENT else ""
+            end = "; this requires consent" if refused.id in CONSENT else ""
             refusals += [f"{line.strip()}{end}" for line in lines] or [first]
     return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
 
 
 class _Following(Narration):
-    """Tells `moments` of every write that was answered. `changes`: what the steps are for."""
+    """Tells `moments` of every write that was answered. `plan`: what its steps are for."""
 
-    def __init__(self, screen: Screen, moments: Moments, changes: Sequence[Change]) -> None:
+    def __init__(self, screen: Screen, moments: Moments, plan: Plan) -> None:
         super().__init__(screen)
-        self.moments, self.changes = moments, {change.address: change for change in changes}
+        self.moments, self.changes = moments, {change.address: change for change in plan.changes}
+        self.last = {(step.address, name): step.id for step in plan.steps for name in step.writes}
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         super().answer(method, path, status, seconds)
         if method != "GET":
             step = current_step()
             address = step.address if step is not None else None
-            what = step_text(step, self.changes.get(step.address)) if step is not None else ""
-            self.moments.after(f"{method} {path}", address, what)
+            self.moments.after(f"{method} {path}", address, self._request_text(step) if step is not None else "")
+
+    def _request_text(self, step: Step) -> str:
+        later = [name for name in step.writes if self.last.get((step.address, name)) != step.id]
+        return step_text(step, self.changes.get(step.address), later)
 
 
 class _Stage:
@@ -201,6 +228,7 @@ class _Stage:
             failures=tuple(failures),
             divergences=divergences,
             assumptions=assumptions(self.kinds, planned.plan),
+            open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
             deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),
             sites=rehearsed_sites(moments, start, end, addresses),
             preview=preview_of(moments, start, end, addresses),
@@ -211,7 +239,7 @@ class _Stage:
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
             stack.enter_context(recording_end(journal))
-            narration = _Following(self.screen, moments, planned.plan.changes)
+            narration = _Following(self.screen, moments, planned.plan)
             session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
             ours = session.plan()
             divergences = () if _same(ours.plan, planned.plan) else ("the plan of the copy differs from the plan of the original",)

@@ -18,12 +18,14 @@ from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
 from reconciler.observe import observe, planned
+from reconciler.observe.open_work import open_work
 from reconciler.observe.pages import KeptTrees, linking_pages, page_trees
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import believable
+from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_work
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.urls.changes import Trees, dead_pages, with_urls
@@ -39,7 +41,7 @@ class Planned:
     """A plan and its inputs.
 
     `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock. `trees`: the pages that were
-    needed for its URLs.
+    needed for its URLs. `answers`: the work in progress in what the plan changes.
     """
 
     plan: Plan
@@ -49,6 +51,7 @@ class Planned:
     read_at: float
     forecast: Forecast
     trees: Trees = field(default_factory=dict)
+    answers: Answers = field(default_factory=dict)
 
     @property
     def age(self) -> float:
@@ -77,10 +80,11 @@ async def make_plan(
     earlier: tuple[Mapping[str, Answer], float] | None = None,
     kept: KeptTrees | None = None,
 ) -> Planned:
-    """Observe, plan, prove. `allow_replace`: patterns of what may be recreated. `everything`: read all that exists.
-    `stage`: called with the name of each stage after the reading. `earlier`: the answers to a
-    reading of this run, which are reused, and when it began (monotonic seconds). `kept`: the trees of pages that the state has; None to
-    leave out the URLs of pages.
+    """Observe, plan, prove.
+
+    `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `stage`: called with the name of each stage
+    after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began, in monotonic seconds. `kept`:
+    the trees of pages that the state has; None to leave out what happens to pages and to what people are working on.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -103,12 +107,19 @@ async def make_plan(
     stage(f"Checking the plan for {objects}")
     known = matches if complete is actual else None
     proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
-    trees = await page_trees(reader, kinds, complete, proved.site_urls, kept) if kept is not None else {}
+    trees: Trees = {}
+    answers: Answers = {}
     if kept is not None:
-        proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), {**_tracked(state), **_known(kinds, matches)})
+        trees = await page_trees(reader, kinds, complete, proved.site_urls, kept)
+        with reader.keeping() as links:
+            proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), {**_tracked(state), **_known(kinds, matches)})
+        lost = lost_work(kinds, desired, proved, complete, matches)
+        with reader.giving(links):  # both look for links
+            answers = await open_work(reader, kinds, lost, complete) if lost else {}
+        proved = with_work(kinds, desired, state, proved, complete, matches, answers)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
-    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, trees)
+    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, trees, answers)
 
 
 def _tracked(state: State) -> dict[tuple[str, str], Address]:
@@ -128,6 +139,20 @@ async def _with_linking(
         return plan
     linking, failed = await linking_pages(reader, kinds, actual, dead, caller(kinds, addresses, actual.objects, actual.objects))
     return replace(plan, linking=linking, notes=(*plan.notes, *failed))
+
+
+def lost_work(kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, matches: Matches) -> tuple[Loss, ...]:
+    """The objects that lose work in progress if there is any; none where the project does not look."""
+    return () if desired.guards.open_work == IGNORE else losses(kinds, plan, actual, matches.ids)
+
+
+def with_work(
+    kinds: Kinds, desired: Desired, state: State, plan: Plan, actual: Actual, matches: Matches, answers: Answers
+) -> Plan:  # fmt: skip
+    """The plan with the work in progress that it ends. `answers`: what was read of that."""
+    lost = lost_work(kinds, desired, plan, actual, matches)
+    # The service's clock, where it shows one: what people do there has its times.
+    return with_open_work(plan, lost, answers, desired.guards, state.consents, actual.date or now()) if lost else plan
 
 
 def _check_selection(selection: Selection, desired: Desired, state: State, plan: Plan) -> None:
@@ -157,7 +182,7 @@ def read_only(
     kept: KeptTrees | None = None,
     recorded: Callable[[], RecordedUrls] = RecordedUrls,
 ) -> Planned:
-    """A plan, read with a client that cannot write. `kept`: as for `make_plan`; `recorded`: returns the URLs of the ledger."""
+    """A plan, read with a client that cannot write. `kept`: see `make_plan`. `recorded`: returns the URLs of the ledger."""
 
     async def run() -> Planned:
 

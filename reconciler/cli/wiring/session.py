@@ -17,7 +17,7 @@ from reconciler.apply.recover import recover
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
-from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected, with_policies
+from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected, with_policies, with_work
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
@@ -134,7 +134,9 @@ class ApplySession:
         state, actual = planned.state, planned.actual
         new_plan = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
         proved = prove(self.kinds, self.desired, state, actual, new_plan, selection=selection)
-        judged = with_policies(self.kinds, self.desired, actual, with_urls(proved, planned.trees))
+        proved = with_urls(proved, planned.trees)
+        proved = with_work(self.kinds, self.desired, state, proved, actual, planned.matches, planned.answers)
+        judged = with_policies(self.kinds, self.desired, actual, proved)
         return replace(planned, plan=with_redirects(self.desired, judged, self.journal.recorded_urls))
 
     def apply(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from reconciler.fleet.model import Approval, ChangeClass, Event, Mode
+from reconciler.fleet.model import Approval, ChangeClass, Event, Mode, RehearsalRule
 from reconciler.fleet.people import Role
 
 FILE: Final = "fleet.yaml"
@@ -44,6 +44,7 @@ PROJECT: Final = {
     "rulesFrom": "A branch, tag or commit of the same repository, whose rules judge the project. By default, its own files.",
     "windows": "When changes may be applied. By default, at any time.",
     "approvals": "Who must approve a class of change, and how long an approval counts (validFor; by default, 7d).",
+    "rehearse": "required: nobody can approve a plan that was not rehearsed on what the service contains now. By default, optional.",
     "tenant": "Whose project it is. Tenants get equal turns.",
     "vars": "Variables of the project. Not for secrets.",
     "secretVars": "Secrets that the project reads as {env: RECONCILER_VAR_NAME}: {NAME: {env: NAME}} or {NAME: {file: PATH}}.",
@@ -93,8 +94,8 @@ OIDC: Final = {
 }
 ROLE: Final = {
     "value": "A value of the claim.",
-    "role": "viewer: sees projects. approver: also approves, rejects and runs them, and decides on drift. admin: also pauses, resumes, and "
-    "reads the audit log.",
+    "role": "viewer: sees projects. approver: also rehearses, approves, rejects and runs them, and decides on drift. admin: also pauses, "
+    "resumes, and reads the audit log.",
     "tenants": "The tenants in which it has the role. By default, all.",
 }
 WEBHOOKS: Final = {
@@ -109,6 +110,7 @@ DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday
 MODES: Final = tuple(Mode)
 CHANGES: Final = tuple(ChangeClass)
 APPROVALS: Final = tuple(Approval)
+REHEARSALS: Final = tuple(RehearsalRule)
 EVENTS: Final = tuple(Event)
 ROLES: Final = tuple(Role)
 SORTS: Final = ("list", "directories", "organizations")

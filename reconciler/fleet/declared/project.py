@@ -12,7 +12,18 @@ from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.claims import shared
-from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, VALID_FOR, VALID_MAX, VALID_MIN, WAVE_MAX
+from reconciler.fleet.declared.keys import (
+    APPROVALS,
+    CHANGES,
+    EVERY_MAX,
+    EVERY_MIN,
+    MODES,
+    REHEARSALS,
+    VALID_FOR,
+    VALID_MAX,
+    VALID_MIN,
+    WAVE_MAX,
+)
 from reconciler.fleet.model import (
     APPROVALS_DEFAULT,
     EVERY_DEFAULT,
@@ -22,6 +33,7 @@ from reconciler.fleet.model import (
     ChangeClass,
     FleetProject,
     Mode,
+    RehearsalRule,
     Repository,
     SecretReference,
 )
@@ -65,6 +77,7 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
     mode = keys.choice("mode", MODES)
     revert = values.flag(keys, "revertDrift", False)
     rules_from = values.ref(keys, "rulesFrom") if "rulesFrom" in node.entries else ""
+    rehearse = keys.choice("rehearse", REHEARSALS)
     windows, (approvals, valid_for) = values.windows(keys, "windows"), _approvals(keys)
     variables, wave = _vars(keys), keys.whole("wave", 0)
     secret_vars, sops = _references(keys, "secretVars", values.VARIABLE), _references(keys, "sops", values.SOPS)
@@ -80,7 +93,8 @@ def project(node: Map, problems: Problems) -> FleetProject | None:
         return None
     return FleetProject(
         name, source, base_url, token, allowed or "", state, environment, every, mode or Mode.WATCH, revert, windows, approvals,
-        tenant or TENANT_DEFAULT, valid_for, variables, secret_vars, sops, wave, rules_from=rules_from, at=node.at,
+        tenant or TENANT_DEFAULT, valid_for, variables, secret_vars, sops, wave, rules_from=rules_from,
+        rehearse=rehearse or RehearsalRule.OPTIONAL, at=node.at,
     )  # fmt: skip
 
 

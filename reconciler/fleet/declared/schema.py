@@ -80,6 +80,7 @@ def _project() -> dict[str, Schema]:
             "properties": {**{change.value: approval for change in keys.CHANGES}, keys.VALID_FOR: DURATION},
             "additionalProperties": False,
         },
+        "rehearse": {"enum": [rule.value for rule in keys.REHEARSALS]},
         "tenant": NAME,
         "vars": {"type": "object", "additionalProperties": VALUE},
         "secretVars": {"type": "object", "additionalProperties": REFERENCE},

@@ -1,4 +1,4 @@
-"""The static files of the pages: a style, an icon, and two pinned scripts. They are read from the package once.
+"""The static files of the pages: two styles, an icon, and two pinned scripts. They are read from the package once.
 
 `POLICY` lets a page load these and nothing else: no other origin, no inline scripts or styles.
 """
@@ -12,10 +12,12 @@ from importlib.resources import files
 from typing import Final
 
 from reconciler.fleet.pages import links
+from reconciler.report.preview.first_screen import CSS
 
 HTMX: Final = "htmx-2.0.11.min.js"
 EVENTS: Final = "htmx-ext-sse-2.2.4.min.js"
 STYLE: Final = "dashboard.css"
+REHEARSAL: Final = CSS.name
 ICON: Final = "icon.svg"
 TYPES: Final = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -48,7 +50,8 @@ class Asset:
 def assets() -> dict[str, Asset]:
     """The files by name."""
     folder = files("reconciler.fleet.pages") / "static"
-    return {name: _asset(name, (folder / name).read_bytes()) for name in (HTMX, EVENTS, STYLE, ICON)}
+    own = {name: _asset(name, (folder / name).read_bytes()) for name in (HTMX, EVENTS, STYLE, ICON)}
+    return {**own, REHEARSAL: _asset(REHEARSAL, CSS.read_bytes())}
 
 
 def url(name: str) -> str:

@@ -18,8 +18,8 @@ LOGOUT: Final = "/logout"
 EVENTS: Final = "/events"  # server-sent events named `changed`, whose data is not needed; at most one in 5 seconds
 STATIC: Final = "/static/"
 
-Action = Literal["approve", "reject", "pause", "resume", "sync", "revert", "ignore"]
-ACTIONS: Final[tuple[Action, ...]] = ("approve", "reject", "pause", "resume", "sync", "revert", "ignore")
+Action = Literal["rehearse", "approve", "reject", "pause", "resume", "sync", "revert", "ignore"]
+ACTIONS: Final[tuple[Action, ...]] = ("rehearse", "approve", "reject", "pause", "resume", "sync", "revert", "ignore")
 
 
 def project(name: str) -> str:
@@ -31,9 +31,10 @@ def act(name: str, action: Action) -> str:
     return f"{project(name)}/{action}"
 
 
-def status_of(name: str, digest: str) -> str:
-    """The part of a project's page that is updated by events, with `seen` added. `digest`: of the displayed plan, "" for none."""
-    return f"{project(name)}/status?digest={quote(digest, safe='')}"
+def status_of(name: str, digest: str, rehearsal: str = "") -> str:
+    """The part of a project's page that is updated by events, with `seen` added. `digest`: of the displayed plan, "" for none.
+    `rehearsal`: what is displayed of its rehearsal."""
+    return f"{project(name)}/status?digest={quote(digest, safe='')}&rehearsal={quote(rehearsal, safe='')}"
 
 
 def events(name: str = "") -> str:

@@ -6,11 +6,13 @@ All values in a template pass the terminal's encoder, which escapes invisible an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from reconciler.fleet.pages import assets, chart, heatmap, links, marks, months, query, words
 from reconciler.fleet.pages.views import (
@@ -23,6 +25,7 @@ from reconciler.fleet.pages.views import (
     ProjectView,
 )
 from reconciler.fleet.status import lasting
+from reconciler.report.preview.first_screen import rendered
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
 
@@ -98,9 +101,13 @@ def _environment() -> Environment:
     )
     environment.globals.update(
         assets=assets, chart=chart, heatmap=heatmap, links=links, marks=marks, months=months, query=query, words=words,
-        count=count, lasting=lasting, Query=query.Query, page_size=query.PAGE_SIZE, config=CONFIG,
+        count=count, lasting=lasting, first_screen=_first_screen, Query=query.Query, page_size=query.PAGE_SIZE, config=CONFIG,
     )  # fmt: skip
     return environment
+
+
+def _first_screen(document: Mapping[str, Any]) -> Markup:
+    return Markup(rendered(document))  # noqa: S704  every text in it is escaped
 
 
 def _visible(value: Any) -> Any:

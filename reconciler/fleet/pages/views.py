@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from reconciler.fleet.health import HealthWord, ProjectHealth
 from reconciler.fleet.model import Approval, AuditRecord, ChangeClass, Mode, Quarantine
 from reconciler.fleet.pages.query import AuditQuery, Query
+from reconciler.fleet.rehearsals import DONE
 from reconciler.fleet.status import Cell, Sample, StatusWord
 
 Health = HealthWord
@@ -161,6 +162,7 @@ class DecisionView:
     reason: str = ""
     counts: bool = True
     why_not: str = ""
+    rehearsal: str = ""
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,35 @@ class ApprovalsView:
     cannot: str = ""
     applies: str = ""
     is_decided: bool = True
+
+
+@dataclass(frozen=True)
+class RehearsalView:
+    """The rehearsal of the plan. `state`: "" if nobody asked for one, or one of `rehearsals.STATES`. `required`: approvals must name it.
+    `valid`: it is of this plan on the last reading. `text`: as `rehearse` shows it. `document`: of `rehearse --format json`, None if it was
+    not read, or an older version wrote it."""
+
+    required: bool = False
+    state: str = ""
+    asked_by: str = ""
+    asked_at: datetime | None = None
+    ended_at: datetime | None = None
+    error: str = ""
+    digest: str = ""
+    as_planned: bool = True
+    valid: bool = False
+    text: str = ""
+    document: Mapping[str, Any] | None = None
+
+    @property
+    def word(self) -> str:
+        """Its state, or `outdated`."""
+        return "outdated" if self.state == DONE and not self.valid else self.state
+
+    @property
+    def key(self) -> str:
+        """What a page shows of it, to know whether that changed."""
+        return f"{self.word}.{self.digest[:12]}"
 
 
 @dataclass(frozen=True)
@@ -241,7 +272,7 @@ class ViewerPermissions:
 class ProjectView:
     """The page of a project. `first_apply`: the command that creates a state which has never seen it, "" for none. `samples` and `runs`:
     the newest last, and the newest first. `error`: why the last run returned no reading. For its part `#status` only: `shown`, the digest
-    of the displayed plan, and `seen`, what the viewer was already notified of."""
+    of the displayed plan, `shown_rehearsal`, the key of its rehearsal, and `seen`, what the viewer was already notified of."""
 
     frame: Frame
     row: RowView
@@ -258,7 +289,9 @@ class ProjectView:
     quarantines: Sequence[Quarantine] = ()
     drift: DriftView | None = None
     first_apply: str = ""
+    rehearsal: RehearsalView | None = None
     shown: str | None = None
+    shown_rehearsal: str = ""
     seen: str = ""
 
 

@@ -26,6 +26,14 @@ RULES: Final = {
     Approval.TWO: "two people, not the author of the commit",
 }
 ENDED: Final = {"done": "Done", "failed": "Failed", "late": "Ended after the time limit", "lost": "Lost with its worker"}
+REHEARSED: Final = {
+    "": "The rehearsal was deleted",
+    "waiting": "A rehearsal of the plan was asked for",
+    "underWay": "A rehearsal of the plan has begun",
+    "failed": "The rehearsal of the plan failed",
+    "done": "The rehearsal of the plan has ended",
+    "outdated": "The service contains something else since the rehearsal",
+}
 SORTS: Final = {"end": "Ends", "exception": "Exception", "pause": "Pause"}
 SAYS_MODE: Final = {
     "watch": "The fleet watches it and applies nothing.",

@@ -13,7 +13,7 @@ from reconciler.fleet import approvals, health, schedule, status
 from reconciler.fleet.health import HealthReading
 from reconciler.fleet.model import Mode
 from reconciler.fleet.runs.messages import announce
-from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, runs, samples
+from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, rehearsals, runs, samples
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.schema import projects as tables
 from reconciler.report.words import count
@@ -24,7 +24,7 @@ class RunResult:
     """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so something
     may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose approvals
     counted when it began, by class of change. `reverted`: the decisions that this run carries out, by address: its plan reverts these
-    resources and nothing else."""
+    resources and nothing else. `rehearsing`: the requests of a rehearsal, among `requests`."""
 
     commit: str | None = None
     reading: status.Reading | None = None
@@ -39,6 +39,7 @@ class RunResult:
     code: int = 0
     late: bool = False
     requests: int = 0
+    rehearsing: int = 0
     error: str | None = None
 
     @property
@@ -60,6 +61,7 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
             return
         if result.plan is not None and result.reading is not None and begun.project.mode is not Mode.WATCH:
             kept.keep_plan(connection, begun.project_id, result.plan)
+            rehearsals.give_up(connection, begun.project_id, result.plan.digest)
         if result.error is not None and not result.began:  # the connection may have been lost after it was stored
             result.began = audit.has_begun(connection, begun.id)
         if result.began and result.plan is not None:
@@ -120,7 +122,7 @@ def _reading(result: RunResult, word: status.StatusWord | None) -> dict[str, Any
     return {
         "reading": status.as_data(result.reading),
         "read_at": func.now(),
-        "cost": result.requests,
+        "cost": result.requests - result.rehearsing,
         "synced_since": func.coalesce(tables.c.synced_since, func.now()) if word is status.StatusWord.SYNCED else None,
     }
 

@@ -20,6 +20,7 @@ from reconciler.fleet import approvals, drift, status
 from reconciler.fleet.facts import decided_drift
 from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, FleetProject, Mode
+from reconciler.fleet.rehearsals import DOCUMENT_MAX as REHEARSAL_MAX, LOST, TRIES_MAX, RehearsalResult, result_of
 from reconciler.fleet.runs import end, folders, holds
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
@@ -29,12 +30,13 @@ from reconciler.fleet.runs.process import database_access, execute
 from reconciler.fleet.secrets import digest, resolved, token_for
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
-from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, budgets, projects as rows, runs
+from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, budgets, projects as rows, rehearsals, runs
 from reconciler.fleet.store.access.rows import opened
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.up import URL_FILE
 
 READ_SECONDS: Final = 900.0
+REHEARSE_SECONDS: Final = 1_200.0
 APPLY_SECONDS: Final = 3_600.0
 DOCUMENT_MAX: Final = 64 * 2**20  # bytes
 
@@ -82,6 +84,7 @@ class _Run:
         self.undone: list[Mapping[str, Any]] = []
         self.decided: dict[str, approvals.Decision] = {}
         self.since: str | None = None
+        self.selection: Sequence[str] = ()
 
     async def all(self, trace: Mapping[str, str]) -> None:
         project, database = self.project, self.place.database
@@ -155,7 +158,9 @@ class _Run:
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
         digest = approvals.digest_of(about["digest"], commit) if about["digest"] is not None else None
-        self.result.plan = StoredPlan(commit, document, digest, approvals.classes(document), (), text)
+        reading = str(about["reading"])
+        self.result.plan = StoredPlan(commit, document, digest, approvals.classes(document), (), text, reading=reading)
+        self.selection = selection
         if selection:
             return
         self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
@@ -244,6 +249,7 @@ class _Run:
             since = self._plan.since
             await self._read(root, secrets, selection=selection)
             result.plan = replace(self._plan, since=since)
+        await self._rehearse(root, secrets, gate)
         if result.waits is None:
             result.waits = await asyncio.to_thread(self._hold_reason)
         if result.waits is not None:
@@ -263,6 +269,48 @@ class _Run:
             raise ReconcilerError(self._words_of(message) or f"apply ended with {code}", id="RC-fleet-run-failed")
         else:
             result.applied = True
+
+    async def _rehearse(self, root: Path, secrets: Mapping[str, str], gate: RunGate) -> None:
+        """Rehearse the plan if somebody asks for it. Whatever happens, the request ends with a result or an error, and the run goes on."""
+        plan, before = self._plan.digest, gate.taken
+        tries = await asyncio.to_thread(self._take_rehearsal, plan) if plan is not None else None
+        if plan is None or tries is None:
+            return
+        try:
+            if tries > TRIES_MAX:
+                raise ReconcilerError(LOST, id="RC-fleet-run-failed")
+            result = await self._rehearsed(root, secrets, plan)
+        except ReconcilerError as error:
+            result = RehearsalResult(plan, _sentence(error))
+        finally:
+            self.result.rehearsing = gate.taken - before
+        await asyncio.to_thread(self._end_rehearsal, result)
+
+    async def _rehearsed(self, root: Path, secrets: Mapping[str, str], plan: str) -> RehearsalResult:
+        """What a process of its own shows. Raises `ReconcilerError`."""
+        reading = self._plan.reading or ""
+        argv = [*self._argv("rehearse", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
+        argv += ["--sent", approvals.changes_of(plan), "--reading", reading, *self.selection]
+        code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=REHEARSE_SECONDS)
+        if late:
+            raise ReconcilerError(f"it took longer than {REHEARSE_SECONDS:g} s", id="RC-fleet-run-late")
+        if code != 0:
+            raise ReconcilerError(self._words_of(message) or f"it ended with {code}", id="RC-fleet-run-failed")
+        document = _document(self.folder / "rehearsal.json", REHEARSAL_MAX)
+        return result_of(plan, reading, document, _text(self.folder / "rehearsal.txt").decode("utf-8", "replace"))
+
+    def _take_rehearsal(self, plan: str) -> int | None:
+        """How many runs have begun the rehearsal that was asked for; None if nobody asks for it."""
+        with self.place.database.transaction() as connection:
+            return rehearsals.take(connection, self.begun.project_id, plan, self.begun.id)
+
+    def _end_rehearsal(self, result: RehearsalResult) -> None:
+        """Store the result, with the plan that it is about, so that people see both at once. Not if others have ended this run."""
+        with self.place.database.transaction() as connection:
+            if not holds.is_running(connection, self.begun.id, lock=True):
+                raise ReconcilerError("another worker took over", id="RC-fleet-run-failed")
+            kept.keep_plan(connection, self.begun.project_id, self._plan)
+            rehearsals.end(connection, self.begun.project_id, self.begun.id, result)
 
     def _begin(self) -> None:
         """Store that applying begins: if this worker is killed, nothing else records it."""
@@ -319,21 +367,21 @@ def _sentence(error: ReconcilerError) -> str:
     return f"{error.message}{cause}{f' ({error.hint})' if error.hint else ''}"
 
 
-def _document(path: Path) -> Any:
-    """A document that a run wrote. Raises `ReconcilerError`."""
+def _document(path: Path, most: int = DOCUMENT_MAX) -> Any:
+    """A document that a run wrote, of at most so many bytes. Raises `ReconcilerError`."""
     try:
-        return json.loads(_text(path))
+        return json.loads(_text(path, most))
     except ValueError as error:
         raise ReconcilerError(f"{path.name} was not written", id="RC-fleet-run-failed") from error
 
 
-def _text(path: Path) -> bytes:
+def _text(path: Path, most: int = DOCUMENT_MAX) -> bytes:
     """What a run wrote. Raises `ReconcilerError`."""
     try:
         with path.open("rb") as file:
-            text = file.read(DOCUMENT_MAX + 1)
+            text = file.read(most + 1)
     except OSError as error:
         raise ReconcilerError(f"{path.name} was not written", id="RC-fleet-run-failed") from error
-    if len(text) > DOCUMENT_MAX:
-        raise ReconcilerError(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB", id="RC-fleet-run-large")
+    if len(text) > most:
+        raise ReconcilerError(f"{path.name} is larger than {most // 2**20} MiB", id="RC-fleet-run-large")
     return text

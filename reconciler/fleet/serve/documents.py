@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from reconciler.fleet.approvals import ApprovalVerdict
 from reconciler.fleet.facts import Judged
-from reconciler.fleet.model import ChangeClass
+from reconciler.fleet.model import ChangeClass, RehearsalRule
+from reconciler.fleet.reports import rehearsal_data
 from reconciler.fleet.store import audit
 from reconciler.fleet.store.dashboard.listing import ProjectSelection
 from reconciler.text.names import utc_text
@@ -85,6 +85,19 @@ class Decision(_Model):
     classes: list[ChangeClass]
     digest: str
     reason: str
+    rehearsal: Annotated[str | None, Field(description="The digest of the rehearsal that the person saw.")]
+
+
+class Rehearsal(_Model):
+    """A rehearsal of the plan. Its document: getRehearsal."""
+
+    state: Literal["waiting", "underWay", "failed", "done"]
+    askedBy: str
+    askedAt: str
+    error: str | None
+    digest: Annotated[str | None, Field(description="Of the last result: what approvals name.")]
+    asPlanned: Annotated[bool | None, Field(description="Whether the copy did what the plan says.")]
+    valid: Annotated[bool, Field(description="Whether it is of this plan on what the service contained at the last reading.")]
 
 
 class Approvals(_Model):
@@ -96,6 +109,8 @@ class Approvals(_Model):
     classes: Annotated[list[ChangeClass], Field(description="The classes of change that the plan contains.")]
     missing: Annotated[dict[ChangeClass, int], Field(description="How many people must still approve each class.")]
     rejectedBy: list[str]
+    rehearse: Annotated[RehearsalRule, Field(description="Whether approvals must name a valid rehearsal.")]
+    rehearsal: Annotated[Rehearsal | None, Field(description="Of this plan; null if nobody asked for one.")]
     allowed: Annotated[bool, Field(description="Whether nothing is missing and nobody rejects it.")]
     decisions: list[Decision]
 
@@ -131,6 +146,19 @@ class Approval(_Model):
     classes: Annotated[list[ChangeClass] | None, Field(min_length=1, max_length=20, description="By default, all that need somebody.")] = (
         None
     )
+    rehearsal: Annotated[
+        str,
+        Field(
+            max_length=200, pattern=r"^[0-9a-f]*$", description="The digest of the rehearsal that was read; needed where one is required."
+        ),
+    ] = ""
+    allowUnplanned: Annotated[bool, Field(description="Whether to approve it although its rehearsal did not go as planned.")] = False
+
+
+class Asked(_Model):
+    """A request to rehearse a plan."""
+
+    digest: Digest
 
 
 class Rejection(_Model):
@@ -181,17 +209,16 @@ def approvals(judged: Judged) -> Approvals:
             classes=sorted(decision.changes),
             digest=decision.digest,
             reason=decision.reason,
+            rehearsal=decision.rehearsal,
         )
         for decision in judged.decisions
         if decision.person
     ]
-    return _approvals(judged.plan, judged.verdict, decisions)
-
-
-def _approvals(plan: Any, verdict: ApprovalVerdict, decisions: Sequence[Decision]) -> Approvals:
+    plan, verdict, rehearsal = judged.plan, judged.verdict, rehearsal_data(judged)
     return Approvals(
-        digest=plan.digest, commit=plan.commit, classes=sorted(plan.changes), missing=dict(verdict.lacking),
-        rejectedBy=[rejection.person for rejection in verdict.rejected], allowed=verdict.allows, decisions=list(decisions),
+        digest=plan.digest or "", commit=plan.commit, classes=sorted(plan.changes), missing=dict(verdict.lacking),
+        rejectedBy=[rejection.person for rejection in verdict.rejected], rehearse=judged.rule,
+        rehearsal=Rehearsal.model_validate(rehearsal) if rehearsal is not None else None, allowed=verdict.allows, decisions=decisions,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from reconciler.fleet.approvals import Decision, changes_of, same_changes
 from reconciler.fleet.drift import NOT_REVERTED
 from reconciler.fleet.facts import Judged, facts_of, health_of, is_only_drift
 from reconciler.fleet.health import shortened
-from reconciler.fleet.model import Approval, ChangeClass, Mode, Window
+from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule, Window
 from reconciler.fleet.pages import readers, views, words
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.refresh.generation import GeneratorReading
@@ -23,6 +23,8 @@ from reconciler.fleet.store.approvals import decision_of
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.model import Sort
 from reconciler.report.reading import sheet_of
+from reconciler.report.schemas.documents import problem
+from reconciler.report.schemas.rehearsal import RehearsalDocument
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -162,6 +164,26 @@ def approvals_view(
     return views.ApprovalsView(rules, shown, rejected, cannot, applies, is_decided)
 
 
+def rehearsal_view(judged: Judged, document: Mapping[str, Any] | None) -> views.RehearsalView:
+    """The rehearsal of a plan; without a state if nobody asked for one. `document`: of its last result."""
+    required, last = judged.rule is RehearsalRule.REQUIRED, judged.rehearsal
+    if last is None:
+        return views.RehearsalView(required)
+    return views.RehearsalView(
+        required,
+        last.state,
+        last.asked_by,
+        last.asked_at,
+        last.ended_at,
+        error=last.error or "",
+        digest=last.digest or "",
+        as_planned=last.as_planned is not False,
+        valid=judged.rehearsed != "",
+        text=last.text,
+        document=document if document is not None and problem(RehearsalDocument, document) is None else None,
+    )
+
+
 def _applies(judged: Judged, row: ProjectRow, *, reverts: bool) -> tuple[str, bool]:
     """What happens to a plan that lacks no approval, and whether approvals decide on it at all."""
     if not judged.plan.changes:
@@ -194,6 +216,8 @@ def _why_not(decision: Decision, judged: Judged) -> str:
         return "it is about another commit"
     if terms.is_over(decision):
         return "it has expired"
+    if not terms.is_about(decision):
+        return "it is about another rehearsal" if decision.rehearsal else "it is about no rehearsal"
     two = all(judged.rules.get(change, Approval.TWO) is Approval.TWO for change in decision.changes)
     return "its person is an author of the commit" if two and judged.is_author(decision.who) else ""
 
@@ -210,6 +234,7 @@ def _decision(row: Mapping[str, Any], judged: Judged, *, used: bool) -> views.De
         reason=decision.reason,
         counts=not why_not,
         why_not=why_not,
+        rehearsal=decision.rehearsal or "",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, text, tuple_
+from sqlalchemy import Connection, Row, func, insert, select, text, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from reconciler.fleet.approvals import COMMIT, Decision, changes_of
@@ -21,7 +21,7 @@ from reconciler.fleet.store.schema import approvals, plans
 class StoredPlan:
     """A stored plan. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors. `digest`: None
     if nothing of it can be applied, or an older version stored it. `since`: the last commit that was applied completely. `made_at`: None
-    if it is not stored yet."""
+    if it is not stored yet. `reading`: a digest of what the service contained, None for a plan of an older version."""
 
     commit: str
     document: Mapping[str, Any]
@@ -31,6 +31,7 @@ class StoredPlan:
     text: str = ""
     since: str | None = None
     made_at: datetime | None = field(default=None, compare=False)
+    reading: str | None = field(default=None, compare=False)
 
 
 def addresses(plan: StoredPlan) -> set[str]:
@@ -49,6 +50,7 @@ def keep_plan(connection: Connection, project: int, plan: StoredPlan) -> None:
         "text": plan.text,
         "since": plan.since,
         "made_at": func.now(),
+        "reading": plan.reading,
     }
     statement = upsert(plans).values(project=project, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=[plans.c.project], set_=values))
@@ -60,19 +62,19 @@ def plan_of(connection: Connection, project: int, *, lock: bool = False) -> Stor
     row = connection.execute(query.with_for_update(read=True) if lock else query).first()
     if row is None:
         return None
-    return StoredPlan(
-        row.commit, row.document, row.digest, _changes(row.classes), tuple(row.authors or ()), row.text or "", row.since, row.made_at
-    )
+    return _plan(row, row.document, row.text or "")
 
 
 def heads(connection: Connection, projects: Sequence[int]) -> dict[int, StoredPlan]:
     """The last plans of projects that contain changes, without their documents and texts."""
-    columns = (plans.c.project, plans.c.commit, plans.c.digest, plans.c.classes, plans.c.authors, plans.c.since, plans.c.made_at)
+    columns = [column for column in plans.c if column.name not in ("document", "text")]
     query = select(*columns).where(plans.c.project.in_(list(projects)), plans.c.digest.is_not(None), plans.c.classes != text("'[]'"))
-    return {
-        row.project: StoredPlan(row.commit, {}, row.digest, _changes(row.classes), tuple(row.authors or ()), "", row.since, row.made_at)
-        for row in connection.execute(query)
-    }
+    return {row.project: _plan(row, {}, "") for row in connection.execute(query)}
+
+
+def _plan(row: Row[Any], document: Mapping[str, Any], shown: str) -> StoredPlan:
+    authors = tuple(row.authors or ())
+    return StoredPlan(row.commit, document, row.digest, _changes(row.classes), authors, shown, row.since, row.made_at, row.reading)
 
 
 def _changes(names: Sequence[str] | None) -> frozenset[ChangeClass]:
@@ -93,6 +95,7 @@ def decide(connection: Connection, project: int, decision: Decision) -> None:
             subject=decision.identity.subject if decision.identity is not None else None,
             addresses=sorted(decision.identity.addresses) if decision.identity is not None else None,
             until=decision.until,
+            rehearsal=decision.rehearsal,
         )
     )
 
@@ -123,5 +126,6 @@ def decision_of(row: Mapping[str, Any]) -> Decision:
     """The decision in a row."""
     identity = Identity(row["issuer"], row["subject"], frozenset(row["addresses"] or ())) if row["issuer"] is not None else None
     return Decision(
-        row["person"], row["digest"], _changes(row["classes"]), row["approves"], row["reason"], identity, row["at"], row["until"]
-    )
+        row["person"], row["digest"], _changes(row["classes"]), row["approves"], row["reason"], identity, row["at"], row["until"],
+        row["rehearsal"],
+    )  # fmt: skip

@@ -35,6 +35,7 @@ _COLUMNS: Final = {
     "plans": ("digest text", "classes jsonb", "authors jsonb", "text text", "since text"),
 }
 _DECISIONS_ON_DRIFT: Final = {"notices": ("severity text",), "approvals": ("until timestamptz",)}
+_REHEARSALS: Final = {"plans": ("reading text",), "approvals": ("rehearsal text",)}
 _IDENTITIES: Final = {"approvals": ("issuer text", "subject text", "addresses jsonb"), "sessions": ("sealed text",)}
 
 
@@ -67,13 +68,21 @@ def _add_decisions_on_drift(connection: Connection) -> None:
     _add_columns(connection, _DECISIONS_ON_DRIFT)
 
 
+def _add_rehearsals(connection: Connection) -> None:
+    """Version 7: plans are rehearsed, and approvals name the rehearsal."""
+    _add_columns(connection, _REHEARSALS)
+    schema.METADATA.create_all(connection, tables=[schema.rehearsals])
+
+
 def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -> None:
     for table, added in columns.items():
         for column in added:
             connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_add_people, _add_generators, _add_identities, _add_chain, _add_decisions_on_drift)
+MIGRATIONS: Final[tuple[Migration, ...]] = (
+    _add_people, _add_generators, _add_identities, _add_chain, _add_decisions_on_drift, _add_rehearsals,
+)  # fmt: skip
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -149,6 +150,25 @@ plans = Table(  # the last plan of a project with mode plan or apply
     Column("authors", JSONB),  # of the commit, as a list of e-mail addresses
     Column("text", Text),  # the plan as `plan` shows it
     Column("since", Text),  # the last commit that was applied completely
+    Column("reading", Text),  # a digest of what the service contained; rehearsals refer to it
+)
+
+rehearsals = Table(  # requests to rehearse the plan with a digest, and the last result of each
+    "rehearsals",
+    METADATA,
+    Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("plan", Text, primary_key=True),  # the digest of the plan
+    Column("asked_by", Text, nullable=False),
+    _moment("asked_at", nullable=False, server_default=text("clock_timestamp()")),  # after ended_at: nobody has rehearsed it since
+    Column("tries", Integer, nullable=False, server_default="0"),  # runs that began it since it was asked for
+    Column("run", BigInteger),  # the last of them
+    _moment("ended_at"),
+    Column("error", Text),  # why there is no result
+    Column("reading", Text),  # a digest of what the service contained
+    Column("digest", Text),  # of the result: approvals refer to it
+    Column("as_planned", Boolean),
+    Column("text", Text),  # the result as `rehearse` shows it
+    Column("document", LargeBinary),  # as JSON, compressed
 )
 
 approvals = Table(  # who approved a plan, or rejected it; a line is never changed
@@ -166,6 +186,7 @@ approvals = Table(  # who approved a plan, or rejected it; a line is never chang
     Column("subject", Text),
     Column("addresses", JSONB),  # that the provider had verified then, as a list
     _moment("until"),  # of a decision to ignore drift: until when
+    Column("rehearsal", Text),  # the digest of the rehearsal that the person saw
 )
 Index("approvals_of_plan", approvals.c.project, approvals.c.digest)
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
-from urllib.parse import quote
 
 from reconciler.model import Page, PageChange, PageTree, PageUrl, Plan, SiteUrls, UrlReason, Variant
 from reconciler.plan.containment import Key
 from reconciler.plan.urls.groups import grouped
+from reconciler.plan.urls.variants import quoted
 
 Trees = Mapping[Key, PageTree | str]
 """The pages of each object; why they are not known, where they could not be read."""
@@ -92,9 +92,12 @@ def needed(site_urls: SiteUrls, trees: Trees) -> frozenset[Key]:
     above = {part for _, _, base in changed for part in _above(base)}
     asked |= {space for space, base in stays if base in above}
     # And the other way round, once the pages show it.
-    pages = {space: tree.pages for space in asked if isinstance(tree := trees.get(space), PageTree)}
-    below = {part for space, _, base in changed for page in pages.get(space, ()) for part in _above(_url(base, page))}
-    asked |= {space for space, base in stays if base in below}
+    bases = {base for _, _, base in changed}
+    inner = {(space, base) for space, base in stays if not bases.isdisjoint(_above(base))}
+    if inner:
+        pages = {space: tree.pages for space in asked if isinstance(tree := trees.get(space), PageTree)}
+        below = {part for space, _, base in changed for page in pages.get(space, ()) for part in _above(_url(base, page))}
+        asked |= {space for space, base in inner if base in below}
     return frozenset(asked - trees.keys() - site_urls.created)
 
 
@@ -110,7 +113,7 @@ def _above(url: str) -> Iterator[str]:
 
 
 def _url(base: str, page: Page) -> str:
-    return f"{base}/{quote(page.path)}"
+    return f"{base}/{quoted(page.path)}"
 
 
 # -- page by page ------------------------------------------------------------------------------------------------------------------------
@@ -214,33 +217,27 @@ def _line(site_urls: SiteUrls, answer: UrlAnswer, before: str | None, after: str
 
 
 def _unread(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
-    """A change for all pages below each URL that changes, where the pages are not known."""
-    for variant in site_urls.before:
-        if not isinstance(trees.get(variant.space), PageTree):
-            yield from _ended(site_urls, variant)
-    for variant in site_urls.after:
-        if not isinstance(trees.get(variant.space), PageTree):
-            yield from _begun(site_urls, variant)
-
-
-def _ended(site_urls: SiteUrls, variant: Variant) -> Iterator[PageChange]:
-    then = next((other for other in site_urls.after if other.at == variant.at), None)
-    kept = {base for other in site_urls.after if other.space == variant.space for base in other.bases.values()}
-    for rank, base in variant.bases.items():
-        if base not in kept:
-            after = then.bases.get(rank, then.bases.get(0)) if then is not None else None
-            yield _below(site_urls, variant, base, after)
-
-
-def _begun(site_urls: SiteUrls, variant: Variant) -> Iterator[PageChange]:
-    was = next((other for other in site_urls.before if other.at == variant.at), None)
-    old = {base for other in site_urls.before if other.space == variant.space for base in other.bases.values()}
-    for rank, base in variant.bases.items():
-        # What replaces a URL that ends is said there.
-        if base not in old and (was is None or rank not in was.bases or was.bases[rank] == base):
-            yield _below(site_urls, variant, None, base)
-    if not variant.bases and was is None:
-        yield _below(site_urls, variant, None, None)
+    """A change for all pages below each URL that ends or begins, where the pages are not known."""
+    was, then = ({variant.at: variant for variant in variants} for variants in (site_urls.before, site_urls.after))
+    old, new = (
+        {(variant.space, base) for variant in variants for base in variant.bases.values()}
+        for variants in (site_urls.before, site_urls.after)
+    )
+    for variant in was.values():
+        for rank, base in variant.bases.items() if not isinstance(trees.get(variant.space), PageTree) else ():
+            if (variant.space, base) not in new:
+                bases = then[variant.at].bases if variant.at in then else {}
+                yield _below(site_urls, variant, base, bases.get(rank, bases.get(0)))
+    for variant in then.values():
+        if isinstance(trees.get(variant.space), PageTree):
+            continue
+        bases = was[variant.at].bases if variant.at in was else {}
+        for rank, base in variant.bases.items():
+            # What takes the place of a URL that ends is said there.
+            if (variant.space, base) not in old and bases.get(rank, base) == base:
+                yield _below(site_urls, variant, None, base)
+        if not variant.bases and variant.at not in was:
+            yield _below(site_urls, variant, None, None)
 
 
 def _below(site_urls: SiteUrls, variant: Variant, before: str | None, after: str | None) -> PageChange:

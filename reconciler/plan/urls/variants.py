@@ -55,12 +55,11 @@ class Published:
         return self.objects.get(key[0], {}).get(key[1])
 
 
-def variants(moment: Published) -> dict[Key, Variant]:
-    """What shows pages to everybody who knows the URL, by its key."""
+def variants(moment: Published, earlier: Mapping[Key, Variant] = {}) -> dict[Key, Variant]:
+    """What shows pages to everybody who knows the URL, by its key. `earlier`: the same of the moment before."""
     shown = [variant for kind in moment.kinds.values() for variant in _of_kind(moment, kind)]
     # The service gives one of two siblings with the same path another one. Which, and what it is, only the service knows.
     bases = Counter(variant.bases[0] for variant in shown if variant.bases)
-    earlier = variants(moment.earlier) if moment.earlier is not None else {}
     result = {}
     for variant in shown:
         twice = bool(variant.bases) and bases[variant.bases[0]] > 1
@@ -124,7 +123,7 @@ def _composed(moment: Published, key: Key) -> str | None:
     """The URL of an object with every segment; None where only the service knows it."""
     chain = _chain(moment, key)
     root, segments = _root(moment, chain[-1]), [_segment(moment, at) for at in reversed(chain[:-1])]
-    return None if root is None or None in segments else "/".join([root, *(quote(str(segment)) for segment in segments)])
+    return None if root is None or None in segments else "/".join([root, *(quoted(str(segment)) for segment in segments)])
 
 
 def _root(moment: Published, site: Key) -> str | None:
@@ -141,13 +140,18 @@ def _root(moment: Published, site: Key) -> str | None:
     return url.rstrip("/") if url is not None else None
 
 
+def quoted(text: str) -> str:
+    """A path as it is in a URL; half of a pair of code points, which no URL can have, as an escape."""
+    return quote(text, errors="backslashreplace")
+
+
 def with_segment(url: str | None, old: Any, new: Any) -> str | None:
     """The URL with its last segment of that name replaced; None where it has none."""
     parts = url.split("/") if url is not None else []
-    if not isinstance(old, str) or not isinstance(new, str) or quote(old) not in parts:
+    if not isinstance(old, str) or not isinstance(new, str) or quoted(old) not in parts:
         return None
-    at = len(parts) - 1 - parts[::-1].index(quote(old))
-    return "/".join([*parts[:at], quote(new), *parts[at + 1 :]])
+    at = len(parts) - 1 - parts[::-1].index(quoted(old))
+    return "/".join([*parts[:at], quoted(new), *parts[at + 1 :]])
 
 
 def _segment_fields(kind: Kind) -> list[str]:
@@ -176,7 +180,7 @@ def _bases(root: str, segments: list[str], defaults: list[bool]) -> dict[int, st
     places = range(len(segments))
     left_out = [out for number in range(len(segments) + 1) for out in sorted(combinations(places, number), reverse=True)]
     return {
-        rank: "/".join([root, *(quote(segment) for place, segment in enumerate(segments) if place not in out)])
+        rank: "/".join([root, *(quoted(segment) for place, segment in enumerate(segments) if place not in out)])
         for rank, out in enumerate(left_out)
         if all(defaults[place] for place in out)
     }
@@ -218,7 +222,8 @@ def _composing(kind: Kind) -> frozenset[str]:
 
 def site_urls(before: Published, after: Published, called: Callable[[Key], Address]) -> SiteUrls:
     """The variants of every site in which a plan changes a URL. `called`: the address of an object, managed or not."""
-    old, new = variants(before), variants(after)
+    old = variants(before)
+    new = variants(after, old)
     changed = {site for site in _sites(old, new) if _answers(old, site) != _answers(new, site)}
     was, then = (tuple(variant for variant in some.values() if variant.site in changed) for some in (old, new))
     spaces = {variant.space for variant in (*was, *then)}

@@ -337,6 +337,8 @@ PRUNED: Final = {"owned": "objects without a line are deleted", "all": "unmanage
 UNPROTECTED: Final = "one is deleted without further consent when its line is removed"
 MORE_EXPOSED: Final = "one run may expose more objects"
 MORE_DEAD: Final = "a run may end URLs that nothing answers afterwards"
+MORE_WORK: Final = "a run may end work in progress without consent"
+STRICTEST: Final = ("block", None, "warn", "ignore")  # of guards.openWork
 FEWER: Final = "fewer may remain"
 UNTESTED: Final = {"mustNotSee": "a later run may let them read it", "sees": "a later run may take it from them"}
 REMOVED: Final = "removed"
@@ -381,6 +383,9 @@ def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
     earlier, now = old.dead_urls or DeadUrls.WARN, desired.dead_urls
     if [*DeadUrls].index(now) < [*DeadUrls].index(earlier):
         yield _exposure(desired, "guards", "deadUrls", str(earlier), str(now), MORE_DEAD)
+    if STRICTEST.index(new.open_work) > STRICTEST.index(old.open_work):
+        before, after = (UNSET if value is None else value for value in (old.open_work, new.open_work))
+        yield _exposure(desired, "guards", "openWork", before, after, MORE_WORK)
     for kind, scope in sorted(desired.prune.items()):
         before = was.prune.get(kind, scope)
         if SCOPES.index(scope) > SCOPES.index(before):

@@ -10,6 +10,7 @@ that nobody can read yet do not count.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
@@ -196,15 +197,25 @@ def _holder(
 
 # -- Published URLs ------------------------------------------------------------------------------------------------------------------
 
-ANEW = "it is recreated; the service chooses the URL"
+ANEW = "it is recreated"
+CHOSEN = f"{ANEW}; the service chooses the URL"
 
 
-def broken_urls(kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> Iterator[BrokenUrl]:
-    """One for each object whose published URL breaks; the URLs below it break with it and are not reported again."""
+def broken_urls(
+    kinds: Kinds,
+    actual: Actual,
+    drafts: Mapping[Address, Draft],
+    removals: Mapping[Address, Removal],
+    recreated: Mapping[Address, str] = {},
+) -> Iterator[BrokenUrl]:
+    """One for each object whose published URL breaks; the URLs below it break with it and are not reported again. `recreated`: the new URLs
+    of what is recreated, as far as they are known."""
     renamed = dict(_renamed(drafts))
     for draft in drafts.values():
         if draft.active and draft.old is not None:
-            yield from _gone(kinds, actual, draft.address, draft.kind, draft.old, ANEW)
+            url = recreated.get(draft.address)
+            broken = _gone(kinds, actual, draft.address, draft.kind, draft.old, CHOSEN if url is None else ANEW)
+            yield from (replace(line, after=url) for line in broken if line.before != url)
         elif draft.active and draft.differences and draft.observed is not None:
             yield from _changed(kinds, actual, draft, draft.observed, renamed)
     for removal in removals.values():

@@ -25,11 +25,12 @@ from reconciler.text.escape import terminal
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-NUMBER: Final = re.compile(r"\b\d[\d,]* (?!of\b)\w+")  # a number and its noun stay on one line
+NUMBER: Final = re.compile(r"\b(?:\d[\d,]*\d|\d) (?!of\b)[a-z]+")  # a number and its noun stay on one line
 FOLDER: Final = Path(__file__).parent
 CSS: Final = FOLDER / "static" / "first_screen.css"
 NAMED: Final = 4  # lines of a column
 TITLES: Final = 3  # objects in a line
+SITES: Final = 12  # cards
 BARS: Final = 120  # of the chart; of more moments, the worst of each group
 Data = Mapping[str, Any]
 
@@ -86,10 +87,14 @@ class FirstScreen:
     done: str
     lead: str
     end: str
+    # The number of the worst request; 0 without one.
+    worst: int
     bars: Sequence[ChartBar]
     bars_say: str
     columns: Sequence[Column]
     sites: Sequence[SiteCard]
+    # How many sites have no card.
+    other_sites: int
     notes: Sequence[Note]
     calm: bool
 
@@ -103,21 +108,24 @@ def first_screen(document: Data) -> FirstScreen:
         done=_done(document),
         lead=_lead(document),
         end="" if at_end else f"At the end, {_consequence(end)}.",
+        worst=worst["after"] if worst else 0,
         bars=_bars(moments, worst),
         bars_say=_bars_say(worst, writes),
         columns=[_gained(document), _lost(document), _urls(document), _deleted(document)],
-        sites=[_card(site) for site in sorted(document["sites"], key=lambda site: -site["differences"])],
+        sites=[_card(site) for site in sorted(document["sites"], key=lambda site: -site["differences"])[:SITES]],
+        other_sites=max(0, len(document["sites"]) - SITES),
         notes=_notes(document),
         calm=worst is None,
     )
 
 
-def rendered(document: Data, *, to_site: str | None = None) -> str:
+def rendered(document: Data, *, to_site: str | None = None, to_request: str | None = None) -> str:
     """The first screen as a part of a page, in an element of the class `rehearsal`.
 
-    `to_site`: what the links of the sites begin with, such as `#/site/`; None without links.
+    `to_site`: what the links of the sites begin with, such as `#/site/`, `to_request`: those of the moments; None without links.
     """
-    return environment().get_template("first_screen.html").render(screen=first_screen(document), to_site=to_site)
+    values = {"screen": first_screen(document), "to_site": to_site, "to_request": to_request}
+    return environment().get_template("first_screen.html").render(values)
 
 
 @cache
@@ -130,7 +138,7 @@ def environment() -> Environment:
     made.trim_blocks = made.lstrip_blocks = True
     made.globals["count"] = count
     made.filters["tied"] = lambda text: Markup(NUMBER.sub(r'<span class="rh-tied">\g<0></span>', str(escape(terminal(text)))))  # noqa: S704
-    made.filters["breakable"] = lambda text: Markup(str(escape(terminal(text))).replace("/", "/<wbr>"))  # noqa: S704  escaped before
+    made.filters["breakable"] = lambda text: Markup(str(escape(terminal(text))).replace("/", "<wbr>/"))  # noqa: S704  escaped before
     return made
 
 
@@ -221,11 +229,15 @@ def _urls(document: Data) -> Column:
     lines = []
     for url, below in dead_groups(urls["dead"]):
         site, path = _place(url, sites)
-        lines.append(Line(path, f"{site}: no longer answers" + (f", with {count(below, 'URL')} below it" if below else "")))
+        lines.append(
+            Line(path, f"{site + ': ' if site else ''}no longer answers" + (f", with {count(below, 'URL')} below it" if below else ""))
+        )
     for before, after, inside in moved_groups([MovedUrl(**url) for url in urls["moved"]]):
         alone = len(inside) == 1
         (site, path), (to, place) = (_place(url, sites) for url in ((inside[0].before, inside[0].after) if alone else (before, after)))
-        where = site if to == site else f"from {site} to {to}"
+        if not site:  # the site had another URL
+            path, place = short_url(before), short_url(after)
+        where = to if site in ("", to) else f"from {site} to {to}"
         lines.append(Line(f"{path} → {place}", f"{where}: {count(len(inside), 'URL')}"))
     parts = [*([f"{count(dead, 'page')} lost"] if dead else []), *([f"{count(moved, 'page')} moved"] if moved else [])]
     number = ", ".join(parts) or count(len(urls["dead"]) + len(urls["moved"]), "URL")
@@ -233,10 +245,10 @@ def _urls(document: Data) -> Column:
 
 
 def _place(url: str, sites: Sequence[Data]) -> tuple[str, str]:
-    """The title of the site of a URL, and the path in it."""
+    """The title of the site of a URL, and the path in it; of no site that has this URL now, "" and the URL."""
     owners = [site for site in sites if url == site["url"] or url.startswith(f"{site['url']}/")]
     if not owners:
-        return "elsewhere", short_url(url)
+        return "", short_url(url)
     owner = max(owners, key=lambda site: len(site["url"]))
     return owner["title"], url.removeprefix(owner["url"]) or "/"
 
@@ -259,10 +271,10 @@ def _deleted(document: Data) -> Column:
 
 def _card(site: Data) -> SiteCard:
     pages = (("movedPages", "moves", "move"), ("deadPages", "no longer answers", "no longer answer"), ("newPages", "is new", "are new"))
-    spaces = (("opened", "can be read by somebody new", "can be read by somebody new"), ("closed", "loses readers", "lose readers"))
+    spaces = (("opened", "has new readers", "have new readers"), ("closed", "loses readers", "lose readers"))
     sentences = [
         f"{count(site[key], noun)} {singular if site[key] == 1 else plural}"
-        for noun, rows in (("page", pages), ("space", spaces))
+        for noun, rows in (("page", pages), ("space", spaces), ("title", (("renamed", "changes", "change"),)))
         for key, singular, plural in rows
         if site[key]
     ]

@@ -18,6 +18,7 @@ from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDo
 from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument, UrlHistoryDocument, UrlListDocument
+from reconciler.report.schemas.testing import TestsDocument
 from reconciler.text.escape import as_json
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -32,6 +33,7 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "run": ("What one run did", RunDocument),
     "undo": ("What an undo did", UndoDocument),
     "findings": ("Findings about a project", FindingsDocument),
+    "test-results": ("What tests found", TestsDocument),
     "doctor": ("Problems that doctor found", DoctorDocument),
     "state": ("A whole state", StateDocument),
     "state-list": ("What the state tracks", StateListDocument),

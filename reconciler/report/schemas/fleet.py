@@ -9,6 +9,8 @@ from reconciler.model.drift import DriftWord
 from reconciler.report.schemas import types as t
 
 WORDS = ("Synced", "OutOfSync", "Unknown")
+REHEARSAL_RULES = ("optional", "required")
+REHEARSAL_STATES = ("waiting", "underWay", "failed", "done")
 HEALTH_WORDS = ("Broken", "Unknown", "Warning", "Healthy")
 
 
@@ -93,11 +95,23 @@ class FleetRejectionData(t.Record):
     reason: t.Text
 
 
+class FleetRehearsalData(t.Record):
+    state: Annotated[str, t.OneOf(REHEARSAL_STATES)]
+    askedBy: t.Text
+    askedAt: t.Moment
+    error: Annotated[t.Text | None, t.doc("Why there is no result; null where there is one, or none yet.")]
+    digest: Annotated[t.Text | None, t.doc("Of the last result: what approvals name; null without one.")]
+    asPlanned: Annotated[bool | None, t.doc("Whether the copy did what the plan says; null without a result.")]
+    valid: Annotated[bool, t.doc("Whether the result is of this plan on what the service contained at the last reading.")]
+
+
 class FleetVerdictData(t.Record):
     commit: t.Text
     digest: Annotated[t.Text, t.doc("Of what the plan would send: what people approve.")]
     needs: t.Items[FleetNeedData]
     rejected: t.Items[FleetRejectionData]
+    rehearse: Annotated[str, t.OneOf(REHEARSAL_RULES), t.doc("Whether approvals must name a valid rehearsal.")]
+    rehearsal: Annotated[FleetRehearsalData | None, t.doc("Of this plan; null if nobody asked for one.")]
     allowed: Annotated[bool, t.doc("Whether nothing is missing and nobody rejected it.")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from reconciler.model import Action, Cause, RedirectFormat, Severity, UrlReason
+from reconciler.model import Action, Cause, RedirectFormat, Severity, UrlReason, WorkEffect
 from reconciler.model.drift import DriftWord
 from reconciler.report.schemas import types as t
 
@@ -153,6 +153,31 @@ class LinkingPageData(t.Record):
     to: Annotated[t.Items[t.Text], t.doc("The titles of the pages that it links to.")]
 
 
+class WorkItemData(t.Record):
+    title: Annotated[t.Text, t.doc("As its author wrote it; empty where it is not known.")]
+    author: Annotated[t.Text, t.doc("Empty where it is not known.")]
+    since: Annotated[t.Moment | None, t.doc("When it began; null where it is not known.")]
+    age: Annotated[t.Seconds | None, t.doc("Since then, by the clock of the service.")]
+
+
+class WorkSortData(t.Record):
+    noun: Annotated[t.Text, t.doc("What one is, such as `draft change request`.")]
+    number: Annotated[t.Count | None, t.doc("Null where it is not known.")]
+    more: Annotated[bool, t.doc("Whether there may be more.")]
+    items: Annotated[t.Items[WorkItemData], t.doc("At most five.")]
+    unread: Annotated[t.Text, t.doc("Why no more is known; empty where nothing is missing.")]
+
+
+class OpenWorkData(t.ResourceData):
+    effect: Annotated[str, t.OneOf(WorkEffect), t.doc("What happens to the object.")]
+    within: Annotated[t.Items[t.AddressText], t.doc("What contains it and has the same effect on it.")]
+    blocks: Annotated[bool, t.doc("Whether the rules of the project require consent.")]
+    asked: Annotated[bool, t.doc("Whether apply requires --allow-open-work.")]
+    sorts: t.Items[WorkSortData]
+    source: t.SourceData | None
+    id: NotRequired[t.CauseId]
+
+
 class LostReadersData(t.Record):
     address: t.AddressText
     readers: Annotated[t.Items[t.Text], t.doc("Who can no longer read it.")]
@@ -209,6 +234,11 @@ class PlanData(t.Record):
     linking: NotRequired[
         Annotated[t.Items[LinkingPageData], t.doc("Pages with links to pages that answer nowhere afterwards. Absent: none.")]
     ]
+    openWork: NotRequired[
+        Annotated[
+            t.Items[OpenWorkData], t.doc("What people are working on in what the plan deletes, replaces, moves or locks. Absent: nothing.")
+        ]
+    ]
     lostReaders: NotRequired[Annotated[t.Items[LostReadersData], t.doc("What remains and fewer people can read. Absent: nothing.")]]
     forbidden: Annotated[t.Items[ForbiddenData], t.doc("Requests that the service will refuse, according to the token's permissions.")]
     violations: NotRequired[Annotated[t.Items[ViolationData], t.doc("Rules of the project that the plan violates.")]]
@@ -243,6 +273,7 @@ class OptionsData(t.Record):
     allowExposure: t.Items[t.Text]
     maxExposed: NotRequired[Annotated[t.Count | None, t.doc("Absent in files of older versions.")]]
     allowDeadUrls: NotRequired[Annotated[t.Items[t.Text], t.doc("Absent in files of older versions.")]]
+    allowOpenWork: NotRequired[Annotated[t.Items[t.Text], t.doc("Absent in files of older versions.")]]
 
 
 class DigestsData(t.Record):
@@ -259,11 +290,11 @@ class PreconditionData(t.Record):
 
 class ConsentData(t.Record):
     address: Annotated[t.Text, t.doc("An address, or a rule of the project.")]
-    field: Annotated[t.Text, t.doc("Empty where the object is deleted.")]
+    field: Annotated[t.Text, t.doc("Empty where the object is deleted; `openWork` for work in progress that ends.")]
     principal: Annotated[t.Text, t.doc("Who.")]
-    level: Annotated[t.Text, t.doc("What they can do afterwards.")]
-    cause: Annotated[t.Text, t.doc("What opens it; empty where it is the field itself.")]
-    value: Annotated[t.Text, t.doc("A digest of what is sent.")]
+    level: Annotated[t.Text, t.doc("What they can do afterwards; of work in progress, what happens to the object.")]
+    cause: Annotated[t.Text, t.doc("What opens it, or contains it; empty where it is the field itself.")]
+    value: Annotated[t.Text, t.doc("A digest of what is sent, or of the work.")]
 
 
 class RequestDigestData(t.Record):

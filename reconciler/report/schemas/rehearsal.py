@@ -63,12 +63,13 @@ class RehearsedSiteData(t.Record):
     url: t.Text
     address: Annotated[t.AddressText | None, t.doc("Null for a site that is not managed.")]
     published: bool
-    differences: Annotated[t.Count, t.doc("The sum of the five numbers below.")]
+    differences: Annotated[t.Count, t.doc("The sum of the six numbers below.")]
     deadPages: Annotated[t.Count, t.doc("Pages with a URL that no longer answers, and no new one.")]
     movedPages: Annotated[t.Count, t.doc("Pages with a URL that no longer answers, and a new one.")]
     newPages: Annotated[t.Count, t.doc("Pages that this site did not publish before.")]
     opened: Annotated[t.Count, t.doc("Spaces on this site with a new reader.")]
     closed: Annotated[t.Count, t.doc("Spaces that were on this site, and that a reader can no longer read.")]
+    renamed: Annotated[t.Count, t.doc("Sections, groups, variants and pages with another title, and the site itself.")]
 
 
 class RehearsalDigestsData(t.Record):
@@ -104,6 +105,7 @@ class RehearsalDocument(t.Record):
     worst: Annotated[WorstData | None, t.doc("The worst moment at which the apply could stop; null where none is worse than the start.")]
     moments: Annotated[t.Items[MomentData], t.doc("After each write, compared with the start.")]
     refusals: Annotated[t.Items[t.Text], t.doc("What `apply` would refuse.")]
+    openWork: Annotated[t.Items[t.Text], t.doc("What people work on in what the plan ends or interrupts, and `apply` would not refuse.")]
     failures: Annotated[t.Items[t.Text], t.doc("Requests that failed on the copy.")]
     divergences: Annotated[t.Items[t.Text], t.doc("Where the planner said something else than the copy showed.")]
     assumptions: Annotated[t.Items[t.Text], t.doc("What the copy guesses about the service, as far as this plan depends on it.")]

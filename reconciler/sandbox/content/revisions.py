@@ -108,9 +108,8 @@ def rewrite(store: Store, space: Object, pages: list[Any], files: list[Any], kin
 # -- change requests -----------------------------------------------------------------------------------------------------------------
 
 
-def propose(caller: Caller, space: Object, fields: Object) -> Object:
-    """A new change request with the content the space has now."""
-    store, user = caller.store, caller.member(space["organization"])["id"]
+def propose(store: Store, space: Object, user: str, fields: Object) -> Object:
+    """A new change request of a member, with the content the space has now."""
     # the revision that a space shows is not stored until something refers to it: most spaces of a large seed are never edited
     base = _keep(store, space, current(store, space))
     began = _after(store, space, [base["id"]], "edits", base["_pages"], base["_files"])
@@ -119,8 +118,8 @@ def propose(caller: Caller, space: Object, fields: Object) -> Object:
         "number": len(store.rows(REQUEST, container=requests_of(space["id"]))) + 1,
         "status": "draft",
         **fields,
-        "createdAt": began["createdAt"],
-        "updatedAt": began["createdAt"],
+        "createdAt": fields.get("createdAt", began["createdAt"]),
+        "updatedAt": fields.get("updatedAt", began["createdAt"]),
         "space": space["id"],
         "revision": began["id"],
         "revisionInitial": base["id"],

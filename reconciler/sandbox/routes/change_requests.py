@@ -95,7 +95,7 @@ async def create_change_request(spaceId: str, body: RequestCreate | None = None,
         fields = {"subject": body.subject}
         if body.conversationsIssuesCluster is not None:
             fields["conversationsIssuesCluster"] = body.conversationsIssuesCluster
-        request = revisions.propose(caller, space, fields)
+        request = revisions.propose(caller.store, space, caller.member(space["organization"])["id"], fields)
         if body.template is not None:
             apply_to_request(caller, space, request, body.template, "template.")
     return RequestView(caller, space).request(request)

@@ -21,7 +21,7 @@ from reconciler.sandbox.pages.render import html
 from reconciler.sandbox.routes.published import customization
 from reconciler.sandbox.served.choice import Choice, choices, claim_fields, claims_text
 from reconciler.sandbox.served.look import Look, look_of
-from reconciler.sandbox.served.text import Text, text_of
+from reconciler.sandbox.served.text import OPENED, Text, text_of
 from reconciler.sandbox.service import Caller, Service
 from reconciler.sandbox.sites.conditions import UNSIGNED
 from reconciler.sandbox.sites.pages import PublishedPage, SitePage, SitePages
@@ -32,7 +32,6 @@ from reconciler.sandbox.store import Object, Store
 ROOT: Final = "/published"
 MISSING: Final = "Page not found"
 RESULTS_MAX: Final = 100
-OPENED: Final = ("http://", "https://", "mailto:")  # what links to other places may begin with
 VISIBILITIES: Final = {
     "public": "anyone on the web",
     "unlisted": "whoever knows its URL",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from reconciler.sandbox.pages.render import visible
 from reconciler.sandbox.service import Fault
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Target = Callable[[str], str | None]
 """The URL for an address in a text; None for an address that leads nowhere."""
+
+
+OPENED: Final = ("http://", "https://", "mailto:")  # what links to other places may begin with
 
 
 class Heading(NamedTuple):
@@ -47,6 +50,11 @@ def text_of(markdown: str, target: Target, files: Mapping[str, str] | None = Non
         _lead(token.children or [], target)
     # in the result, because a character may also be written as its number: &#x202e;
     return Text(visible(parser.renderer.render(tokens, parser.options, {"files": files or {}})), headings)
+
+
+def foreign_text(markdown: str) -> str:
+    """The HTML of a text that is shown outside its site: only links to other places lead somewhere."""
+    return text_of(markdown, lambda address: address if address.lower().startswith(OPENED) else None).html
 
 
 @cache

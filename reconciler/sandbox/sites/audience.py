@@ -33,11 +33,13 @@ Path = tuple[Gate, Conditions]
 
 @dataclass
 class Audience:
-    """The readers of one organization's objects. `asked`: conditions whose visitors are asked about for every object."""
+    """The readers of one organization's objects. `asked`: conditions whose visitors are asked about for every object; `named`: further
+    readers who are asked about, by name."""
 
     store: Store
     organization: Object
     asked: frozenset[Conditions] = frozenset()
+    named: Mapping[str, Reader] = field(default_factory=dict)
     _passed: dict[tuple[str, Conditions], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -101,7 +103,7 @@ class Audience:
 
     def _readers(self, paths: list[Path], visibility: str = "private", asked: Iterable[Conditions] = ()) -> list[Object]:
         """Those who read an object on one of these paths, or by its own visibility."""
-        population = dict(GENERAL)
+        population = {**GENERAL, **self.named}
         for gate, _ in paths:
             population |= self.holders.get(gate.site["id"], {})
         classes = dict.fromkeys([*(conditions for _, conditions in paths), *sorted({*self.asked, *asked}, key=sorted)])

@@ -12,6 +12,8 @@ from reconciler.fleet.model import Approval, AuditRecord, ChangeClass, Mode, Qua
 from reconciler.fleet.pages import readers, render, views as v
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
 from reconciler.fleet.status import Cell, Sample, StatusWord
+from reconciler.report.rehearsal import rehearsal_document
+from tests.rehearsal.test_first_screen import rehearsal
 
 NOW = datetime(2026, 11, 23, 14, 2, 11, tzinfo=UTC)
 MARKUP = "\"><script src=//evil.example/x.js></script><img src=x onerror=alert(1)>'{{ 7*7 }}{% raw %}"
@@ -172,10 +174,24 @@ def project(**changes: Any) -> v.ProjectView:
         "frame": FRAME, "row": replace(rows()[2], origin="generator 2 (directories)"),
         "source": v.SourceView("https://git.example.com/globex/docs.git", "main", "orgs/globex", "https://api.example.com", timedelta(minutes=10), "production", plan.commit, "77aa0011" * 5, ("Saturday 22:00 to 06:00, Europe/Berlin",)),
         "may": v.ViewerPermissions(True, True, True), "read_at": ago(seconds=41), "next_due": NOW + timedelta(minutes=9), "plan": plan,
-        "approvals": v.ApprovalsView(rules, (author, approved, rejected)), "samples": samples(), "runs": runs,
+        "approvals": v.ApprovalsView(rules, (author, approved, rejected)), "rehearsal": rehearsed(), "samples": samples(), "runs": runs,
         "quarantines": (Quarantine("1b2c3d4e5f60" * 3, ("globex/space/guides", "globex/site/docs/section/start"), "2026-11-22T09-14-00Z-7f", ago(days=1)),),
     }  # fmt: skip
     return v.ProjectView(**{**values, **changes})
+
+
+def rehearsed(**changes: Any) -> v.RehearsalView:
+    """A rehearsal that went as planned, of a plan that must be rehearsed."""
+    values: dict[str, Any] = {
+        "required": True, "state": "done", "asked_by": "ada@acme.example", "asked_at": ago(minutes=13), "ended_at": ago(minutes=12),
+        "digest": "5e" * 32, "valid": True, "document": rehearsal_document(rehearsal()),
+    }  # fmt: skip
+    return v.RehearsalView(**{**values, **changes})
+
+
+def unrehearsed_project(**changes: Any) -> v.ProjectView:
+    """A plan that nobody can approve before it is rehearsed."""
+    return project(rehearsal=v.RehearsalView(required=True), **changes)
 
 
 def drift(**changes: Any) -> v.DriftView:
@@ -246,6 +262,7 @@ def hostile_project() -> v.ProjectView:
     return v.ProjectView(
         FRAME, row, source, v.ViewerPermissions(True, True, True), NOW, NOW, 2, text, plan, approvals, samples(1), (run,), (quarantine,),
         v.DriftView(text, resources, 1, "button", text, text, text), text,
+        rehearsal=v.RehearsalView(True, "done", text, NOW, NOW, text, text, False, True, text, rehearsal_document(rehearsal(text))),
     )  # fmt: skip
 
 
@@ -359,6 +376,14 @@ PAGES: dict[str, Callable[[], str]] = {
     "list-hostile": lambda: render.render_list(hostile_list()),
     "list-notice": lambda: render.render_list(listing(frame=replace(FRAME, notice=MARKUP, failed=True))),
     "project": lambda: render.render_project(project()),
+    "project-unrehearsed": lambda: render.render_project(unrehearsed_project()),
+    "project-rehearsal-failed": lambda: render.render_project(
+        project(rehearsal=rehearsed(state="failed", error="it took longer than 1200 s [RC-fleet-run-late]", document=None, valid=False))
+    ),
+    "project-rehearsal-outdated": lambda: render.render_project(project(rehearsal=rehearsed(valid=False))),
+    "project-rehearsal-unplanned": lambda: render.render_project(
+        project(rehearsal=rehearsed(as_planned=False, document=rehearsal_document(rehearsal(failures=("acme/space/guides: 403: no",)))))
+    ),
     "project-drift": lambda: render.render_project(drifted_project()),
     "project-watched": lambda: render.render_project(watched_project()),
     "project-bare": lambda: render.render_project(bare_project()),

@@ -26,7 +26,7 @@ from reconciler.text.escape import is_plain
 from tests.fleet.pages import samples
 from tests.report.made import plan_text, the_example
 
-VOID = {"meta", "link", "input", "br"}
+VOID = {"meta", "link", "input", "br", "wbr"}
 CALM = [name for name in (*samples.PAGES, *samples.PARTS) if not name.endswith("hostile")]
 
 
@@ -189,6 +189,32 @@ def test_a_plan_that_moved_is_said_and_the_forms_are_left_alone() -> None:
     plan = samples.project().plan
     assert plan is not None
     assert "has changed" not in render.render_project_status(samples.project(shown=plan.digest))
+
+
+def test_a_plan_that_requires_a_rehearsal_is_approved_after_it_and_knowingly() -> None:
+    view = samples.unrehearsed_project()
+    page = render.render_project(view)
+    assert "It can be approved when it is rehearsed" in text_of(page)
+    assert ('/rehearse"' in page, ">Approve</button>" in page, ">Reject</button>" in page) == (True, False, True)
+    page = samples.PAGES["project"]()
+    assert (f'name="rehearsal" value="{samples.rehearsed().digest}"' in page, '/rehearse"' in page) == (True, False)
+    assert "If it stops after request 2 of 3" in text_of(page)
+    unplanned = samples.PAGES["project-rehearsal-unplanned"]()
+    assert "it did not go as planned" in text_of(unplanned)
+    assert re.search(r'<input type="checkbox" id="allow-unplanned" name="allow-unplanned" value="1" required>', unplanned)
+    outdated = samples.PAGES["project-rehearsal-outdated"]()
+    assert ("Rehearse again" in text_of(outdated), ">Approve</button>" in outdated) == (True, False)
+
+
+def test_the_end_of_a_rehearsal_is_said_and_the_forms_are_left_alone() -> None:
+    view = samples.project()
+    assert view.rehearsal is not None
+    assert view.plan is not None
+    shown = replace(view, shown=view.plan.digest, shown_rehearsal=v.RehearsalView(True, "waiting").key)
+    page = render.render_project_status(shown)
+    assert "The rehearsal of the plan has ended. Show it" in text_of(page)
+    assert "<form" not in page
+    assert "has ended" not in render.render_project_status(replace(shown, shown_rehearsal=view.rehearsal.key))
 
 
 def test_ten_thousand_cells_are_quick_and_small() -> None:

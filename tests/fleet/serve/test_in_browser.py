@@ -15,6 +15,7 @@ import httpx2
 import pytest
 
 from tests import browser
+from tests.fleet.pages.test_in_browser import violations
 from tests.fleet.running import TOKEN, Running, running
 from tests.fleet.serve.provider import CLIENT, SECRET, Provider, provided
 from tests.fleet.test_people import spaces
@@ -66,7 +67,7 @@ class Dashboard:
 
     def person(self, email: str, group: str, path: str = "/") -> Page:
         """A page of somebody who has just logged in, in a browser context of their own."""
-        self.provider.claims = {"email": email, "email_verified": True, "groups": [group]}
+        self.provider.claims = {"sub": email, "email": email, "email_verified": True, "groups": [group]}
         page = self.chromium.new_context().new_page()
         page.set_default_timeout(60_000)
         page.goto(self.url + path)
@@ -200,6 +201,43 @@ def test_two_approve_what_its_author_cannot_and_a_plan_that_moves_asks_both_agai
     owner = dashboard.person("root@acme.example", "owners", "/audit?action=apply")
     assert "grace@acme.example" in owner.locator("table.audit").inner_text()
     for page in (ada, grace, linus, owner):
+        page.context.close()
+
+
+def test_an_approver_rehearses_reads_what_comes_of_it_and_approves(dashboard: Dashboard) -> None:
+    fleet = dashboard.fleet
+    spaces(fleet, "x", "y")
+    fleet.applied("a")
+    one = {"delete": "one"}
+    dashboard.serve({"name": "a", "source": {"path": "a"}, "tenant": "blue", "mode": "apply", "approvals": one, "rehearse": "required"})
+    fleet.worker()
+    fleet.until(lambda: fleet.status()["a"]["status"] == "Synced")
+    spaces(fleet, "x")
+    fleet.call("fleet", "sync", "a", "--wait", code=2)
+    before = fleet.titles("a")
+
+    grace, linus = (dashboard.person(f"{name}@acme.example", "blue-leads", "/projects/a") for name in ("grace", "linus"))
+    assert grace.get_by_role("button", name="Approve", exact=True).count() == 0
+    for page in (grace, linus):  # two people at once
+        page.get_by_role("button", name="Rehearse", exact=True).click()
+        page.get_by_text("The plan is rehearsed as soon as a worker is free.").wait_for()
+    grace.locator(".notice", has_text="The rehearsal of the plan has ended.").wait_for()
+    assert fleet.rows("SELECT count(*) FROM reconciler_fleet.audit WHERE action = 'rehearse'") == [(1,)]
+    assert fleet.titles("a") == before
+    grace.get_by_role("link", name="Show it").click()
+    grace.get_by_text("it went as planned").wait_for()
+    for scheme, width in (("light", 1440), ("dark", 360)):
+        grace.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        grace.set_viewport_size({"width": width, "height": 900})
+        assert grace.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert violations(grace) == []
+    assert "1 object" in grace.locator(".rehearsed .rh-column", has_text="Deleted").inner_text()
+    grace.locator("#change-delete").check()
+    grace.get_by_role("button", name="Approve", exact=True).click()
+    grace.get_by_text("Your approval is stored.").wait_for()
+    grace.locator("#status .status", has_text=re.compile("^Synced$")).wait_for()
+    assert "y" not in fleet.titles("a").values()
+    for page in (grace, linus):
         page.context.close()
 
 

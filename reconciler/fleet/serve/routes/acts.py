@@ -98,13 +98,24 @@ def _chosen(fields: Fields) -> list[str]:
     return chosen
 
 
+@router.post("/projects/{name}/rehearse")
+def rehearse(request: Request, name: str, caller: Acting, fields: Fields) -> Response:
+    digest = fields.get("digest", "")
+    return _done(request, name, "rehearse", lambda connection: acts.rehearse(connection, caller.person, name, digest=digest))
+
+
 @router.post("/projects/{name}/approve")
 def approve(request: Request, name: str, caller: Acting, fields: Fields) -> Response:
     chosen = [change for change in ChangeClass if change.value in fields.getlist("change")]
     if not chosen:
         raise UsageError("nothing is chosen", id="RC-option-value", hint="Choose what you approve in the plan.")
-    digest, person = fields.get("digest", ""), confirmed(request, caller)
-    return _done(request, name, "approve", lambda connection: acts.approve(connection, person, name, digest=digest, changes=chosen))
+    digest, rehearsal, person = fields.get("digest", ""), fields.get("rehearsal", ""), confirmed(request, caller)
+    unplanned = "allow-unplanned" in fields
+
+    def act(connection: Connection) -> object:
+        return acts.approve(connection, person, name, digest=digest, changes=chosen, rehearsal=rehearsal, allow_unplanned=unplanned)
+
+    return _done(request, name, "approve", act)
 
 
 @router.post("/projects/{name}/reject")

@@ -112,6 +112,17 @@ def project_approvals(request: Request, name: Name, caller: Known) -> documents.
         return documents.approvals(acts.plan(connection, caller.person, name))
 
 
+@router.get("/projects/{name}/rehearsal", tags=["plans"], operation_id="getRehearsal", responses={404: WRONG[404]})
+def project_rehearsal(request: Request, name: Name, caller: Known) -> dict[str, Any]:
+    """Get what the last rehearsal of the plan of a project showed, as `rehearse --format json` prints it. 404 without a result."""
+    with site_of(request).database.transaction() as connection:
+        _seen(request, connection, name, caller)
+        document = acts.rehearsal_document(connection, caller.person, name)
+    if document is None:
+        raise HTTPException(404)
+    return dict(document)
+
+
 @router.post("/projects/{name}/sync", tags=["acts"], operation_id="sync", responses=ACTED)
 def sync(request: Request, name: Name, caller: Acting) -> documents.Accepted:
     """Run a project now, before others of the same tenant."""
@@ -154,12 +165,23 @@ def ignore(request: Request, name: Name, caller: Acting, body: documents.Ignore)
     return documents.Accepted(project=name, action="ignore")
 
 
+@router.post("/projects/{name}/rehearse", tags=["acts"], operation_id="rehearse", responses={**ACTED, 409: WRONG[409]})
+def rehearse(request: Request, name: Name, caller: Acting, body: documents.Asked) -> documents.Approvals:
+    """Let a worker rehearse the plan with a digest. The result is part of getApprovals, and its document is getRehearsal."""
+    with site_of(request).database.transaction() as connection:
+        acts.rehearse(connection, caller.person, name, digest=body.digest)
+        return documents.approvals(acts.plan(connection, caller.person, name))
+
+
 @router.post("/projects/{name}/approve", tags=["acts"], operation_id="approve", responses={**ACTED, 409: WRONG[409]})
 def approve(request: Request, name: Name, caller: Acting, body: documents.Approval) -> documents.Approvals:
     """Approve the plan with a digest. A plan that moved has another digest: read it again."""
     person = confirmed(request, caller)
     with site_of(request).database.transaction() as connection:
-        acts.approve(connection, person, name, digest=body.digest, changes=body.classes)
+        acts.approve(
+            connection, person, name, digest=body.digest, changes=body.classes, rehearsal=body.rehearsal,
+            allow_unplanned=body.allowUnplanned,
+        )  # fmt: skip
         return documents.approvals(acts.plan(connection, person, name))
 
 

@@ -15,7 +15,9 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from reconciler import __version__
 from reconciler.errors import UsageError
 from reconciler.fleet import acts, drift
+from reconciler.fleet.facts import Judged
 from reconciler.fleet.health import HealthWord
+from reconciler.fleet.model import Mode
 from reconciler.fleet.pages import links, render, views
 from reconciler.fleet.pages.assets import assets
 from reconciler.fleet.pages.query import PAGE_SIZE, AuditQuery, Query
@@ -37,6 +39,7 @@ DONE: Final = {
     "resume": "The project is run again.",
     "revert": "Your decision is stored: the next run reverts it, as soon as a worker is free.",
     "ignore": "Your decision is stored: the next run no longer counts it.",
+    "rehearse": "The plan is rehearsed as soon as a worker is free.",
     "approve": "Your approval is stored.",
     "reject": "Your rejection is stored: this plan is not applied.",
 }
@@ -113,6 +116,8 @@ def _project(connection: Connection, name: str, caller: Caller, done: str) -> vi
     plan = filled.plan_view(store.plan_of(connection, row.id))
     held = quarantines.opened(connection, [row.id]).get(row.id, [])
     _, _, decided = acts.outside(connection, caller.person, name)
+    judged = _judged(connection, row, caller) if plan is not None else None
+    reverts, decisions = bool(drift.reverts(decided)), store.decisions_of(connection, row.id)
     return views.ProjectView(
         frame=frame,
         row=filled.row_view(row, whole=True),
@@ -123,7 +128,8 @@ def _project(connection: Connection, name: str, caller: Caller, done: str) -> vi
         failures=row.failures,
         error=row.error,
         plan=plan,
-        approvals=_approvals(connection, row, caller, reverts=bool(drift.reverts(decided))) if plan is not None else None,
+        approvals=filled.approvals_view(judged, decisions, caller.person, row, reverts=reverts) if judged is not None else None,
+        rehearsal=_rehearsal(connection, row, caller, judged, whole=True),
         samples=samples.chart(connection, row.id, DRIFT_SINCE),
         runs=[filled.run_view(run) for run in store.runs_of(connection, row.id)],
         quarantines=held,
@@ -132,23 +138,33 @@ def _project(connection: Connection, name: str, caller: Caller, done: str) -> vi
     )
 
 
-def _approvals(connection: Connection, row: ProjectRow, caller: Caller, *, reverts: bool) -> views.ApprovalsView | None:
+def _judged(connection: Connection, row: ProjectRow, caller: Caller) -> Judged | None:
     try:
-        judged = acts.plan(connection, caller.person, row.project.name)
+        return acts.plan(connection, caller.person, row.project.name)
     except UsageError:  # its mode applies nothing
         return None
-    return filled.approvals_view(judged, store.decisions_of(connection, row.id), caller.person, row, reverts=reverts)
+
+
+def _rehearsal(
+    connection: Connection, row: ProjectRow, caller: Caller, judged: Judged | None, *, whole: bool = False
+) -> views.RehearsalView | None:
+    """The rehearsal of a plan that people decide on. `whole`: with what it shows."""
+    if judged is None or row.project.mode is not Mode.APPLY or row.orphaned or not judged.plan.changes:
+        return None
+    return filled.rehearsal_view(judged, acts.rehearsal_document(connection, caller.person, row.project.name) if whole else None)
 
 
 @router.get("/projects/{name}/status")
-def project_status(request: Request, name: str, caller: Known, digest: str = "", seen: str = "") -> Response:
+def project_status(request: Request, name: str, caller: Known, digest: str = "", rehearsal: str = "", seen: str = "") -> Response:
     """The part of a project's page that is updated by events."""
     with site_of(request).database.transaction() as connection:
         row, frame = found(connection, name, caller), _frame(connection, caller)
         plan = filled.plan_view(store.plan_of(connection, row.id))
+        judged = _judged(connection, row, caller) if plan is not None else None
+        rehearsed = _rehearsal(connection, row, caller, judged)
     view = views.ProjectView(
         frame, filled.row_view(row, whole=True), filled.source_view(row), read_at=row.read_at, next_due=row.next_due, failures=row.failures,
-        error=row.error, plan=plan, shown=digest, seen=seen[:200],
+        error=row.error, plan=plan, rehearsal=rehearsed, shown=digest, shown_rehearsal=rehearsal, seen=seen[:200],
     )  # fmt: skip
     return _page(render.render_project_status(view))
 

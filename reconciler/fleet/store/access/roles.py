@@ -19,7 +19,8 @@ from reconciler.fleet.store.schema import SCHEMA
 WORKER, DASHBOARD = "worker", "dashboard"
 HIDDEN_FROM_WORKERS: Final = ("sessions",)
 _WRITTEN_BY_WORKERS: Final = (
-    "projects", "runs", "generation", "workers", "budgets", "plans", "quarantines", "samples", "notices", "engine",
+    "projects", "runs", "generation", "workers", "budgets", "plans", "rehearsals", "quarantines", "samples", "notices",
+    "engine",
 )  # fmt: skip
 _DECIDED: Final = "next_due, wanted_at, failures, waits, paused, paused_until, paused_by, paused_reason"
 _POLICIES: Final = f"""
@@ -105,6 +106,7 @@ def _grants(connection: Connection, worker: str, dashboard: str) -> list[str]:
         f"GRANT UPDATE (lifted_at, lifted_by) ON {SCHEMA}.quarantines TO {dashboard}",
         f"GRANT UPDATE (next_due) ON {SCHEMA}.generation TO {dashboard}",
         f"GRANT UPDATE (made_at) ON {SCHEMA}.plans TO {dashboard}",  # to lock a plan while somebody approves it
+        f"GRANT INSERT (project, plan, asked_by), UPDATE (asked_by, asked_at) ON {SCHEMA}.rehearsals TO {dashboard}",
         f"GRANT INSERT, UPDATE, DELETE ON {SCHEMA}.sessions TO {dashboard}",
         f"GRANT INSERT, UPDATE ON {SCHEMA}.people TO {dashboard}",
     ]

@@ -1,0 +1,61 @@
+"""How a kind declares the work of people in its objects that a change of them ends or interrupts. Frozen data.
+
+    counted     an object's answer counts it, a list of the object names it        drafts and comments of a space
+    processing  another object is still processed, and refers to this one          `Kind.work`: a translation that runs
+    attached    a list of another kind's objects shows where they are attached     an installation for chosen spaces
+    links       the lists of objects beside this one show which refer to it        links from the pages of other spaces
+
+`plan/open_work.py` says which objects lose what, `observe/open_work.py` reads it. All paths of values are dotted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class CountedWork(NamedTuple):
+    """Work that an object counts.
+
+    `noun`: what one is. `number`: how much of it there is, in an object. `path`, `query`: the list that names it. `title`, `author`,
+    `since`: in an item of the list. `counts`: a value in an item, and with which
+    values of it the item is among those that are counted; None: all are.
+    """
+
+    noun: str
+    number: str
+    path: str
+    title: str
+    author: str
+    since: str
+    query: Mapping[str, str] = {}
+    counts: tuple[str, tuple[str, ...]] | None = None
+
+
+class LinkList(NamedTuple):
+    """The links out of an object.
+
+    `path`: their list. `to`: in an item, the object that it leads to, or its id. `title`: in an item, what contains the link.
+    """
+
+    noun: str
+    path: str
+    to: str
+    title: str
+
+
+class AttachedList(NamedTuple):
+    """Where an object is attached.
+
+    `kind`: to which objects. `path`: the list of them. `of`: in an item, the object, or its id; `settings`: in an item, the values that are
+    lost with it. `all`: in the object itself, the field that says whether it is attached to all of them, and the value that says so.
+    `title`: in the item.
+    """
+
+    kind: str
+    noun: str
+    path: str
+    of: str
+    settings: str
+    title: str
+    all: tuple[str, str]

@@ -1,0 +1,52 @@
+"""Random reorganizations of random sites: what a plan says of every URL is what the sandbox serves after a real apply.
+
+A few here, 10,000 with `-m proof`. The sandbox computes what it serves by rules of its own (`sandbox/sites/pages.py`).
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from reconciler.model import UrlReason
+from tests.proofs import spread
+from tests.sandbox.serving import serving
+from tests.urls.reorganization import Site, result_of
+from tests.urls.worlds import crawled, reorganized, seed_of, world
+
+CASES = 10_000
+
+
+@pytest.mark.parametrize("seed", spread(range(CASES), 4))
+def test_every_url_does_after_a_reorganization_what_the_plan_says(tmp_path: Path, seed: int) -> None:
+    result = result_of(tmp_path, seed)
+    assert result.finished
+    assert result.wrong == []
+
+
+@pytest.mark.parametrize("seed", [166, 311])
+def test_what_a_crawler_gets_before_and_after_is_what_the_plan_says(tmp_path: Path, seed: int) -> None:
+    """Over real HTTP, from a process of its own: every URL that answers at some time, and every one that the plan names."""
+    chance = random.Random(seed)
+    org = Site(tmp_path, seed=seed_of(chance))
+    first = world(chance)
+    org.reorganize(first)
+    org.apply()
+    known = {*org.served()}
+    org.reorganize(*reorganized(first, chance, 4))
+    plan = org.urls().plan
+    named = {url for change in plan.urls for url in (change.before, change.after) if url is not None}
+    with serving(org.db) as base:
+        before = crawled(base, known | named)
+    org.apply()
+    with serving(org.db) as base:
+        after = crawled(base, known | named | {*org.served()})
+    expected = dict(before)
+    for change in plan.urls:
+        if change.before is not None:
+            assert expected.pop(change.before) == change.title
+    expected |= {change.after: change.title for change in plan.urls if change.after is not None}
+    assert {change.reason for change in plan.urls} - {UrlReason.NEW}
+    assert after == expected
