@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.peers import deck, terraform
 from benchmarks.report import chart, machine, table
-from benchmarks.rows import FULL, LARGE, LATENCY, QUICK, Extent, Row, growth, note, offline, reading, start, writing
+from benchmarks.rows import FULL, LARGE, LATENCY, QUICK, Extent, Row, growth, note, offline, reading, rehearsing, start, writing
 
 DOCS = Path(__file__).parents[1] / "docs"
 RESULTS = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
@@ -19,7 +19,14 @@ def rows(extent: Extent) -> list[Row]:
     if peer is None:
         note(f"Without decK: {deck.MISSING}.")
     diff, valid = peer or (None, None)
-    found = [*start.rows(), *offline.rows(extent, valid), *reading.rows(extent, diff), *writing.rows(extent), *growth.rows(extent)]
+    found = [
+        *start.rows(),
+        *offline.rows(extent, valid),
+        *reading.rows(extent, diff),
+        *writing.rows(extent),
+        *rehearsing.rows(extent),
+        *growth.rows(extent),
+    ]
     return [*found, *_terraform(extent)]
 
 

@@ -21,6 +21,7 @@ SAME_WORD_OTHER_MEANING = {
     "cli/commands/sandbox_control.py": {"admin"},  # a reader, as the sandbox calls it
     "testing/keys.py": {"site"},  # a key of an expectation, whatever the kind is called
     "rehearsal/moments.py": {"member", "members"},  # a reader, as the sandbox calls it
+    "rehearsal/predictions.py": {"member", "members"},  # the same
     "rehearsal/preview.py": {"sites"},  # a key of the data of a preview
     "report/preview/first_screen.py": {"sites", "space"},  # a key of the document of a rehearsal; a word in sentences
     "report/rehearsal.py": {"sites"},  # the same key

@@ -19,6 +19,7 @@ from reconciler.report.comment.part import CommentPart, PartOrigin, part
 from reconciler.report.reading import failed as failure, sheet_of
 from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.plan import DriftDocument, PlanDocument
+from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.schemas.runs import FindingsDocument, OutcomeDocument
 from reconciler.report.sheet import Sheet
 
@@ -106,6 +107,7 @@ def _read(path: Path) -> Sheet:
         "reconciler.outcome/1": OutcomeDocument,
         "reconciler.drift/1": DriftDocument,
         "reconciler.findings/1": FindingsDocument,
+        "reconciler.rehearsal/1": RehearsalDocument,
     }
     document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
     format = document.get("format") if isinstance(document, dict) else None

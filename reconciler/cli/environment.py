@@ -26,11 +26,11 @@ OTHERS: Final = {f"--{row.name}": f"{PREFIX}{row.variable}" for row in ROWS if r
 
 KNOWN: Final = frozenset(row.word for row in ROWS if not row.typed) | {
     "ADVANCE", "API_TOKEN", "AS", "BASELINE", "CHECK", "COLOR", "COMMIT", "CONCURRENCY", "CONDITION", "COVERAGE", "DATA", "DATABASE",
-    "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENDED", "EXPORT", "FAILED", "FOLLOW", "FORGE", "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND",
+    "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "EXPORT", "FAILED", "FOLLOW", "FORGE", "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND",
     "LINT", "LOG_FILE", "LOG_FORMAT", "MEMBER", "METRICS", "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PATIENCE", "PORT",
     "PROJECT", "PULL", "QUIET", "REPORT", "REPORTS", "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL", "REQUIRE_COMMIT", "RUN_URL",
     "SEED", "SEPARATE", "SERVE", "SINCE", "SPLIT", "STEPS", "STRICT", "TO", "TOKEN", "VERBOSE", "VERIFY", "WAIT", "CONTENT", "MAX_PAGES",
-    "PARALLEL", "SITE", "SITEMAP",
+    "PARALLEL", "ENDED", "SITE", "SITEMAP",
 }  # fmt: skip
 """Every variable of an option, without its prefix: those of the table, and of options that one command has. A test compares them with the
 options of all commands, which are not imported only to warn about a variable."""
@@ -39,9 +39,9 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 """Variables without an option."""
 
 TYPED: Final = frozenset(row.word for row in ROWS if row.typed and row.name != "var") | {
-    "ACCEPT", "ADDRESS", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS", "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD", "FIX", "FORCE",
-    "EXPRESSION", "FROM_ENV", "HEAD", "IGNORE_UNTIL", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PERSON", "PLAN", "REASON", "REVERT",
-    "RULE", "TOKEN_FILE", "UNTIL", "UPDATE", "WITH_SECRETS", "WRITE", "YES",
+    "ACCEPT", "ADDRESS", "ALLOW_UNPLANNED", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS", "DIGEST", "DRY_RUN", "END", "END_ALL", "FIELD",
+    "FIX", "FORCE", "EXPRESSION", "FROM_ENV", "HEAD", "IGNORE_UNTIL", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PERSON", "PLAN",
+    "REASON", "REHEARSAL", "REVERT", "RULE", "TOKEN_FILE", "UNTIL", "UPDATE", "WITH_SECRETS", "WRITE", "YES",
 }  # fmt: skip
 """The variables that options which must be typed would have. The same test compares them. RECONCILER_VAR has no meaning of its own: names
 that begin like it are variables of the project."""

@@ -33,7 +33,7 @@ class MovedUrl:
 class RehearsedMoment:
     """After one write, compared with the start. Counts of published URLs that do not answer, and of readers of objects that are new.
 
-    `opened`: how many objects have a new reader.
+    `opened`: how many objects have a new reader. `refused`: the demands of access tests that are not met, and were at the start.
     """
 
     after: int
@@ -42,9 +42,28 @@ class RehearsedMoment:
     dead_urls: int
     readers_gained: int
     opened: int = 0
+    refused: tuple[str, ...] = ()
     # The object that it was about, and what it did in words: `path: guides -> use`. None for a write that belongs to no step.
     address: Address | None = None
     what: str = ""
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where the planner said something else than the copy showed. `prediction`, `observation`: sentences without a full stop.
+
+    `address`: what it is about, None for the whole plan. `after`: the request after which it was observed, None for the end.
+    """
+
+    prediction: str
+    observation: str
+    address: Address | None = None
+    after: int | None = None
+
+    def __str__(self) -> str:
+        about = f"{self.address}: " if self.address is not None else ""
+        when = f" after request {self.after}" if self.after is not None else ""
+        return f"{about}planned was: {self.prediction}; the copy showed{when}: {self.observation}"
 
 
 @dataclass(frozen=True)
@@ -107,13 +126,13 @@ class Rehearsal:
     dead: tuple[str, ...]
     moved: tuple[MovedUrl, ...]
     moments: tuple[RehearsedMoment, ...]
-    # Whether a policy or an access test of the project refuses the plan.
+    # Whether a policy or an access test of the project refuses the plan, at any moment.
     forbidden: bool
     # What apply would refuse, and what failed on the copy, one sentence each.
     refusals: tuple[str, ...]
     failures: tuple[str, ...]
     # Where the planner said something else than the copy showed: a defect of Reconciler.
-    divergences: tuple[str, ...]
+    divergences: tuple[Divergence, ...]
     # What the copy had to guess about the service.
     assumptions: tuple[str, ...]
     # What people work on in what the plan changes, and apply would not refuse, one sentence each.
@@ -131,5 +150,5 @@ class Rehearsal:
 
     @property
     def as_planned(self) -> bool:
-        """Whether the apply and a second plan went as the plan said."""
-        return not (self.remaining or self.failures or self.divergences)
+        """Whether the apply and a second plan went as the plan said. It may have said itself that something needs a second run."""
+        return not (self.failures or self.divergences)

@@ -87,8 +87,11 @@ def changes(
 ) -> Iterator[Change]:
     """One for each address to which something happens, in the order of the YAML. `former`: what was renamed, by its address of today."""
     moved = {move.item: row for row in rows for move in row.moving()}
-    followers = {draft.address for draft in drafts.values() if draft.address in former and _renamed_with_container(draft, drafts, former)}
-    contents = Counter(next(above for above in address.containers if above not in followers) for address in followers)
+    inside = {draft.address for draft in drafts.values() if draft.address in former and _renamed_with_container(draft, drafts, former)}
+    contents = Counter(next(above for above in address.containers if above not in inside) for address in inside)
+    referring = {draft.address: of for draft in drafts.values() if (of := _renamed_with_reference(draft, drafts, former)) is not None}
+    namesakes = Counter(referring.values())
+    followers = inside | referring.keys()
     for draft in drafts.values():
         if not draft.active:
             continue
@@ -116,7 +119,7 @@ def changes(
             fields=tuple(deltas),
             before=before,
             after=after,
-            reason=_reason(draft, contents[draft.address], follows=draft.address in followers),
+            reason=_reason(draft, contents[draft.address], namesakes[draft.address], follows=draft.address in followers),
             until=draft.until,
             deleted_by_us=Action.RESTORE in happening and draft.binding is None,
             source=draft.declared.source,
@@ -133,11 +136,26 @@ def _renamed_with_container(draft: Draft, drafts: Mapping[Address, Draft], forme
     return former[draft.address] == draft.address.renamed(container, former[container])
 
 
-def _reason(draft: Draft, contents: int, *, follows: bool) -> str:
-    """Why something happens. `contents`: how many objects are renamed with it; `follows`: it is itself, which its container says."""
+def _renamed_with_reference(draft: Draft, drafts: Mapping[Address, Draft], former: Mapping[Address, Address]) -> Address | None:
+    """The renamed resource from whose key it has its own, before and now; that one's rename is reported instead."""
+    field = draft.kind.keyed_by
+    referred = draft.declared.values.get(field.name) if field is not None else None
+    if not isinstance(referred, Address) or not {draft.address, referred} <= former.keys():
+        return None
+    keys = former[draft.address].key == former[referred].key and draft.address.key == referred.key != former[referred].key
+    return referred if keys and referred in drafts and drafts[referred].active else None
+
+
+def _reason(draft: Draft, contents: int, namesakes: int, *, follows: bool) -> str:
+    """Why something happens. `contents`, `namesakes`: how many objects in it, and named after it, are renamed with it.
+
+    `follows`: it is renamed with another one itself, which says so.
+    """
     if follows and draft.purpose is Purpose.RENAME:
         return ""
-    return f"{draft.reason}, with {the_objects(contents)} in it" if contents else draft.reason
+    others = f", with {the_objects(contents)} in it" if contents else ""
+    others += f"{' and' if contents else ', with'} {the_objects(namesakes)} named after it" if namesakes else ""
+    return f"{draft.reason}{others}"
 
 
 def the_objects(number: int) -> str:

@@ -34,11 +34,21 @@ def _deletes(kind: Kind, actions: tuple[Action, ...], fields: set[str]) -> bool:
     return Action.DELETE in actions
 
 
+def _sends(kind: Kind, actions: tuple[Action, ...], fields: set[str]) -> bool:
+    return bool(fields) and not {Action.CREATE, Action.UPDATE}.isdisjoint(actions)
+
+
+def _orders(kind: Kind, actions: tuple[Action, ...], fields: set[str]) -> bool:
+    return kind.ordered and not {Action.CREATE, Action.MOVE}.isdisjoint(actions)
+
+
 def _processed(kind: Kind, actions: tuple[Action, ...], fields: set[str]) -> bool:
     return bool(actions) and kind.work is not None
 
 
 GUESSES: Final[tuple[tuple[str, Callable[[Kind, tuple[Action, ...], set[str]], bool]], ...]] = (
+    ("Values are stored as they are sent.", _sends),
+    ("An object comes where its request puts it, a new one last, and lists show them in that order.", _orders),
     ("A copy of a space comes beside its source, with its pages.", _copies),
     ("A path that the YAML does not write follows from the title: lower case, hyphens, a number where it is taken.", _derived),
     (

@@ -8,20 +8,20 @@ A URL is dead where nothing answers at it any more. It has moved where its page 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from reconciler.address import Address
 from reconciler.model.rehearsal import MovedUrl, ReaderChange, RehearsedMoment
-from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, VISITORS
+from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LEVELS, LINK_HOLDERS, MEMBERS, ROLES, VISITORS
 
 # Readers as `sandbox readers` names them, in the words of `access`.
 WHO: Final = {"anyone": ANYONE, "anyone-with-the-address": ANYONE_WITH_THE_URL, "visitor": VISITORS, "agent": AGENTS, "member": MEMBERS}
 
 
 class SeenReading(Protocol):
-    """One reader of one object."""
+    """One reader of one object, equal to the tuple of the three."""
 
     @property
     def reader(self) -> str: ...
@@ -32,7 +32,10 @@ class SeenReading(Protocol):
 
 
 class SeenMoment(Protocol):
-    """What readers see at one moment: who reads what, and the page (its space, its id) behind every URL that answers."""
+    """What readers see at one moment: who reads what, and the page (its space, its id) behind every URL that answers.
+
+    `asked`: what the readers of the project's access tests can read.
+    """
 
     @property
     def readings(self) -> frozenset[SeenReading]: ...
@@ -42,6 +45,10 @@ class SeenMoment(Protocol):
     def titles(self) -> Mapping[tuple[str, str], str]: ...
     @property
     def names(self) -> Mapping[str, str]: ...
+    @property
+    def asked(self) -> frozenset[SeenReading]: ...
+    def conditions(self, reader: str) -> frozenset[str]: ...
+    def visited(self, conditions: frozenset[str], kind: str, id: str) -> bool: ...
 
 
 class MomentDelta(NamedTuple):
@@ -64,6 +71,8 @@ class Moments:
 
     look: Callable[[], SeenMoment]
     rows: list[RehearsedMoment] = field(default_factory=list)
+    # What `gained` was at each.
+    gains: list[set[SeenReading]] = field(default_factory=list)
     deltas: list[MomentDelta] = field(default_factory=list)
     # Gained and lost at the last moment.
     _since: tuple[set[SeenReading], set[SeenReading]] = (set(), set())
@@ -75,19 +84,20 @@ class Moments:
         """Look once more, after a write. `what`: what it did to the object at the address."""
         before, self.end = self.end, self.look()
         dead = sum(1 for url in self.start.urls if url not in self.end.urls)
-        gained, (gained_before, lost_before), lost = self.gained(), self._since, set(self.lost())
+        gained, (gained_before, lost_before), lost = self.gained(), self._since, self.lost()
         self._since = gained, lost
+        self.gains.append(gained)
         opened, closed = (gained - gained_before, gained_before - gained), (lost - lost_before, lost_before - lost)
         self.deltas.append(_delta(self.start, before, self.end)._replace(opened=opened, closed=closed))
         objects = len({(reading.kind, reading.id) for reading in gained})
-        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), objects, address, what))
+        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), opened=objects, address=address, what=what))
 
     def gained(self) -> set[SeenReading]:
         """Readings that are new, of what existed at the start: what is created holds nothing that somebody relied on being hidden."""
-        return {reading for reading in self.end.readings - self.start.readings if (reading.kind, reading.id) in self.start.titles}
+        return {reading for reading in more_readings(self.end, self.start) if (reading.kind, reading.id) in self.start.titles}
 
-    def lost(self) -> frozenset[SeenReading]:
-        return self.start.readings - self.end.readings
+    def lost(self) -> set[SeenReading]:
+        return more_readings(self.start, self.end)
 
     def changes(self, readings: Iterable[SeenReading], addresses: Mapping[tuple[str, str], Address]) -> tuple[ReaderChange, ...]:
         """Readings as people know their objects, managed ones first."""
@@ -119,6 +129,34 @@ class Moments:
         return tuple(
             MovedUrl(url, new[page]) for url, page in sorted(self.start.urls.items()) if url not in self.end.urls and page in new
         )  # fmt: skip
+
+
+def more_readings(now: SeenMoment, before: SeenMoment) -> set[SeenReading]:
+    """The readers of one moment that are new, or may do more than before.
+
+    A member who could edit and can only read gains nothing, and neither do visitors who could read by another condition.
+    """
+    known: frozenset[object] = before.readings
+    return {
+        reading
+        for reading in now.readings - before.readings
+        if not any(wider in known for wider in _wider(reading))
+        and not ((conditions := now.conditions(reading.reader)) and before.visited(conditions, reading.kind, reading.id))
+    }
+
+
+def _wider(reading: SeenReading) -> Iterator[tuple[str, str, str]]:
+    """The same reader of the same object, with each higher level."""
+    who, level = leveled(reading.reader)
+    for higher in LEVELS[level + 1 :]:
+        yield (who if higher == LEVELS[0] else f"{who} ({higher})", reading.kind, reading.id)
+
+
+def leveled(reader: str) -> tuple[str, int]:
+    """A reader and what they may do, as an index of levels: `member (edit)`; -1 for a guest. Other brackets are a part of the name."""
+    name, _, level = reader.rpartition(" (")
+    level = level.removesuffix(")")
+    return (name, ROLES.index(level) - 1) if name and level in ROLES else (reader, 0)
 
 
 def _delta(start: SeenMoment, before: SeenMoment, now: SeenMoment) -> MomentDelta:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from reconciler.address import Address, Glob
 from reconciler.model import (
@@ -54,6 +54,8 @@ from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.redirects import redirects_of
+from reconciler.report.rehearsal import rehearsal_document_sheet
+from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.sheet import Sheet
 from reconciler.report.words import HIDDEN
 
@@ -339,6 +341,10 @@ def _findings(document: Data) -> Sheet:
     return findings_sheet(findings, project=document["project"] or "", environment=document["environment"])
 
 
+def _rehearsal(document: Data) -> Sheet:
+    return rehearsal_document_sheet(cast("RehearsalDocument", document))
+
+
 # -- parts of all of them -------------------------------------------------------------------------------------------------------------
 
 
@@ -375,4 +381,5 @@ FORMATS: Final[Mapping[str, Callable[[Data], Sheet]]] = {
     "reconciler.outcome/1": _outcome,
     "reconciler.drift/1": _drift,
     "reconciler.findings/1": _findings,
+    "reconciler.rehearsal/1": _rehearsal,
 }

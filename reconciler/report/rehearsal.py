@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from reconciler.address import Address
 from reconciler.model import Change, Delta, Step
-from reconciler.model.rehearsal import MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
+from reconciler.model.rehearsal import Divergence, MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.documents import R, record
-from reconciler.report.layout import Style
+from reconciler.report.layout import Span, Style
 from reconciler.report.schemas import rehearsal as types
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import HIDDEN, count, difference_lines, shown
@@ -52,7 +53,7 @@ def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
         "refusals": list(rehearsal.refusals),
         "openWork": list(rehearsal.open_work),
         "failures": list(rehearsal.failures),
-        "divergences": list(rehearsal.divergences),
+        "divergences": [record(types.DivergenceData, divergence) for divergence in rehearsal.divergences],
         "assumptions": list(rehearsal.assumptions),
         "unread": list(rehearsal.unread),
     }
@@ -119,6 +120,49 @@ def summary(rehearsal: Rehearsal) -> str:
     )
 
 
+def rehearsal_lines(document: types.RehearsalDocument) -> tuple[str, str, str, str]:
+    """A rehearsal in four lines: the worst moment, readers, URLs and undo."""
+    worst, readers, urls, undo = document["worst"], document["readers"], document["urls"], document["undo"]
+    if worst is None:
+        moment = "no moment is worse than the start"
+    else:
+        when = "at the end" if worst["after"] == worst["of"] else f"if it stops after request {worst['after']} of {worst['of']}"
+        moment = f"{when}, {count(worst['deadUrls'], 'published URL')} {'answers' if worst['deadUrls'] == 1 else 'answer'} 404, and "
+        moment += f"{count(worst['readersGained'], 'reader')} {'is' if worst['readersGained'] == 1 else 'are'} new"
+    gained, lost = (_objects(readers[key]) for key in ("gained", "lost"))
+    left = f"leaves {count(len(undo['leftovers']), 'difference')}: {undo['leftovers'][0]}" if undo["leftovers"] else "takes everything back"
+    return (
+        f"Worst moment: {moment}",
+        f"Readers: {f'somebody can newly read {gained}' if gained else 'nobody can read more'}"
+        + (f"; somebody can no longer read {lost}" if lost else ""),
+        f"Published URLs: {count(len(urls['dead']), 'URL')} no longer {'answers' if len(urls['dead']) == 1 else 'answer'}, "
+        f"{len(urls['moved'])} moved, of {urls['before']}",
+        f"Undo: {left}",
+    )
+
+
+def _objects(changes: Sequence[types.ReaderChangeData]) -> str:
+    """The number of objects that changes are about, and the first of them."""
+    names = list(dict.fromkeys(change["address"] or f'{change["kind"]} "{change["title"]}"' for change in changes))
+    names.sort(key=lambda name: (name.count("/"), name))
+    return f"{count(len(names), 'object')} ({', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''})" if names else ""
+
+
+def divergence_text(divergence: types.DivergenceData) -> str:
+    """One difference between the plan and the copy, as one sentence."""
+    address = None if divergence["address"] is None else Address.parse(divergence["address"])
+    return str(Divergence(divergence["prediction"], divergence["observation"], address, divergence["after"]))
+
+
+def rehearsal_document_sheet(document: types.RehearsalDocument) -> Sheet:
+    """The four lines, for a comment."""
+    defects = len(document["divergences"]) + len(document["failures"])
+    done = f"{count(document['requests']['apply'], 'request')} applied to a copy, {'NOT ' if defects else ''}as planned"
+    refused = f"; {count(len(document['refusals']), 'refusal')}" if document["refusals"] else ""
+    spans = [Span(Style.PLAIN, line) for line in rehearsal_lines(document)]
+    return Sheet("rehearsal", document["project"], document["environment"], done, [], headline=done + refused, consequences=spans)
+
+
 def worst_moment(rehearsal: Rehearsal) -> str:
     """What people would see if the apply stopped at its worst moment."""
     worst = rehearsal.worst
@@ -155,7 +199,7 @@ def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
 
     if rehearsal.worst is not None:
         yield entry("Worst moment", "!", Style.DELETE, [worst_moment(rehearsal)], Weight.URGENT)
-    yield entry("Defects of Reconciler, please report them", "!", Style.DELETE, rehearsal.divergences, Weight.URGENT)
+    yield entry("Defects of Reconciler, please report them", "!", Style.DELETE, list(map(str, rehearsal.divergences)), Weight.URGENT)
     gained = _sentences("+", _readers(widest(rehearsal.gained), "can newly read"), Style.DELETE, named)
     lost = _sentences("-", _readers(rehearsal.lost, "can no longer read"), Style.DIM, named)
     yield SheetEntry("Readers", "", [*gained, *lost], Weight.URGENT)

@@ -222,6 +222,12 @@ class Kind:
         return next((f for f in self.fields.values() if f.role is FieldRole.SEED), None)
 
     @cached_property
+    def keyed_by(self) -> Field | None:
+        """The reference that gives the resource its key, unless the YAML writes a `key`; None if keys are names of their own."""
+        field = self.fields.get(self.place.tag or "")
+        return field if field is not None and field.refers is not None else None
+
+    @cached_property
     def first(self) -> Field | None:
         return next((f for f in self.fields.values() if f.role is FieldRole.FIRST), None)
 

@@ -15,6 +15,7 @@ from tests import processes
 
 ROOT: Final = Path(__file__).parents[2]
 LOCKED: Final = ROOT / "reconciler" / "requirements.txt"
+SANDBOX: Final = ROOT / "reconciler" / "requirements-sandbox.txt"
 REPOSITORY: Final = "https://gitlab.example.com/acme/reconciler.git"
 COMMIT: Final = "0123456789abcdef0123456789abcdef01234567"
 
@@ -23,7 +24,7 @@ case "$*" in
   "-C "*" fetch "*{repository}*)
     env > {log}
     [ "$GIT_ALLOW_PROTOCOL" = https ] || exit 98
-    mkdir -p "$2/reconciler" && exec cp {locked} "$2/reconciler/requirements.txt" ;;
+    mkdir -p "$2/reconciler" && exec cp {locked} {sandbox} "$2/reconciler/" ;;
   "-C "*" checkout --quiet {commit}") exit 0 ;;
   *) exec {git} "$@" ;;
 esac
@@ -42,7 +43,7 @@ case "$2 $3" in
       case "$previous" in
         --find-links) ls "$word"/* > /dev/null 2>&1 || exit 1 ;;
         --dest) mkdir -p "$word" && echo wheel > "$word/some.whl" ;;
-        --requirement) cmp "$word" {locked} ;;
+        --requirement) case "$word" in *-sandbox.txt) cmp "$word" {sandbox} ;; *) cmp "$word" {locked} ;; esac ;;
       esac
       previous=$word
     done ;;
@@ -62,14 +63,15 @@ def python(folder: Path, *, apart: bool = False) -> Path:
     place = folder / "python"
     place.mkdir()
     git = place / "git"
-    given = {"log": place / "git.log", "repository": REPOSITORY, "commit": COMMIT, "locked": LOCKED, "git": shutil.which("git")}
+    locks = {"locked": LOCKED, "sandbox": SANDBOX}
+    given = {"log": place / "git.log", "repository": REPOSITORY, "commit": COMMIT, **locks, "git": shutil.which("git")}
     git.write_text(GIT.format(**given), encoding="utf-8")
     git.chmod(0o755)
     file = place / "python"
     real = f"env PYTHONPATH={ROOT} {sys.executable} -P -m reconciler"
     words = {
         "log": place / "pip.log",
-        "locked": LOCKED,
+        **locks,
         "program": real if apart else processes.program() / "reconciler",
         "python": sys.executable,
     }

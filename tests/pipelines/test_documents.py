@@ -29,7 +29,7 @@ from reconciler.text.install import DISTRIBUTION, PUBLISHED
 from tests.pipelines.conftest import TRAPS
 from tests.pipelines.gitlab import COMPONENT, documents, jobs_of
 from tests.pipelines.pages import BLOCKS, COMMIT, OURS, files, workflow
-from tests.pipelines.python import LOCKED, ROOT
+from tests.pipelines.python import LOCKED, ROOT, SANDBOX
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 TEXT = (ROOT / "action.yml").read_text(encoding="utf-8")
@@ -190,10 +190,11 @@ def test_the_action_installs_what_is_locked_and_nothing_that_a_cache_or_a_reposi
 EXTRAS: Final = ("bucket", "postgres")
 
 
-def pins() -> dict[str, tuple[Requirement, int]]:
-    """The requirements of the lock file by their names, with the number of their hashes."""
-    text = re.sub(r"^#.*\n", "", LOCKED.read_text(encoding="utf-8"), flags=re.MULTILINE)
+def pins(*files: Path) -> dict[str, tuple[Requirement, int]]:
+    """The requirements of lock files by their names, with the number of their hashes."""
+    text = re.sub(r"^#.*\n", "", "".join(file.read_text(encoding="utf-8") for file in files or (LOCKED, SANDBOX)), flags=re.MULTILINE)
     found = [(Requirement(entry.partition(" \\")[0]), entry.count("--hash=sha256:")) for entry in re.split(r"\n(?=\S)", text.strip())]
+    assert len({requirement.name for requirement, _ in found}) == len(found)
     return {canonicalize_name(requirement.name): (requirement, hashes) for requirement, hashes in found}
 
 
@@ -203,19 +204,20 @@ def test_every_package_is_pinned_by_one_version_and_by_hashes() -> None:
         assert hashes > 0, requirement
 
 
-def test_the_lock_satisfies_what_is_required_and_what_that_requires() -> None:
+@pytest.mark.parametrize(("files", "extras"), [((LOCKED,), EXTRAS), ((LOCKED, SANDBOX), (*EXTRAS, "sandbox"))])
+def test_the_lock_satisfies_what_is_required_and_what_that_requires(files: tuple[Path, ...], extras: tuple[str, ...]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    known = pins()
-    waiting = [*project["dependencies"], *(text for extra in EXTRAS for text in project["optional-dependencies"][extra])]
+    known = pins(*files)
+    waiting = [*project["dependencies"], *(text for extra in extras for text in project["optional-dependencies"][extra])]
     seen: set[str] = set()
     while waiting:
         requirement = Requirement(waiting.pop())
-        name, extras = canonicalize_name(requirement.name), sorted(requirement.extras)
+        name, required = canonicalize_name(requirement.name), sorted(requirement.extras)
         pinned = str(known[name][0].specifier).removeprefix("==")
         assert requirement.specifier.contains(pinned), f"{requirement} is not satisfied by {pinned}"
-        if name not in seen or extras:
+        if name not in seen or required:
             seen.add(name)
-            waiting += [text for text in _required(name, pinned) if _applies(text, extras)]
+            waiting += [text for text in _required(name, pinned) if _applies(text, required)]
     assert len(seen) > 25
 
 

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from reconciler.address import Address
+from reconciler.address import Address, Glob
 from reconciler.errors import ConfigError
 from reconciler.kinds import load
 from reconciler.model import Action, Binding, Cause, Observed, Origin, Plan
 from reconciler.model.drift import DriftWord
 from reconciler.plan.matching.differences import differences, explain
+from reconciler.plan.world import Selection
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import UNSET
 from tests.harness import SEED, Org
@@ -253,6 +254,86 @@ def test_a_target_in_a_renamed_container_is_reported_itself(living: Org) -> None
     living.write(rekeyed(pairs(), "site", {"docs": "handbook"}))
     (change,) = living.plan(targets=("acme/site/handbook/section/more",)).changes
     assert (change.actions, change.reason) == ((Action.RENAME,), "was acme/site/docs/section/more")
+
+
+# -- keys that are those of a reference ----------------------------------------------------------------------------------------------
+
+
+def spaces_renamed(tree: Any, names: Mapping[str, str]) -> Any:
+    """The tree with other keys of spaces, and `previously` on the spaces alone: sites name them by their keys of today."""
+    if isinstance(tree, list):
+        return [names.get(item, item) if isinstance(item, str) else spaces_renamed(item, names) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    renamed = {name: spaces_renamed(value, names) for name, value in tree.items()}
+    if tree.get("space") in names:
+        renamed["space"] = names[tree["space"]]
+        if "title" in tree:
+            renamed["previously"] = [tree["space"]]
+    return renamed
+
+
+@pytest.mark.parametrize("also", ["", "site"])
+def test_a_space_that_sites_show_is_renamed_there_without_a_line_of_its_own(living: Org, also: str) -> None:
+    before = ids(living)
+    tree = spaces_renamed(pairs(), {"one": "uno"})
+    living.write(rekeyed(tree, "site", {"docs": "handbook"}) if also else tree)
+    plan = living.plan()
+    (change,) = [change for change in plan.changes if change.kind == "space"]
+    assert (change.actions, change.reason) == ((Action.RENAME,), "was acme/space/one, with the 2 objects named after it")
+    assert [str(change.address) for change in plan.changes] == ["acme/space/uno", *(["acme/site/handbook"] if also else [])]
+    assert (plan.steps, plan.blocked) == ((), ())
+    living.requests.clear()
+    living.apply()
+    settled(living)
+    docs = "acme/site/handbook" if also else "acme/site/docs"
+    assert ids(living)["acme/space/uno"] == before["acme/space/one"]
+    assert ids(living)[f"{docs}/site-space/uno"] == before["acme/site/docs/site-space/one"]
+    assert written(living) == []
+
+
+def test_two_spaces_that_sites_show_exchange_their_keys_there_too(living: Org) -> None:
+    before = ids(living)
+    living.write(spaces_renamed(pairs(), {"one": "two", "two": "one"}))
+    assert (living.plan().steps, living.plan().blocked) == ((), ())
+    living.apply()
+    settled(living)
+    assert ids(living)["acme/site/docs/site-space/two"] == before["acme/site/docs/site-space/one"]
+    assert ids(living)["acme/site/docs/site-space/one"] == before["acme/site/docs/site-space/two"]
+
+
+def test_a_site_that_a_target_left_out_follows_later(living: Org) -> None:
+    before = ids(living)
+    living.write(spaces_renamed(pairs(), {"one": "uno"}))
+    living.apply(selection=Selection((Glob.parse("acme/space/uno"),)))
+    assert "acme/site/docs/site-space/uno" not in ids(living)
+    living.apply()
+    settled(living)
+    assert ids(living)["acme/site/docs/site-space/uno"] == before["acme/site/docs/site-space/one"]
+
+
+def test_a_later_space_with_the_former_key_is_another_one_on_its_sites_too(living: Org) -> None:
+    tree = spaces_renamed(pairs(), {"one": "uno"})
+    applied(living, tree)
+    before = ids(living)
+    del node(tree, "uno")["previously"]
+    tree["content"].append({"space": "one", "title": "Another one", "duplicateOf": "blank"})
+    tree["sites"]["flat"]["structure"].append("one")
+    applied(living, tree)
+    assert ids(living)["acme/site/flat/site-space/uno"] == before["acme/site/flat/site-space/uno"]
+    assert ids(living)["acme/site/flat/site-space/one"] not in before.values()
+
+
+def test_where_a_space_cannot_be_renamed_its_sites_keep_their_keys_too(living: Org) -> None:
+    before = ids(living)
+    tree = spaces_renamed(pairs(), {"two": "later"})
+    del node(tree, "later")["previously"]
+    node(tree, "one")["previously"] = ["two"]
+    living.write(tree)
+    plan = living.plan()
+    assert {blocked.id for blocked in plan.blocked if blocked.cause is None} >= {"RC-rename-target-taken"}
+    assert not any(at.kind == "site-space" for at in plan.state_update.rename)
+    assert ids(living) == before
 
 
 # -- renames that have had their effect ----------------------------------------------------------------------------------------------

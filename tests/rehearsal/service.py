@@ -63,10 +63,10 @@ class LivingService:
 
 
 @contextmanager
-def serving(db: Path) -> Iterator[LivingService]:
+def serving(db: Path, sort: type[LivingService] = LivingService) -> Iterator[LivingService]:
     """A service with what the tests' organizations need."""
     seed(db, SERVICE)
-    service = LivingService(db)
+    service = sort(db)
     config = uvicorn.Config(service, port=0, lifespan="off", log_level="warning", access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

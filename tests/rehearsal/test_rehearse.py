@@ -12,9 +12,11 @@ from reconciler.cli import exits
 from reconciler.model.rehearsal import MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.layout import plain
 from reconciler.report.rehearsal import rehearsal_sheet
+from reconciler.report.saved import digest_of
 from reconciler.report.sheet import sheet_text
 from tests.cli.conftest import Cli, cli as cli
 from tests.organizations import ORGANIZATION, project
+from tests.rehearsal.watched import watching
 
 Tree = dict[str, Any]
 
@@ -127,6 +129,16 @@ def test_what_is_created_gives_nobody_more_to_read(living: Cli) -> None:
     assert _rehearsed(living)["readers"]["gained"] == []
 
 
+def test_readers_and_urls_are_looked_at_once_at_the_start_and_once_after_each_request(living: Cli) -> None:
+    tree = _tree(title="Documentation")
+    tree["content"] += [{"space": f"s{number}", "title": f"Space {number}", "duplicateOf": "blank"} for number in range(5)]
+    _write(living, tree)
+    with watching(1) as watched:
+        document = _rehearsed(living)
+    assert len(watched.moments) == document["requests"]["apply"] + 1 == len(document["moments"]) + 1
+    assert len(watched.writes) > document["requests"]["apply"], "an undo sends requests after which nobody looks"
+
+
 def test_neither_the_living_service_nor_its_state_is_written(living: Cli) -> None:
     _write(living, _tree(title="Documentation"))
     before = _everything(living)
@@ -165,6 +177,59 @@ def test_every_refusal_is_listed_not_only_the_first(living: Cli) -> None:
         assert why in refusals
 
 
+# -- saved plans ---------------------------------------------------------------------------------------------------------------------
+
+
+def _saved(cli: Cli, tree: Tree, *options: str) -> Any:
+    """The document of a plan that is saved as `plan.json`."""
+    _write(cli, tree)
+    cli("plan", ".", "--sandbox", "living.db", "--out", "plan.json", *options)
+    return json.loads((cli.root / "plan.json").read_text())
+
+
+def test_a_saved_plan_is_rehearsed_with_its_digest_and_without_consent(living: Cli) -> None:
+    document = _saved(living, _tree(title="Documentation", visibility="unlisted"), "--target", "acme/site/docs")
+    rehearsed = _rehearsed(living, "--plan", "plan.json")
+    assert rehearsed["digests"]["plan"] == digest_of(document)
+    assert rehearsed["requests"]["apply"] == len(document["steps"]) == 1
+    assert rehearsed["refusals"] == rehearsed["divergences"] == []
+    assert living("apply", ".", "--sandbox", "living.db", "--plan", "plan.json").exit_code == exits.DONE
+
+
+def test_a_change_that_the_saved_plan_does_not_show_is_not_rehearsed(living: Cli) -> None:
+    _saved(living, _tree(title="Documentation"))
+    tree = _tree(title="Documentation")
+    tree["content"][1]["title"] = "User guides"
+    _write(living, tree)
+    done = living("rehearse", ".", "--sandbox", "living.db", "--plan", "plan.json", "--format", "json")
+    assert json.loads(done.stdout)["requests"]["apply"] == 1
+    assert "not in the saved plan" in done.stderr
+    assert "acme/space/guides" in done.stderr
+
+
+@pytest.mark.parametrize("why", ["files", "reading", "used", "elsewhere"])
+def test_a_stale_plan_is_refused_as_apply_refuses_it(living: Cli, why: str) -> None:
+    tree = _tree(title="Documentation")
+    _saved(living, tree)
+    if why == "files":
+        _write(living, _tree(title="Other"))
+    elif why == "reading":
+        lines = living("state", "list", ".", "--sandbox", "living.db").stdout.splitlines()
+        id = next(line.split()[2] for line in lines if line.split()[0] == "acme/site/docs")
+        living("api", "PATCH", f"/orgs/{ORGANIZATION}/sites/{id}", "-f", "title=Handbook", "--sandbox", "living.db")
+    elif why == "used":
+        living("apply", ".", "--sandbox", "living.db", "--plan", "plan.json", code=exits.DONE)
+        _write(living, _tree(title="Docs"))
+        living("apply", ".", "--sandbox", "living.db", "--yes", code=exits.DONE)
+        _write(living, tree)
+    else:
+        _write_with(living, tree, project="other")
+    rehearsed = living("rehearse", ".", "--sandbox", "living.db", "--plan", "plan.json", code=exits.LOCKED)
+    assert "plan --out FILE" in rehearsed.stderr
+    if why != "used":  # a job that is started again ends as it did the first time
+        living("apply", ".", "--sandbox", "living.db", "--plan", "plan.json", code=exits.LOCKED)
+
+
 def test_a_report_with_every_part_is_short() -> None:
     some = tuple(f"acme/space/s{number}: something" for number in range(9))
     readers = tuple(ReaderChange(f"r{number}", "space", f"S{number}", None, f"reader {number}") for number in range(9))
@@ -172,7 +237,7 @@ def test_a_report_with_every_part_is_short() -> None:
         "acme", "staging", "0" * 64, "0" * 64, 10, 9, some, some, False, some, readers, readers, 9, 9,
         tuple(f"https://docs.example/{number}" for number in range(9)),
         tuple(MovedUrl(f"https://docs.example/a{number}", f"https://docs.example/b{number}") for number in range(9)),
-        (RehearsedMoment(1, "PATCH /x", 9, 9, 9),), True, some, some, some, some,
+        (RehearsedMoment(1, "PATCH /x", 9, 9, 9),), True, some, some, (), some,
     )  # fmt: skip
     lines = plain(sheet_text(rehearsal_sheet(rehearsal), width=10_000)).splitlines()
     assert len(lines) <= 25

@@ -44,11 +44,17 @@ def elsewhere(open_at: OpenStore, tmp_path: Path) -> Store:
     return open_at(f"sqlite:///{tmp_path}/elsewhere.db")
 
 
+TREE = ("space", "spc_1")
+KEPT = PageTree("rev_1", (Page("pag_1", "Ünïcode \ud800", "install"), Page("pag_2", "", "install/linux")))
+
+
 def fill(store: Store) -> Store:
-    """One of everything: bindings with places, rules, turns, requests that are done, failed, in doubt and open."""
+    """One of everything: bindings with places, rules, turns, trees of pages, requests that are done, failed, in doubt and open."""
     with store.lease(**WHO) as journal:
         journal.remember(bind=[binding(), binding(START, place=Position(at("acme"), 1), protected=True)])
         journal.remember_rules(Rules(Guards(20.0, 3, 1), {"team": "all"}, frozenset({"site"})))
+        journal.keep_trees({TREE: PageTree("rev_0", (Page("pag_1", "Old", "old"),))})
+        journal.keep_trees({TREE: KEPT, ("space", "spc_2"): "not for you", ("space", "spc_3"): PageTree("")})
         done, failed, doubtful, _ = journal.intend([intent(), intent(), intent(LEGACY), intent(LEGACY, writes={"a": None})])
         journal.settle([IntentEnding(done.id, "done", bind=(binding(sent={"title": None}),), after={GUIDES: {"title": "b"}})])
         journal.settle([IntentEnding(failed.id, "failed", "no"), IntentEnding(doubtful.id, "in-doubt", "who knows")])
@@ -83,6 +89,19 @@ def test_what_is_pushed_is_what_was_pulled(store: Store, elsewhere: Store) -> No
     assert (elsewhere.entries(run.id), elsewhere.state_changes(run.id)) == (store.entries(run.id), store.state_changes(run.id))
     push(store, document(elsewhere))  # and back: the same state, further on
     assert store.read() == elsewhere.read()
+
+
+def test_the_newest_tree_of_each_object_is_kept_and_carried(
+    store: Store, elsewhere: Store, open_store: OpenStore, scope: StateScope
+) -> None:  # fmt: skip
+    kept = {TREE: KEPT}
+    assert fill(store).page_trees([TREE, ("space", "spc_2"), ("space", "spc_3")]) == kept
+    push(elsewhere, document(store))
+    assert elsewhere.page_trees([TREE]) == kept
+    renamed = open_store(replace(scope, project=f"{scope.project}-renamed"))
+    with renamed.renaming(scope, who="ada", command="state mv") as journal:
+        journal.rename()
+    assert renamed.page_trees([TREE]) == kept
 
 
 def test_after_a_push_a_run_goes_on_with_the_next_numbers(store: Store, elsewhere: Store) -> None:

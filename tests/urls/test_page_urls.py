@@ -320,6 +320,37 @@ def test_a_path_that_only_the_service_knows_makes_the_urls_unknown(site: Site) -
     assert "a URL that only the service knows" in said(plan)
 
 
+def shown_as(site: Site, url: str, other: str) -> None:
+    """The service shows another URL than its segments give."""
+
+    async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
+        answer = await onward(request)
+        text = (await answer.aread()).decode().replace(f'"{url}"', f'"{other}"')
+        headers = [(name, value) for name, value in answer.headers.items() if name != "content-length"]
+        return httpx2.Response(answer.status_code, headers=headers, content=text.encode(), request=request)
+
+    site.way = way
+
+
+def test_a_default_variant_may_be_shown_at_its_short_url(site: Site) -> None:
+    shown_as(site, "http://127.0.0.1/published/docs/use/v2", "http://127.0.0.1/published/docs/use")
+    after = tree()
+    section(after, 1)["path"] = "product"
+    assert ("Run", "/use/v2/run", "/product/v2/run", "moved") in lines(planned(site, after).urls)
+
+
+def test_a_url_that_the_service_composes_in_another_way_is_known_as_long_as_nothing_in_it_changes(site: Site) -> None:
+    shown_as(site, "http://127.0.0.1/published/docs/use/v1", "http://127.0.0.1/published/docs/old-versions")
+    after = tree()
+    section(after, 2)["path"] = "etc"
+    assert {reason for *_, reason in lines(planned(site, after).urls)} == {"moved"}
+    after = tree()
+    section(after, 1)["path"] = "product"
+    urls = lines(planned(site, after).urls)
+    assert ("Past", "/old-versions/past", None, "unknown") in urls
+    assert ("Run", "/use/run", "/product/run", "moved") in urls
+
+
 # -- documents ---------------------------------------------------------------------------------------------------------------------------
 
 

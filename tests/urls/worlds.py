@@ -239,6 +239,16 @@ def _group(tree: Tree, site: Tree, chance: random.Random) -> None:
         site["structure"] += node["structure"]
 
 
+def _restructure(tree: Tree, site: Tree, chance: random.Random) -> None:
+    """A site without sections gets one, or one with sections loses all of them: the service rearranges what is shown then."""
+    rows = sections(site)
+    if not rows:
+        number = chance.randint(0, 10**9)
+        site["structure"] = [{"section": f"all-{number}", "title": "All", "path": "all", "default": True, "spaces": site["structure"]}]
+    elif len(rows) == 1 and chance.random() < 0.5:
+        site["structure"] = rows[0]["spaces"]
+
+
 def _visibility(tree: Tree, site: Tree, chance: random.Random) -> None:
     site["visibility"] = chance.choice(VISIBILITIES)
 
@@ -292,7 +302,7 @@ def _transfer(trees: dict[str, Tree], chance: random.Random) -> Iterator[tuple[s
 EDITS: Final[tuple[Callable[[Tree, Tree, random.Random], None], ...]] = (
     _rename_section, _rename_section, _rename_variant, _swap_paths, _choose, _choose, _move_variant, _move_variant, _add_variant,
     _remove_variant, _show_another, _remove_section, _add_section, _group, _visibility, _publish, _adaptive, _condition, _basename,
-    _remove_space,
+    _remove_space, _restructure,
 )  # fmt: skip
 
 

@@ -33,8 +33,8 @@ from reconciler.urls.planned import between
 
 FILES: Final = "the files as they are"
 COVERS: Final = (
-    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them, "
-    "and neither the pages behind these URLs nor work in progress: plan shows them."
+    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them. "
+    "Pages behind these URLs, and work in progress, are not known here: plan shows them."
 )
 
 

@@ -12,7 +12,7 @@ from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.terminal.signals import until_interrupted
+from reconciler.cli.terminal.serving import until_interrupted
 from reconciler.fleet.store import FleetDatabase
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from reconciler.cli.commands import fleet_options, fleet_serve
 from reconciler.cli.commands.fleet_file import take_effect
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.terminal.signals import until_interrupted
+from reconciler.cli.terminal.serving import until_interrupted
 from reconciler.errors import UsageError, os_reason
 from reconciler.fleet.reports import plan_text
 from reconciler.fleet.store import FleetDatabase, connected

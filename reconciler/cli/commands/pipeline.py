@@ -9,9 +9,9 @@ import click
 
 from reconciler.cli.pipeline.results import PLAN, Results, changes
 from reconciler.cli.pipeline.trigger import triggered
-from reconciler.cli.pipeline.works import Works, artifact
+from reconciler.cli.pipeline.works import FAILING, Works, artifact
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.errors import ConfigError, ReconcilerError, UsageError
 from reconciler.report.words import count
 
 WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
@@ -45,17 +45,27 @@ WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
     show_default=True,
     help="How long apply waits while another run holds the state.",
 )
+@click.option("--rehearse", is_flag=True, help="Try the plan on a copy of the organization, too. Requires the extra sandbox.")
+@click.option(
+    "--fail-on",
+    metavar="LIST",
+    default="",
+    help="With --rehearse: exit with 2 if at any moment somebody can read more (readers), or a published URL stops answering (urls). "
+    "Both: readers,urls.",
+)
 @click.pass_context
 def command(
-    context: click.Context, /, work: str, project: Path, more: tuple[str, ...], env: str, rules_from: str, reports: Path, wait: float
-) -> int:
+    context: click.Context, /, work: str, project: Path, more: tuple[str, ...], env: str, rules_from: str, reports: Path, wait: float,
+    rehearse: bool, fail_on: str,
+) -> int:  # fmt: skip
     """Run plan, apply, drift or validate as a CI job does. GitHub Actions and GitLab CI are recognized by their variables.
 
     Every report is written to a directory. In GitHub Actions, annotations, the step summary and the outputs of the step are written too.
 
     \b
     auto       plan in a pull request, apply after a push to the default branch, drift on a schedule, else plan
-    plan       validate, then plan and save the plan. Without RECONCILER_TOKEN: compare the files with the target branch
+    plan       validate, then plan and save the plan; rehearse it with --rehearse. Without RECONCILER_TOKEN: compare the files with the
+               target branch
     apply      download the plan that was approved in the pull request, and apply it
     drift      show what was changed outside Reconciler
     validate   validate with lint
@@ -66,15 +76,22 @@ def command(
     Example:
       reconciler pipeline plan docs --env production -- --allow-delete 5
       reconciler pipeline plan -- --allow-delete 5
+      reconciler pipeline plan docs --rehearse --fail-on readers,urls
     """
     if str(project).startswith("-"):  # no project before the options
         project, more = Path(), (str(project), *more)
+    failing = frozenset(filter(None, (word.strip() for word in fail_on.split(","))))
+    if wrong := failing - FAILING.keys():
+        hint = f"Write {','.join(FAILING)}, or one of them."
+        raise UsageError(f"--fail-on: {min(wrong)!r} is not one of {', '.join(FAILING)}", id="RC-option-value", hint=hint)
+    if failing and not rehearse:
+        raise UsageError("--fail-on requires --rehearse", id="RC-options-conflict", hint="Add --rehearse, or remove --fail-on.")
     screen: Screen = context.obj
     program = context.find_root().command
     assert isinstance(program, click.Group)
     trigger = triggered()
     results = Results.cleared(screen, reports, trigger.ci)
-    works = Works(screen, program, trigger, results, project, env, rules_from, more, wait)
+    works = Works(screen, program, trigger, results, project, env, rules_from, more, wait, failing if rehearse else None)
     wanted = trigger.command if work == "auto" else work
     failure = ""
     code = 1

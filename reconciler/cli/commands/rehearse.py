@@ -14,7 +14,7 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.embedded import sandbox_errors
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.terminal.signals import until_interrupted
+from reconciler.cli.terminal.serving import until_interrupted
 from reconciler.cli.wiring import apply_saved
 from reconciler.cli.wiring.connect import ConnectedService, connect
 from reconciler.cli.wiring.loading import load, now
@@ -40,7 +40,14 @@ MAX_PAGES = 1_000
 @shared.absences()
 @shared.service()
 @shared.state()
-@click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", allow_from_autoenv=False, help="Rehearse this saved plan.")
+@click.option(
+    "--plan",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    allow_from_autoenv=False,
+    help="Rehearse exactly what this saved plan shows.",
+)
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit with 2 if somebody can read more or a published URL stops answering, at any moment."
 )
@@ -74,14 +81,17 @@ def command(
     listed. Says who can read more, which published URLs stop answering, the worst moment on the way, and what an undo would not bring
     back. Exits with 4 if a policy or an access test refuses the plan, and with 1 if it went differently than planned.
 
+    With --plan FILE, rehearse what `plan --out FILE` saved. A plan that is no longer valid is refused, as by `apply`.
     --serve prints the URL of a preview: every site before and after, as every reader. --report html=FILE writes the same as one file.
 
     \b
     Example:
       reconciler rehearse examples/acme --sandbox .reconciler/acme.db
+      reconciler rehearse examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
       reconciler rehearse examples/acme --sandbox .reconciler/acme.db --report html=preview.html
     """
     options = Options.of(screen, parameters)
+    use = None
     if serve and options.format != "text":
         raise UsageError(
             f"--serve prints a URL, and --format {options.format} nothing else",
@@ -89,11 +99,16 @@ def command(
             hint=f"Write a file: --report {options.format}=FILE.",
         )
     if file is not None:
-        options = apply_saved.opened(screen, options, file, partial=False, ask=False, commit=None).options
+        use = apply_saved.opened(screen, options, file, partial=False, ask=False)
+        options = use.options
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))
-    with connect(screen, options, by.project, kinds) as service:
-        rehearsal = screen.masked_data(rehearse(screen, options, by.project, kinds, service))
+    if use is not None:
+        use.check_project(by.project.settings.project)
+    with connect(screen, options, by.project, kinds, create=use is None) as service:
+        if use is not None:
+            use.check_service(service)
+        rehearsal = screen.masked_data(rehearse(screen, options, by.project, kinds, service, use))
         document, sheet, made_at = rehearsal_document(rehearsal), partial(rehearsal_sheet, rehearsal), now()
         shown = serve or options.format == "html" or any(name == "html" for name, _ in report)
         texts = asyncio.run(read_texts(screen, service, pages_of(rehearsal.preview)[:max_pages])) if content and shown else None

@@ -8,13 +8,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from reconciler import git
 from reconciler.cli.pipeline.trigger import Ci
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 from reconciler.report.markdown import fenced
+from reconciler.report.rehearsal import rehearsal_lines
+from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.words import count
 from reconciler.text.escape import github, terminal
 from reconciler.writing import append, create_folder, write_whole
@@ -32,6 +34,13 @@ REPORTS: Final[Mapping[str, str]] = {
 PLAN: Final = "plan.json"
 CHECKED: Final = "validate-"
 """The prefix of the reports of `validate` if another command runs after it."""
+REHEARSAL: Final = "rehearsal-"
+"""The prefix of the reports of `rehearse`."""
+LEFT_OUT: Final[Mapping[str, tuple[str, ...]]] = {
+    "validate": ("markdown", "html"),
+    "rehearse": ("markdown", "github", "junit", "sarif", "codequality"),
+}
+"""The reports that a command does not write."""
 _LAST: Final = re.compile(r"^::notice title=[^:]*::(.*)$", re.MULTILINE)
 _WORDS: Final = re.compile(r"%(25|0A|0D)")
 
@@ -52,14 +61,15 @@ class Results:
             _check_untracked(folder)
             for name in (PLAN, *REPORTS.values()):
                 (folder / name).unlink(missing_ok=True)
-                (folder / (CHECKED + name)).unlink(missing_ok=True)
+                for prefix in (CHECKED, REHEARSAL):
+                    (folder / (prefix + name)).unlink(missing_ok=True)
         except OSError as error:
             raise UsageError(f"the directory {folder} cannot be written: {os_reason(error)}", id="RC-file-not-written") from error
         return cls(screen, folder, ci)
 
     def options(self, command: str, prefix: str = "") -> list[str]:
         """The options that make a command write its reports."""
-        left_out = ("markdown", "html") if command == "validate" else ()
+        left_out = LEFT_OUT.get(command, ())
         return [f"--report={name}={self.folder / (prefix + file)}" for name, file in REPORTS.items() if name not in left_out]
 
     def annotate(self, prefix: str = "") -> None:
@@ -96,6 +106,12 @@ class Results:
         document: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8")) if self.file is not None else {}
         return document
 
+    def rehearsal(self) -> dict[str, Any]:
+        """The document of the rehearsal; empty if there is none."""
+        file = self.folder / (REHEARSAL + REPORTS["json"])
+        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        return document
+
     def sentence(self) -> str:
         """The summary of the report; "" if there is none."""
         file = self.folder / REPORTS["github"]
@@ -117,6 +133,9 @@ class Results:
         file = self.folder / REPORTS["markdown"]
         text = file.read_text(encoding="utf-8") if file.is_file() else f"### Reconciler\n\n{fenced([terminal(sentence)])}\n"
         append(Path(path), self.screen.masked(text) + "\n")
+        if rehearsal := self.rehearsal():
+            lines = fenced(list(map(terminal, rehearsal_lines(cast("RehearsalDocument", rehearsal)))))
+            append(Path(path), self.screen.masked(f"#### Rehearsal\n\n{lines}\n"))
 
     def output(self, values: Mapping[str, str]) -> None:
         """Set the outputs of the step."""

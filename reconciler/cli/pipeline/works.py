@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -17,24 +17,33 @@ from typing import Final
 import click
 
 from reconciler.cli import exits
+from reconciler.cli.option_table import ROWS
 from reconciler.cli.pipeline.approved import approved
-from reconciler.cli.pipeline.results import CHECKED, PLAN, Results
+from reconciler.cli.pipeline.results import CHECKED, PLAN, REHEARSAL, Results
 from reconciler.cli.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import TOKEN
 from reconciler.errors import Locked, UsageError
 from reconciler.writing import write_whole
 
-JUDGED: Final = frozenset({"plan", "apply", "drift", "diff"})
+JUDGED: Final = frozenset({"plan", "apply", "drift", "diff", "rehearse"})
 """The commands that judge the project by its rules."""
 TARGET: Final = "target"
+FAILING: Final[Mapping[str, tuple[str, str]]] = {
+    "readers": ("readersGained", "somebody can read more"),
+    "urls": ("deadUrls", "published URLs stop answering"),
+}
+"""What a rehearsal must not show where a pipeline asks for it: a number of its moments, and what it means."""
+REHEARSED: Final = frozenset({"guards", "rules", "absences", "service", "state"})
+"""The groups of options of `plan` that `rehearse` has too. What is selected is in the saved plan."""
 PAUSE: Final = 5.0  # seconds between two attempts to take the lease
 
 
 @dataclass(frozen=True)
 class Works:
     """The commands on one project and environment. `rules`: the ref whose rules judge it, `target` for the target branch of a pull
-    request, "" for its own. `more`: options for the command. `wait`: seconds for another run to end."""
+    request, "" for its own. `more`: options for the command. `wait`: seconds for another run to end. `failing`: what a rehearsal of the
+    plan must not show, of `FAILING`; None where nothing is rehearsed."""
 
     screen: Screen
     program: click.Group
@@ -45,6 +54,7 @@ class Works:
     rules: str
     more: Sequence[str]
     wait: float
+    failing: Collection[str] | None = None
 
     def run(self, command: str) -> int:
         """Run a command. Returns its exit code, or raises what it raises."""
@@ -77,6 +87,26 @@ class Works:
             files_only = self.trigger.event is PipelineEvent.PULL_REQUEST and not os.environ.get(TOKEN)
             code = self._compare() if files_only else self._call("plan", "--out", str(self.file), *self.more)
         self.results.merge()
+        if self.failing is not None and self.file.is_file():
+            code = exits.strongest([code, self._rehearse(self.failing)])
+        return code
+
+    def _rehearse(self, failing: Collection[str]) -> int:
+        """Try the saved plan on a copy."""
+        shared = {f"--{row.name}" for row in ROWS if row.group in REHEARSED and row.saved != "scope"}
+        kept: list[str] = []
+        keep = False
+        for word in self.more:  # a word that begins with no dash is the value of the option before it
+            keep = word.partition("=")[0] in shared if word.startswith("-") else keep
+            kept += [word] if keep else []
+        code = self._call("rehearse", "--plan", str(self.file), *kept, prefix=REHEARSAL)
+        moments = self.results.rehearsal()["moments"]
+        for number, meaning in (FAILING[name] for name in FAILING if name in failing):
+            worst = next((moment for moment in moments if moment[number]), None)
+            if worst is not None:
+                when = f"after request {worst['after']} of {len(moments)} of the rehearsal"
+                self.results.say("error", f"{meaning[:1].upper()}{meaning[1:]} {when}.")
+                code = exits.strongest([code, exits.PENDING])
         return code
 
     @property

@@ -11,29 +11,14 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any, Final
 
 from reconciler.cli import exits
 
 AGAIN: Final = 0.002  # seconds
-
-
-def until_interrupted(work: Coroutine[Any, Any, None]) -> None:
-    """Run until a signal, which ends it without an error."""
-    import asyncio  # most commands that use signals need no loop
-
-    async def run() -> None:
-        task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, task.cancel)
-        with suppress(asyncio.CancelledError):
-            await task
-
-    asyncio.run(run())
 
 
 class Terminated(SystemExit):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from reconciler.address import Glob
+from reconciler.address import Address, Glob
 from reconciler.cli import exits
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.options import Options
@@ -19,7 +21,7 @@ from reconciler.cli.wiring.approval import ApprovedPlan, approve, more_urls
 from reconciler.cli.wiring.connect import ConnectedService
 from reconciler.cli.wiring.loading import now
 from reconciler.cli.wiring.plan_file import Saved, check, digests_of, plan_inputs, read
-from reconciler.cli.wiring.run import Planned, selected
+from reconciler.cli.wiring.run import Planned, narrowed, selected
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen
 from reconciler.config import Project
@@ -31,6 +33,7 @@ from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count, listed
+from reconciler.resource import Kinds
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time
 
@@ -96,7 +99,7 @@ class Use:
 
         Raises `StalePlan` where the file was used, belongs to another state, or does not hold and nobody said that the rest will do.
         """
-        self._check_state(session, store)
+        self._check_state(session.journal.state().lineage, store)
         self._compare(session.project, store)
         planned = self._approved(session, store)
         while True:
@@ -159,8 +162,9 @@ class Use:
         assert self.approval is not None
         return Withheld(self.approval.refused, self.approval.new, self.saved.document.get("origin"), self.same)
 
-    def _check_state(self, session: ApplySession, store: Store) -> None:
-        lineage, now = self.saved.document["digests"]["lineage"], session.journal.state().lineage
+    def _check_state(self, now: str, store: Store) -> None:
+        """Raise `StalePlan` if the file is of another state than the one with the lineage `now`, or was used."""
+        lineage = self.saved.document["digests"]["lineage"]
         if lineage not in ("", now):
             raise StalePlan(
                 f"{self.saved.path} was created from a different state", id="RC-saved-plan-other-state", hint=f"Is --state right? {AGAIN}"
@@ -189,23 +193,49 @@ class Use:
 
     def _approved(self, session: ApplySession, store: Store) -> Planned:
         """Plan again, and narrow that to the file."""
-        digests = digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key())
-
-        def describe(planned: Planned) -> Mapping[str, Any]:
-            inputs = plan_inputs(self.options, session.project, planned.state, self.saved.document["service"])
-            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
-
         session.selection = selected(self.options)
-        try:
+        with self.fitting():
             fresh = session.plan()
-        except UsageError as error:  # a target that is nothing any more
-            raise StalePlan(
-                f"{self.saved.path} no longer fits the project: {error.message}", id="RC-saved-plan-stale", hint=AGAIN
-            ) from error
-        self.approval = approve(self.saved.document, fresh, describe=describe, narrow=session.narrowed)
+        self.approval = self._limited(fresh, session.project, session.kinds, store, session.narrowed)
         if self.approval.only is not None:
             session.selection = replace(session.selection, only=self.approval.only)
         return self.approval.planned
+
+    @contextmanager
+    def fitting(self) -> Iterator[None]:
+        """Planning for the file: a target that is nothing any more raises `StalePlan`."""
+        try:
+            yield
+        except UsageError as error:
+            raise StalePlan(
+                f"{self.saved.path} no longer fits the project: {error.message}", id="RC-saved-plan-stale", hint=AGAIN
+            ) from error
+
+    def valid(self, fresh: Planned, project: Project, kinds: Kinds, store: Store) -> ApprovedPlan:
+        """What the file allows of a fresh plan that nobody sends. Raises `StalePlan` where `apply` would, or would ask about the rest."""
+        self._check_state(store.read().lineage, store)
+        self._compare(project, store)
+        approval = self._limited(fresh, project, kinds, store, partial(narrowed, kinds, project.desired, self.options))
+        if approval.refused:
+            raise StalePlan(
+                f"part of {self.saved.path} is no longer valid: {_first(approval.refused)}", id="RC-saved-plan-stale", hint=AGAIN
+            )
+        if approval.new:
+            self.screen.say("These changes are not in the saved plan, and not part of this:")
+            self._list(approval.new)
+        return approval
+
+    def _limited(
+        self, fresh: Planned, project: Project, kinds: Kinds, store: Store, narrow: Callable[[Planned, frozenset[Address]], Planned]
+    ) -> ApprovedPlan:
+        """A fresh plan, limited to the file."""
+        digests = digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key())
+
+        def describe(planned: Planned) -> Mapping[str, Any]:
+            inputs = plan_inputs(self.options, project, planned.state, self.saved.document["service"])
+            return saved_plan(planned.plan, kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
+
+        return approve(self.saved.document, fresh, describe=describe, narrow=narrow)
 
     def _tell(self) -> None:
         assert self.approval is not None
@@ -237,10 +267,9 @@ class Use:
     def _rest_will_do(self, planned: Planned) -> bool:
         assert self.approval is not None
         refused = self.approval.refused
-        first = ", ".join(f"{at} ({why})" for at, why in sorted(refused.items())[:3])
-        more = f" and {len(refused) - 3:,} more" if len(refused) > 3 else ""
+        first = _first(refused)
         if not planned.plan.pending:
-            raise StalePlan(f"nothing in {self.saved.path} is still valid: {first}{more}", id="RC-saved-plan-stale", hint=AGAIN)
+            raise StalePlan(f"nothing in {self.saved.path} is still valid: {first}", id="RC-saved-plan-stale", hint=AGAIN)
         number = len(planned.plan.steps)
         rest = f"the {number:,} request{'s' if number != 1 else ''} that {'is' if number == 1 else 'are'} still valid"
         if self.partial:
@@ -248,7 +277,7 @@ class Use:
         if self.ask and self.screen.can_ask:
             return click.confirm(f"Apply {rest}?", default=False, err=True)
         raise StalePlan(
-            f"part of {self.saved.path} is no longer valid: {first}{more}",
+            f"part of {self.saved.path} is no longer valid: {first}",
             id="RC-saved-plan-stale",
             hint=f"--partial applies {rest}. Or create a new plan: reconciler plan --out FILE.",
         )
@@ -304,6 +333,11 @@ def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
         return tuple(Glob.parse(text) for text in texts)
     except ValueError as error:
         raise UsageError(f"{path} is not a saved plan: {str(error)[:200]}", id="RC-not-a-saved-plan", hint=AGAIN) from error
+
+
+def _first(refused: Mapping[str, str]) -> str:
+    more = f" and {len(refused) - 3:,} more" if len(refused) > 3 else ""
+    return ", ".join(f"{at} ({why})" for at, why in sorted(refused.items())[:3]) + more
 
 
 def _quoted(name: str | None) -> str:

@@ -14,8 +14,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -29,6 +30,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.embedded import embedded, sandbox_errors
 from reconciler.cli.terminal.progress import Narration, current_step
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.apply_saved import Use
 from reconciler.cli.wiring.connect import ConnectedService, current_user, open_store, recording_end
 from reconciler.cli.wiring.loading import now
 from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected
@@ -37,14 +39,18 @@ from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import Refused
-from reconciler.model import Outcome, Plan, Severity, State, Step, StepStatus
-from reconciler.model.rehearsal import DeletedObject, Rehearsal
+from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, State, Step, StepStatus
+from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
 from reconciler.model.state import StateScope
 from reconciler.plan.guard import consent, guard, listed_sorts, refuse, refuse_open_work
+from reconciler.plan.matching.match import identify
+from reconciler.plan.world import Selection
+from reconciler.rehearsal.access import AccessMoments, asked_readers
 from reconciler.rehearsal.assumptions import assumptions
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.rehearsal.differences import Rows, leftovers, rows_of
 from reconciler.rehearsal.moments import Moments
+from reconciler.rehearsal.predictions import PlannedWorld, RehearsedWorld, divergences, second_plan
 from reconciler.rehearsal.preview import preview_of, rehearsed_sites
 from reconciler.report.documents import plan_document
 from reconciler.report.rehearsal import step_text
@@ -53,6 +59,7 @@ from reconciler.state import Store
 from reconciler.text.escape import as_json
 
 COPY, STATE = "copy.db", "state.db"
+SHOWN = 500  # characters of what a plan says about an address
 CONSENT = ("RC-consent-required", "RC-open-work")
 
 
@@ -62,24 +69,32 @@ def rehearse(
     project: Project,
     kinds: Kinds,
     service: ConnectedService,
+    use: Use | None = None,
     *,
     everything: bool = False,
     check: Callable[[Planned], None] = lambda planned: None,
 ) -> Rehearsal:
-    """Apply the project's plan to a copy of what the service holds now. Raises what reading raises, and `NotASandbox`.
+    """Apply the project's plan to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the
+    plan from all that exists. `check`: called with the plan before anything is copied; may raise.
 
-    `everything`: make the plan from all that exists. `check`: called with the plan before anything is copied; may raise.
+    Raises what reading raises, `NotASandbox`, and `StalePlan` where the saved plan does not hold.
     """
     with sandbox_errors():
         from reconciler.sandbox import living  # an extra: the sandbox needs its packages
     narration = Narration(screen)
     with open_store(screen, options, project, service, create=False) as store:
         state, key, document = store.read(), store.digest_key(), store.pull()
-    keyed = kinds.with_digest_key(key, project.sensitive)
-    with narration.phase(f"Reading {project.desired.project}", where=service.where):
-        planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted, everything))
-    check(planned)
-    refusals = _refusals(planned.plan, project, options)
+        keyed, selection = kinds.with_digest_key(key, project.sensitive), selected(options)
+        with (
+            narration.phase(f"Reading {project.desired.project}", where=service.where),
+            use.fitting() if use is not None else nullcontext(),
+        ):
+            planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted, everything))
+        check(planned)
+        if use is not None:
+            approval = use.valid(planned, project, keyed, store)
+            planned, selection = approval.planned, replace(selection, only=approval.only)
+    refusals = _refusals(planned.plan, project, options, approved=use is not None)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
         living.write_copy(copy, living.copied(service.settings.base_url, read.answers))
@@ -91,10 +106,11 @@ def rehearse(
             url = f"sqlite:///{Path(folder) / STATE}"
             scope = StateScope(project.settings.project, options.env or None, twin.identity)
             with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as twin_state:
-                stage = _Stage(screen, options, project, keyed, twin, twin_state, copy, service.settings.base_url)
+                stage = _Stage(screen, options, project, keyed, twin, twin_state, copy, service.settings.base_url, selection)
                 if document is not None:
                     stage.carry(document)
-                return stage.perform(planned, read, refusals)
+                rehearsal = stage.perform(planned, read, refusals)
+    return rehearsal if use is None else replace(rehearsal, plan_digest=use.saved.digest)
 
 
 async def _read(
@@ -120,8 +136,8 @@ async def _read(
         return planned, replace(read, requests=reader.requests)
 
 
-def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]:
-    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
+def _refusals(plan: Plan, project: Project, options: Options, *, approved: bool) -> tuple[str, ...]:
+    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first. `approved`: by a saved plan."""
     refusals: list[str] = []
     lawful = replace(plan, violations=(), open_work=())
     unlimited: dict[str, Any] = {
@@ -129,14 +145,15 @@ def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]
         "max_exposed": sys.maxsize,
         "allow_dead_urls": ("/**", "https://**", "http://**"),
     }
-    for check in (
+    checks: list[Callable[[], Plan | None]] = [
         partial(refuse, plan.violations, "the plan"),
         partial(guard, lawful, project.desired, **{**unlimited, "allow_delete": options.allow_delete}),
         partial(guard, lawful, project.desired, **{**unlimited, "max_exposed": options.max_exposed}),
         partial(guard, lawful, project.desired, **{**unlimited, "allow_dead_urls": options.allow_dead_urls}),
         partial(refuse_open_work, plan.open_work, options.allow_open_work),
-        partial(consent, plan, options.allow_exposure),
-    ):
+        *([] if approved else [partial(consent, plan, options.allow_exposure)]),
+    ]
+    for check in checks:
         try:
             check()
         except Refused as refused:
@@ -149,9 +166,9 @@ def _refusals(plan: Plan, project: Project, options: Options) -> tuple[str, ...]
 class _Following(Narration):
     """Tells `moments` of every write that was answered. `plan`: what its steps are for."""
 
-    def __init__(self, screen: Screen, moments: Moments, plan: Plan) -> None:
+    def __init__(self, screen: Screen, moments: Moments, access: AccessMoments, plan: Plan) -> None:
         super().__init__(screen)
-        self.moments, self.changes = moments, {change.address: change for change in plan.changes}
+        self.moments, self.access, self.changes = moments, access, {change.address: change for change in plan.changes}
         self.last = {(step.address, name): step.id for step in plan.steps for name in step.writes}
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
@@ -160,6 +177,7 @@ class _Following(Narration):
             step = current_step()
             address = step.address if step is not None else None
             self.moments.after(f"{method} {path}", address, self._request_text(step) if step is not None else "")
+            self.access.after(self.moments.end)
 
     def _request_text(self, step: Step) -> str:
         later = [name for name in step.writes if self.last.get((step.address, name)) != step.id]
@@ -170,9 +188,19 @@ class _Stage:
     """A copy with its state, on which one plan is applied and undone."""
 
     def __init__(
-        self, screen: Screen, options: Options, project: Project, kinds: Kinds, twin: ConnectedService, state: Store, copy: Path, base: str
+        self,
+        screen: Screen,
+        options: Options,
+        project: Project,
+        kinds: Kinds,
+        twin: ConnectedService,
+        state: Store,
+        copy: Path,
+        base: str,
+        selection: Selection,
     ) -> None:
         self.screen, self.options, self.project, self.kinds, self.twin, self.state = screen, options, project, kinds, twin, state
+        self.selection = selection
         self.copy, self.base, self.organizations = copy, base, root_ids(project.desired)
 
     def carry(self, document: Mapping[str, Any]) -> None:
@@ -184,6 +212,7 @@ class _Stage:
 
     def perform(self, planned: Planned, read: LivingAnswers, refusals: Sequence[str]) -> Rehearsal:
         """Apply, plan again, undo; and what all of it showed."""
+        tests = self.project.desired.access
         from reconciler.sandbox.sites.moment import moment
         from reconciler.sandbox.sites.picture import picture
         from reconciler.sandbox.snapshot import exported
@@ -192,11 +221,13 @@ class _Stage:
         look = Sandbox(self.copy)
         try:
             export = partial(exported, look)
-            moments = Moments(partial(moment, look, self.base, self.organizations))
+            asked = {name: _asked(reader) for name, reader in asked_readers(tests).items()}
+            moments = Moments(partial(moment, look, self.base, self.organizations, asked))
+            access = AccessMoments(moments.start)
             before, addresses = rows_of(export()), self._addresses()
             pictured = partial(picture, look, self.base, self.organizations)
             start = pictured()
-            run, outcome, again, divergences = self._applied(planned, moments)
+            run, outcome, ours, again = self._applied(planned, moments, access)
             addresses |= self._addresses()
             end = pictured()
             gained = moments.changes(moments.gained(), addresses)
@@ -204,6 +235,7 @@ class _Stage:
             undone = self._undone(run, before, export, addresses)
         finally:
             look.close()
+        refused = access.refusals(tests, addresses)
         failures = [f"{result.step.address}: {result.error}" for result in outcome.results if result.status is not StepStatus.DONE]
         return Rehearsal(
             project=self.project.desired.project,
@@ -213,7 +245,7 @@ class _Stage:
             copy_requests=read.requests,
             writes=len(moments.rows),
             unread=read.unread,
-            remaining=_remaining(again),
+            remaining=_remaining(again.plan),
             undo_exact=not undone,
             leftovers=undone,
             gained=gained,
@@ -222,11 +254,13 @@ class _Stage:
             urls_after=len(moments.end.urls),
             dead=moments.dead(),
             moved=moments.moved(),
-            moments=tuple(moments.rows),
-            forbidden=any(violation.level is Severity.ERROR for violation in planned.plan.violations),
-            refusals=tuple(refusals),
+            moments=tuple(
+                replace(row, refused=tuple(refusal.text for refusal in refused if row.after in refusal.after)) for row in moments.rows
+            ),
+            forbidden=bool(refused) or any(violation.level is Severity.ERROR for violation in planned.plan.violations),
+            refusals=(*refusals, *map(str, refused)),
             failures=tuple(failures),
-            divergences=divergences,
+            divergences=() if failures else self._divergences(planned, ours, again, read, moments, addresses),
             assumptions=assumptions(self.kinds, planned.plan),
             open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
             deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),
@@ -234,18 +268,38 @@ class _Stage:
             preview=preview_of(moments, start, end, addresses),
         )
 
-    def _applied(self, planned: Planned, moments: Moments) -> tuple[str, Outcome, Plan, tuple[str, ...]]:
-        """The run, its outcome, the plan after it, and where the copy planned something else than the original."""
+    def _applied(self, planned: Planned, moments: Moments, access: AccessMoments) -> tuple[str, Outcome, Planned, Planned]:
+        """The run, its outcome, the plan of the copy, and the plan after it."""
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
             stack.enter_context(recording_end(journal))
-            narration = _Following(self.screen, moments, planned.plan)
+            narration = _Following(self.screen, moments, access, planned.plan)
             session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
+            session.selection = self.selection
             ours = session.plan()
-            divergences = () if _same(ours.plan, planned.plan) else ("the plan of the copy differs from the plan of the original",)
             outcome = self._sent(session, ours)
             journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
-            return journal.run, outcome, session.plan().plan, divergences
+            return journal.run, outcome, ours, session.plan()
+
+    def _divergences(
+        self,
+        planned: Planned,
+        ours: Planned,
+        again: Planned,
+        read: LivingAnswers,
+        moments: Moments,
+        addresses: Mapping[tuple[str, str], Address],
+    ) -> tuple[Divergence, ...]:
+        """Where the planner said something else than the copy showed. Every request succeeded."""
+        if not _same(ours.plan, planned.plan):
+            address, prediction, observation = _first_difference(ours.plan, planned.plan)
+            return (Divergence(prediction, observation, address),)
+        observed = RehearsedWorld(moments, addresses, again.plan, again.actual, again.matches.ids)
+        if read.unread or planned.plan.unknown:
+            # The copy lacks what could not be read, and so does the planner's model.
+            return second_plan(planned.plan, observed)
+        matches = identify(self.kinds, self.project.desired, planned.state, read.actual)
+        return divergences(PlannedWorld(self.kinds, self.project.desired, planned.plan, read.actual, matches), observed)
 
     def _sent(self, session: ApplySession, planned: Planned) -> Outcome:
         """The outcome of a plan on the copy. Raises what a signal raises: half an apply shows nothing, and the copy is of no use."""
@@ -275,6 +329,15 @@ class _Stage:
         return {(binding.kind, bare(binding.id)): address for address, binding in bindings.items()}
 
 
+def _asked(reader: NamedReader) -> Any:
+    """A reader of an access test, as the sandbox describes readers."""
+    from reconciler.sandbox.sites.asked import AskedReader
+    from reconciler.sandbox.sites.readers import Reader as SandboxReader
+
+    claims = dict(reader.claims) if reader.sort is ReaderSort.CLAIMS else None
+    return AskedReader(SandboxReader(claims=claims, agent=reader.sort is ReaderSort.AGENT), reader.role or None)
+
+
 def _deleted(
     plan: Plan, moments: Moments, addresses: Mapping[tuple[str, str], Address], pages: Mapping[str, int]
 ) -> tuple[DeletedObject, ...]:
@@ -294,6 +357,30 @@ def _deleted(
 
 def _same(ours: Plan, living: Plan) -> bool:
     return (ours.changes, ours.steps, ours.blocked) == (living.changes, living.steps, living.blocked)
+
+
+def _first_difference(ours: Plan, living: Plan) -> tuple[Address | None, str, str]:
+    """The first address for which the plan of the copy is another one, and what both plans say about it."""
+    our_acts, living_acts = _acts(ours), _acts(living)
+    address = next((at for at in (*living_acts, *our_acts) if our_acts.get(at) != living_acts.get(at)), None)
+    if address is None:
+        return None, "the requests of the original, in their order", "the plan of the copy has them in another order"
+    prediction, observation = (
+        "; ".join(acts[address])[:SHOWN] if address in acts else "nothing to do" for acts in (living_acts, our_acts)
+    )  # fmt: skip
+    return address, f"by the plan of the original, {prediction}", f"by the plan of the copy, {observation}"
+
+
+def _acts(plan: Plan) -> dict[Address, list[str]]:
+    """What a plan says about each address: actions, requests, and why it is blocked. No values, which may be secret."""
+    acts: dict[Address, list[str]] = defaultdict(list)
+    for change in plan.changes:
+        acts[change.address].append(" and ".join((*change.actions, *(delta.name for delta in change.fields))))
+    for step in plan.steps:
+        acts[step.address].append(" ".join((step.verb, *step.fields)))
+    for blocked in plan.blocked:
+        acts[blocked.address].append(f"blocked: {blocked.reason}")
+    return acts
 
 
 def _remaining(plan: Plan) -> tuple[str, ...]:

@@ -155,6 +155,18 @@ def with_work(
     return with_open_work(plan, lost, answers, desired.guards, state.consents, actual.date or now()) if lost else plan
 
 
+def narrowed(
+    kinds: Kinds, desired: Desired, options: Options, planned: Planned, only: frozenset[Address], selection: Selection | None = None
+) -> Planned:
+    """The same reading, planned for these addresses only. `selection`: that of the run if it is not the one of the options."""
+    selection = replace(selection or selected(options), only=only)
+    state, actual = planned.state, planned.actual
+    new_plan = plan(kinds, desired, state, actual, selection=selection, allow_replace=replaceable(options))
+    proved = with_urls(prove(kinds, desired, state, actual, new_plan, selection=selection), planned.trees)
+    proved = with_work(kinds, desired, state, proved, actual, planned.matches, planned.answers)
+    return replace(planned, plan=with_policies(kinds, desired, actual, proved))
+
+
 def _check_selection(selection: Selection, desired: Desired, state: State, plan: Plan) -> None:
     """Raise `UsageError` for a pattern that matches nothing: a typing error must neither look like "no changes" nor exclude nothing."""
     addresses = [

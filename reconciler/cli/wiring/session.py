@@ -17,7 +17,7 @@ from reconciler.apply.recover import recover
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
-from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected, with_policies, with_work
+from reconciler.cli.wiring.run import Planned, make_plan, narrowed, replaceable, selected
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
@@ -28,9 +28,6 @@ from reconciler.observe import observe
 from reconciler.observe.ledger import read_ledger
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.matching.missing import believable
-from reconciler.plan.planner import plan
-from reconciler.plan.prove import prove
-from reconciler.plan.urls.changes import with_urls
 from reconciler.resource import Kinds
 from reconciler.state import Journal
 from reconciler.urls.planned import with_redirects
@@ -130,14 +127,8 @@ class ApplySession:
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
         """The same reading, planned for these addresses only."""
-        selection = replace(self.selection, only=only)
-        state, actual = planned.state, planned.actual
-        new_plan = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
-        proved = prove(self.kinds, self.desired, state, actual, new_plan, selection=selection)
-        proved = with_urls(proved, planned.trees)
-        proved = with_work(self.kinds, self.desired, state, proved, actual, planned.matches, planned.answers)
-        judged = with_policies(self.kinds, self.desired, actual, proved)
-        return replace(planned, plan=with_redirects(self.desired, judged, self.journal.recorded_urls))
+        less = narrowed(self.kinds, self.desired, self.options, planned, only, self.selection)
+        return replace(less, plan=with_redirects(self.desired, less.plan, self.journal.recorded_urls))
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"

@@ -18,6 +18,7 @@ or where two lines lead to one, none of them is carried out and both ends are bl
 resolved by a guess. A rename that is refused gives its old address back, which may in turn be taken: `_settle` repeats until nothing is.
 
 A line may lead to another root, where the kind can be transferred; what is inside such a container gets the address of the same key there.
+What takes its key from a reference (`- guides` in a site) follows the rename of the resource that it names, without a line of its own.
 In: Desired and State. Out: the same State under new addresses, and the renames that cannot happen (`Former`).
 """
 
@@ -87,10 +88,34 @@ def follow(kinds: Kinds, desired: Desired, state: State, *, impossible: Mapping[
     # `again: true` on a line of `moved` makes it ask for the same rename once more, unless this very rename is still the last one.
     if again := {move.old for move in desired.moved if move.again and state.renamed.get(move.new) != move.old}:
         state = replace(state, fulfilled={old: new for old, new in state.fulfilled.items() if old not in again})
-    if not _concerned({old for old, new in asked.items() if state.fulfilled.get(old) != new}, state):
+    derived = _derived(kinds, desired, state, asked) if asked else {}
+    if not _concerned({*derived, *(old for old, new in asked.items() if state.fulfilled.get(old) != new)}, state):
         return Former(state, state, asked)
-    implied = _implied(kinds, desired, state, asked)
-    return _Following(kinds, desired, asked, implied, state, impossible or {}).whole()
+    implied = _implied(kinds, desired, state, asked) | {old: new for old, (new, _) in derived.items()}
+    causes = {old: line for old, (_, line) in derived.items()}
+    return _Following(kinds, desired, asked, implied, causes, state, impossible or {}).whole()
+
+
+def _derived(kinds: Kinds, desired: Desired, state: State, asked: Mapping[Address, Address]) -> dict[Address, tuple[Address, Address]]:
+    """The renames of resources whose key is that of a renamed resource to which they refer: the new address, and the line of that one."""
+    lines: dict[Address, list[Address]] = defaultdict(list)
+    for old, new in asked.items():
+        if old.container == new.container:
+            lines[new].append(old)
+    own = {*asked.values()}
+    derived: dict[Address, tuple[Address, Address]] = {}
+    for address, declared in desired.resources.items():
+        field = kinds[declared.kind].keyed_by
+        referred = declared.values.get(field.name) if field is not None else None
+        if not isinstance(referred, Address) or referred.key != address.key or address in own:
+            continue
+        for line in lines.get(referred, ()):
+            old = kinds.address(address, declared.kind, line.key)
+            # Carried out before, with a target that left this one out; unless what has the former key now is another one.
+            late = state.fulfilled.get(line) == referred
+            if old not in asked and not (late and (old in desired.resources or address in state.bindings)):
+                derived[old] = address, line
+    return derived
 
 
 def _implied(kinds: Kinds, desired: Desired, state: State, asked: Mapping[Address, Address]) -> dict[Address, Address]:
@@ -167,11 +192,14 @@ class _Following:
         desired: Desired,
         asked: Mapping[Address, Address],
         implied: Mapping[Address, Address],
+        causes: Mapping[Address, Address],
         state: State,
         impossible: Mapping[Address, Blocked],
     ) -> None:
         self.kinds, self.desired, self.state, self.impossible = kinds, desired, state, impossible
         self.asked, self.implied = {**implied, **asked}, implied
+        # The line that implies a rename, where that is the rename of another resource in its own container.
+        self.causes = causes
         self.tracked = {*state.bindings, *(intent.address for intent in state.intents)}
         # Addresses that a request without an outcome concerns, and their containers: nobody knows which object has them.
         doubtful = {address for intent in state.intents for address in (intent.address, *intent.before.takes)}
@@ -228,7 +256,7 @@ class _Following:
                 continue
             # A line that names this address, and that neither renames it nor another object nor had its effect before: it leads out of the
             # container. To ignore it would delete the object and create another one without a word.
-            unused = self.asked.get(address)
+            unused = self.asked.get(address) if address not in self.causes else None
             has_effect = address in used or address in self.refused_lines or done.get(address) == unused
             if unused is not None and not has_effect and plain[address] == address:
                 stuck = Blocked(
@@ -242,7 +270,7 @@ class _Following:
     def _leads(self, alias: Address, plain: Address, done: Mapping[Address, Address]) -> bool:
         """Whether a line of the YAML renames what is called `alias`, within its container, and was not carried out yet."""
         new = self.asked.get(alias)
-        if new is None or new in (plain, done.get(alias)):
+        if new is None or new in (plain, done.get(alias)) or self.causes.get(alias) in self.refused_lines:
             return False
         # Out of its container, an object gets another address only by a transfer.
         kind = self.kinds.get(plain.kind or "")

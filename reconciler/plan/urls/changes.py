@@ -162,7 +162,9 @@ class _Match:
                 candidate,
             )
 
-        return min(self.urls.get(answer.identity, ()), key=distance, default=None)
+        # Of what does not change, not every page is known: one of them may have a URL from which something is left out.
+        sure = (url for url in self.urls.get(answer.identity, ()) if self.after[url].rank == 0 or not self.has(url, answer))
+        return min(sure, key=distance, default=None)
 
     def has(self, url: str, answer: UrlAnswer) -> bool:
         """Whether the same page answers at a URL before the plan."""

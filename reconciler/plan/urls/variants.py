@@ -97,21 +97,17 @@ def _is_open(readers: Audiences, key: Key) -> bool:
 
 
 def _variant(moment: Published, key: Key, space: Key) -> Variant:
-    chain = _chain(moment, key)
-    root, first = _root(moment, chain[-1]), moment.earlier or moment
-    observed = first.find(key)
+    chain, first = _chain(moment, key), moment.earlier or moment
+    site, (root, *_) = chain[-1], _parts(moment, chain)
+    bases, observed = _bases(moment, chain), first.find(key)
     shown = moment.kinds[key[0]].url(observed.raw) if observed is not None else None
-    if shown is not None and shown.rstrip("/") != _composed(first, key):
-        # The service composes this URL in another way. As long as nothing in it changes it stays; else only the service knows.
-        stays = moment.earlier is None or (
-            _chain(first, key) == chain and _composed(moment, key) == _composed(first, key) and root == _root(first, chain[-1])
-        )
-        return Variant(key, space, chain[-1], root or "", {0: shown.rstrip("/")} if stays else {})
-    segments = [_segment(moment, at) for at in reversed(chain[:-1])]
-    if root is None or None in segments:
-        return Variant(key, space, chain[-1], root or "", {})
-    defaults = [_is_default(moment, at) for at in reversed(chain[:-1])]
-    return Variant(key, space, chain[-1], root, _bases(root, list(map(str, segments)), defaults))
+    was = _chain(first, key) if observed is not None else []
+    # The service may show a shorter one of these URLs.
+    if shown is not None and shown.rstrip("/") not in _bases(first, was).values():
+        # It composes this one in another way. As long as nothing in it changes it stays; else only the service knows.
+        stays = was == chain and _parts(first, was) == _parts(moment, chain)
+        bases = {0: shown.rstrip("/")} if stays else {}
+    return Variant(key, space, site, root or "", bases)
 
 
 def _chain(moment: Published, key: Key) -> list[Key]:
@@ -119,11 +115,9 @@ def _chain(moment: Published, key: Key) -> list[Key]:
     return [key, *whole_of(moment.kinds, moment.objects, key)]
 
 
-def _composed(moment: Published, key: Key) -> str | None:
-    """The URL of an object with every segment; None where only the service knows it."""
-    chain = _chain(moment, key)
-    root, segments = _root(moment, chain[-1]), [_segment(moment, at) for at in reversed(chain[:-1])]
-    return None if root is None or None in segments else "/".join([root, *(quoted(str(segment)) for segment in segments)])
+def _parts(moment: Published, chain: list[Key]) -> list[str | None]:
+    """The URL of the site and the segments below it, from the outermost one; None for what only the service knows."""
+    return [_root(moment, chain[-1]), *(_segment(moment, at) for at in reversed(chain[:-1]))]
 
 
 def _root(moment: Published, site: Key) -> str | None:
@@ -175,14 +169,16 @@ def _is_default(moment: Published, at: Key) -> bool:
     return observed is not None and any(observed.flags.get(flag) for flag in moment.kinds.flags(at[0]))
 
 
-def _bases(root: str, segments: list[str], defaults: list[bool]) -> dict[int, str]:
-    """The URLs by what is left out, the most complete one first. `segments`: from the outermost one."""
+def _bases(moment: Published, chain: list[Key]) -> dict[int, str]:
+    """The URLs of an object by what is left out of them, the most complete one first; empty where only the service knows them."""
+    parts, defaults = _parts(moment, chain), [_is_default(moment, at) for at in reversed(chain[:-1])]
+    root, *segments = [part for part in parts if part is not None] if None not in parts else [""]
     places = range(len(segments))
     left_out = [out for number in range(len(segments) + 1) for out in sorted(combinations(places, number), reverse=True)]
     return {
         rank: "/".join([root, *(quoted(segment) for place, segment in enumerate(segments) if place not in out)])
         for rank, out in enumerate(left_out)
-        if all(defaults[place] for place in out)
+        if root and all(defaults[place] for place in out)
     }
 
 

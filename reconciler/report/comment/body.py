@@ -17,7 +17,7 @@ from reconciler.report.words import SIGNS, count
 
 HEADING: Final = "### Reconciler"
 LEGEND: Final = f"Signs: {', '.join(f'`{sign}` {word}' for sign, word in SIGNS.items())}."
-COMPARED: Final = ("plan", "diff", "findings")
+COMPARED: Final = ("plan", "diff", "findings", "rehearsal")
 """Kinds of documents of which each run of a commit writes one: a part of an older commit is out of date."""
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.address import Address
 from reconciler.model.rehearsal import MovedUrl, ReaderChange
-from reconciler.report.rehearsal import dead_groups, enumerated, moved_groups, reader_groups, short_url, widest
+from reconciler.report.rehearsal import dead_groups, divergence_text, enumerated, moved_groups, reader_groups, short_url, widest
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
 
@@ -146,7 +146,7 @@ def environment() -> Environment:
 
 
 def _done(document: Data) -> str:
-    as_planned = not (document["remaining"] or document["failures"] or document["divergences"])
+    as_planned = not (document["failures"] or document["divergences"])
     undo = document["undo"]
     left = "an undo takes everything back" if undo["exact"] else f"an undo leaves {count(len(undo['leftovers']), 'difference')}"
     return f"{count(document['requests']['apply'], 'request')} on a copy, {'as planned' if as_planned else 'not as planned'}; {left}"
@@ -283,7 +283,11 @@ def _card(site: Data) -> SiteCard:
 
 def _notes(document: Data) -> list[Note]:
     notes = [
-        Note("Reconciler did something other than planned: please report it", document["divergences"], urgent=True),
+        Note(
+            "Reconciler did something other than planned: please report it",
+            [divergence_text(entry) for entry in document["divergences"]],
+            urgent=True,
+        ),
         Note("Apply would refuse this", document["refusals"], urgent=True),
         Note("Failed on the copy", document["failures"], urgent=True),
         Note("A second plan is not empty", document["remaining"], urgent=True),

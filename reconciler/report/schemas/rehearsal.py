@@ -45,9 +45,19 @@ class MomentData(t.Record):
     request: Annotated[t.Text, t.doc("The method and the path of the write, without its query.")]
     deadUrls: t.Count
     readersGained: t.Count
+    refused: Annotated[t.Items[t.Text], t.doc("Demands of `access` that are not met then, and were at the start.")]
     opened: Annotated[t.Count, t.doc("Objects with a new reader.")]
     address: Annotated[t.AddressText | None, t.doc("The object that the write was about; null for a write that belongs to no step.")]
     what: Annotated[t.Text, t.doc("What the write did, in words.")]
+
+
+class DivergenceData(t.Record):
+    """A defect of Reconciler: the planner said something else than the copy showed."""
+
+    address: Annotated[t.AddressText | None, t.doc("Null where it is about the whole plan.")]
+    after: Annotated[t.Number | None, t.doc("The request after which it was observed; null for the end.")]
+    prediction: t.Text
+    observation: t.Text
 
 
 class DeletedObjectData(t.Record):
@@ -107,6 +117,6 @@ class RehearsalDocument(t.Record):
     refusals: Annotated[t.Items[t.Text], t.doc("What `apply` would refuse.")]
     openWork: Annotated[t.Items[t.Text], t.doc("What people work on in what the plan ends or interrupts, and `apply` would not refuse.")]
     failures: Annotated[t.Items[t.Text], t.doc("Requests that failed on the copy.")]
-    divergences: Annotated[t.Items[t.Text], t.doc("Where the planner said something else than the copy showed.")]
+    divergences: Annotated[t.Items[DivergenceData], t.doc("Where the planner said something else than the copy showed.")]
     assumptions: Annotated[t.Items[t.Text], t.doc("What the copy guesses about the service, as far as this plan depends on it.")]
     unread: Annotated[t.Items[t.Text], t.doc("What could not be read, so that the copy lacks it.")]

@@ -19,7 +19,8 @@ SHOWN = ("description", "summary", "visibility", "target", "scopes", "categories
 
 
 def administrates(caller: Caller, organization: str) -> bool:
-    return is_member(caller, organization) and caller.rank(organization) >= RANKS.index("admin")
+    exists = caller.store.find("organization", organization) is not None  # a copy of another organization shows integrations of this one
+    return exists and is_member(caller, organization) and caller.rank(organization) >= RANKS.index("admin")
 
 
 def sees(caller: Caller, integration: Object) -> bool:

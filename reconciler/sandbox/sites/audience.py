@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from reconciler.sandbox.organization.levels import collection_ranks, member_level
@@ -57,23 +58,51 @@ class Audience:
     def entries(self) -> Iterator[Object]:
         """One entry for each object: its kind, id, title and readers."""
         yield self._entry("organization", self.organization, list(self._people()))
-        for site in self.sites:
-            yield self._entry("site", site, self._readers([(self.gates[site["id"]], frozenset())]))
+        for kind, data, paths in self.reached:
+            if kind == "space":
+                readers = self._space(data, paths)
+            elif kind == "openapi":
+                readers = [*self._readers([], data["visibility"]), _read("member"), {"reader": "admin", "level": "admin"}]
+            else:
+                readers = self._readers(paths)
+            yield self._entry(kind, data, readers)
+
+    @cached_property
+    def reached(self) -> list[tuple[str, Object, list[Path]]]:
+        """Every object that somebody may read, by kind, with the paths on which readers of a site reach it."""
+        objects: list[tuple[str, Object, list[Path]]] = [("site", site, [(self.gates[site["id"]], frozenset())]) for site in self.sites]
         for section in self.sections.values():
             gate = self.gates[section["site"]]
-            yield self._entry("section", section, self._readers([(gate, gate.conditions(section))]))
+            objects.append(("section", section, [(gate, gate.conditions(section))]))
         paths: dict[str, list[Path]] = {}
         for site_space in self.site_spaces:
             gate, space = self.gates[site_space["site"]], self.spaces.get(site_space["_space"])
             path = (gate, gate.conditions(self.sections.get(site_space.get("section", "")), site_space))
             visible = [] if space is None or is_deleted(space) else [path]
             paths.setdefault(site_space["_space"], []).extend(visible)
-            yield self._entry("site-space", {"title": space["title"] if space else "", **site_space}, self._readers(visible))
-        for space in self.spaces.values():
-            yield self._entry("space", space, self._space(space, paths.get(space["id"], [])))
-        for spec in self.store.select("openapi", organization=self.organization["id"]):
-            readers = [*self._readers([], spec["visibility"]), _read("member"), {"reader": "admin", "level": "admin"}]
-            yield self._entry("openapi", {"title": spec["slug"], **spec}, readers)
+            objects.append(("site-space", {"title": space["title"] if space else "", **site_space}, visible))
+        objects += [("space", space, paths.get(space["id"], [])) for space in self.spaces.values()]
+        specs = self.store.select("openapi", organization=self.organization["id"])
+        return objects + [("openapi", {"title": spec["slug"], **spec}, []) for spec in specs]
+
+    @cached_property
+    def conditions(self) -> dict[str, Conditions]:
+        """The conditions of visitors who are asked about, by the names of these."""
+        every = dict.fromkeys(conditions for _, _, paths in self.reached for _, conditions in paths if conditions)
+        return {f"{VISITOR}:{joined(conditions)}": conditions for conditions in every}
+
+    def visited(self, conditions: Conditions, kind: str, id: str) -> bool:
+        """Whether a visitor for whom these conditions are true can read an object, whatever its own conditions are."""
+        name, reader = _visitor(conditions)
+        if reader is None or (kind, id) not in self._by_key:
+            return False
+        data, paths = self._by_key[kind, id]
+        by_itself = kind == "space" and not is_deleted(data) and opened(str(data.get("visibility", "private")), reader, has_key=False)
+        return by_itself or any(gate.opens(reader) and self._passes(name, reader, conditions) for gate, conditions in paths)
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[str, str], tuple[Object, list[Path]]]:
+        return {(kind, data["id"]): (data, paths) for kind, data, paths in self.reached}
 
     def _entry(self, kind: str, data: Object, readers: list[Object]) -> Object:
         return {"kind": kind, "id": data["id"], "organization": self.organization["id"], "title": data["title"], "readers": readers}
