@@ -27,7 +27,15 @@ SAME_WORD_OTHER_MEANING = {
     "report/rehearsal.py": {"sites"},  # the same key
     "report/reading.py": {"site", "space", "spaces"},  # keys of a document: what publishes a page, and what contains it
     "resource/field.py": {"member"},  # Role.MEMBER: a field that is a membership
-    "config/keys.py": {"member", "site"},  # service.member, health.search.site: keys of the project file
+    "config/keys.py": {"member", "site", "sites"},  # service.member, health.search.site, urls.sites: keys of the project file
+    "config/canonical.py": {"sites"},  # what urls.sites says
+    "config/schemas/document.py": {"sites"},  # the same key
+    "config/urls.py": {"sites"},  # the same key
+    "yamltext/format.py": {"sites"},  # the same key
+    "report/ledger.py": {"site"},  # a key of a document: what publishes a URL
+    "report/redirects.py": {"site"},  # the same key
+    "state/tables/urls.py": {"site"},  # a column: what publishes a URL
+    "state/transfer.py": {"site"},  # the same column
     "fleet/declared/keys.py": {"organizations"},  # a sort of generator: a word of the fleet file
     "fleet/declared/schema.py": {"organizations"},  # the same
     "fleet/declared/template.py": {"organizations"},  # the same

@@ -14,6 +14,7 @@ from reconciler.address import Address, Glob
 from reconciler.cli import env_file
 from reconciler.errors import ConfigError, os_reason
 from reconciler.links import check_read
+from reconciler.text.urls import pattern_problem
 
 STDIN: Final = "-"
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}
@@ -61,6 +62,14 @@ def globs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
         return tuple(Glob.parse(value) for value in values)
     except ValueError as error:
         raise click.BadParameter(str(error), ctx=ctx, param=param) from None
+
+
+def url_patterns(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Patterns over published URLs."""
+    for value in values:
+        if (wrong := pattern_problem(value)) is not None:
+            raise click.BadParameter(f"{value!r} matches no URL: {wrong}", ctx=ctx, param=param)
+    return values
 
 
 def address(ctx: click.Context, param: click.Parameter, value: str) -> Address:

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 import click
 
 from reconciler.address import Glob
-from reconciler.cli.declare import env_files, files, globs, pairs, seconds
+from reconciler.cli.declare import env_files, files, globs, pairs, seconds, url_patterns
 from reconciler.cli.files import path_from_here
 from reconciler.cli.terminal.screen import Screen
 from reconciler.text.credentials import BUCKET, SQLITE
@@ -166,6 +166,10 @@ class Options:
         None, "max-exposed", "guards", "Allow at most N objects to gain a reader, instead of guards.maxExposed.",
         metavar="N", type=COUNT, saved="limit", typed=True,
     )  # fmt: skip
+    allow_dead_urls: tuple[str, ...] = option(
+        (), "allow-dead-urls", "guards", "Allow that nothing answers at matching URLs any more: /v1/**, or whole URLs. Repeatable.",
+        metavar="PATTERN", multiple=True, callback=url_patterns, saved="grant", typed=True,
+    )  # fmt: skip
     allow_open_work: tuple[Glob, ...] = option(
         (), "allow-open-work", "guards", "Allow the work in progress in matching addresses to end, as the plan shows it. Repeatable.",
         metavar="ADDRESS", saved="grant", typed=True, **GLOBS,
@@ -226,7 +230,7 @@ class Options:
     @property
     def limits(self) -> dict[str, Any]:
         """What the guards of a plan compare it with, instead of the project's limits."""
-        return {"allow_delete": self.allow_delete, "max_exposed": self.max_exposed, "allow_open_work": self.allow_open_work}
+        return {name: getattr(self, name) for name in ("allow_delete", "max_exposed", "allow_dead_urls", "allow_open_work")}
 
     def saved(self, *ways: SavedAs) -> dict[str, Any]:
         """The values that a saved plan records, by their keys in it. `ways`: only these."""

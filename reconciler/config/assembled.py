@@ -23,6 +23,7 @@ from reconciler.config.keys import (
     SECRETS,
     SERVICE,
     TOP,
+    URLS,
 )
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.policies.section import PolicySections
@@ -36,6 +37,7 @@ from reconciler.config.settings import KeyReader, Project, read_guards, read_ign
 from reconciler.config.source.includes import Split
 from reconciler.config.source.nodes import FOR_EACH, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems, described_or_nothing, untainted, wrong_form
+from reconciler.config.urls import read_urls
 from reconciler.model import Desired, Source
 from reconciler.model.desired import Generation
 from reconciler.resource import Kind, Kinds
@@ -157,7 +159,7 @@ def assembled(
     tops = Tops(tree)
     # All roots come first, then the sections that other files add to them: the order of the files must not matter.
     tops.everywhere(keys)
-    keys.known.append(IGNORE_CHANGES)
+    keys.known += [IGNORE_CHANGES, URLS.name]
     rules = {name: [entry] if (entry := keys.entry(name)) is not None else [] for name in RULES_OF_ANY_FILE}
     tops.rest(keys)
     fragments = [_top_keys(document, problems) for document in included]
@@ -184,6 +186,7 @@ def assembled(
     excluded = linker.excluded(patches.removed)
     removed = {address: resource.declared for address, resource in excluded.items()}
     addresses = {address: item.kind.name for address, item in items.items()}
+    urls = read_urls(keys, kinds, resources, split.files.root, problems)
     sections = PolicySections(
         kinds, addresses, problems, evaluation, removed={address: declared.kind for address, declared in removed.items()}
     )
@@ -194,7 +197,7 @@ def assembled(
         patches=tuple(patches.read), excluded=excluded, policies=sections.read({name: rules[name] for name in POLICIES}),
         generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
         access=read_access(rules["access"], kinds, resources, removed, problems),
-        ignored=opening(kinds, resources), defaults=linker.given(),
+        ignored=opening(kinds, resources), defaults=linker.given(), urls=urls,
     )  # fmt: skip
     settings = replace(settings, files=tuple(split.files.seen))
     project = Project(settings, desired, unused={**linker.unused(), **ineffective}, ignores=ignores)

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from reconciler.address import is_key
 from reconciler.config.source import state_url
 from reconciler.config.source.problems import Mistake, shown
-from reconciler.model import OPEN_WORK, Guards, Severity
+from reconciler.model import OPEN_WORK, DeadUrls, Guards, RedirectFormat, Severity
 
 # -- names -----------------------------------------------------------------------------------------------------------------------------
 
@@ -171,6 +171,16 @@ def _policy_id(text: str) -> Mistake | None:
     return Mistake("RC-policy-id", f"the id of a policy is {shown(text)}; only letters, digits and . _ @ + - are allowed")
 
 
+def _folder(text: str) -> Mistake | None:
+    # A pull request writes this text, and apply writes the files.
+    parts = text.rstrip("/").split("/")
+    if not text.startswith(("/", "~")) and "\\" not in text and text.isprintable() and not any(part[:1] in ("", ".") for part in parts):
+        return None
+    return Mistake(
+        "RC-file-path", f"urls.to is {shown(text)}; it must be a folder below the project, with / and without parts that begin with a dot"
+    )
+
+
 # -- the project file --------------------------------------------------------------------------------------------------------------------
 
 SERVICE: Final = Key(
@@ -233,6 +243,12 @@ GUARDS: Final = Key(
         ),
         Key("minAdmins", "The admins that no run removes.", form="whole", default=Guards.min_admins),
         Key("maxExposed", "The most objects that a run may expose to more readers. Absent: no limit.", form="whole"),
+        Key(
+            "deadUrls", "What happens to a plan after which nothing answers at a URL that was public.", form="choice",
+            options=tuple(DeadUrls),
+            more="`block` refuses it, `warn` shows it. Without the key: `block` in a project with `urls.redirects`, else `warn`. "
+            "See [URLs](../urls.md#urls-that-die).",
+        ),
         Key(
             "openWork", "What happens to a plan that ends work in progress: refuse it, show the work, or do not look.", form="choice",
             options=OPEN_WORK,
@@ -317,6 +333,35 @@ MOVED: Final = (
     Key("to", form="text", required=True, more="The present address."),
 )
 
+GONE: Final = (
+    Key(
+        "url",
+        "A path below the site's URL (/v1/**), or a whole URL; * stands for a segment, ** for any number.",
+        form="text",
+        required=True,
+    ),
+    Key("reason", "Why nothing answers there any more; the plan shows it.", form="text", required=True),
+)
+
+URLS: Final = Key(
+    "urls",
+    "What happens to the URLs of published pages that move or end.",
+    form="map",
+    example="redirects: [nginx]",
+    more="See [URLs](../urls.md).",
+    keys=(
+        Key(
+            "redirects", f"The formats in which apply writes redirects: {', '.join(RedirectFormat)}.",
+            more="Beside them, a CSV file keeps the redirects of each site.",
+        ),
+        Key(
+            "to", "The folder of these files, below the project.", form="text", default="redirects", check=_folder,
+        ),
+        Key("gone", "URLs that nothing answers at any more, on purpose.", form="list", keys=GONE),
+        Key("sites", "Formats of single sites instead, by their keys.", more="`{docs: [netlify], blog: []}`; `[]`: no files."),
+    ),
+)  # fmt: skip
+
 STATE_KEY: Final = Key(
     STATE, "The URL of the state, without a password: a file, a PostgreSQL server or a bucket.", form="text", role="setting",
     check=state_url.mistake,
@@ -352,6 +397,7 @@ PROJECT: Final = (
         role="shared rule",
         more="See [Who can read what](../access.md).",
     ),
+    URLS,
     Key("defaults", "Values for fields that are not written.", more="By kind."),
     Key(
         IGNORE_CHANGES, "Fields that are left alone once an object exists, by kind or by a pattern of addresses.",

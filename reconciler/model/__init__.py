@@ -96,6 +96,17 @@ from reconciler.model.policy import (
     Violation as Violation,
     cause_of_rule as cause_of_rule,
 )
+from reconciler.model.redirects import (
+    DeadUrl as DeadUrl,
+    DeadUrls as DeadUrls,
+    GoneUrls as GoneUrls,
+    Redirect as Redirect,
+    RedirectFile as RedirectFile,
+    RedirectFormat as RedirectFormat,
+    RedirectPlan as RedirectPlan,
+    SiteRedirects as SiteRedirects,
+    UrlSettings as UrlSettings,
+)
 from reconciler.model.state import (
     Before as Before,
     Binding as Binding,

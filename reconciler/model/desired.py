@@ -6,12 +6,13 @@ Readers as tests: who must be able to read what, and who must not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Literal
 
 from reconciler.address import Address, Glob
 from reconciler.model.policy import Policies, Source
+from reconciler.model.redirects import DeadUrls, UrlSettings
 
 
 class ReaderSort(StrEnum):
@@ -211,14 +212,15 @@ OPEN_WORK: Final = ("block", "warn", "ignore")
 @dataclass(frozen=True)
 class Guards:
     """Limits of a run: at most `percent` of the managed objects may be deleted, but `at_least` always may. `max_exposed`: the most objects
-    that one plan may give to more readers; None: as many as somebody consents to. `open_work`: what happens to a plan that ends work of
-    people, one of OPEN_WORK; None: a delete or a replacement is refused without consent, the rest is shown. Each is the key of the same
-    name in `reconciler.config.keys.GUARDS`."""
+    that one plan may give to more readers; None: as many as somebody consents to. `dead_urls`: None: `block` in a project that writes
+    redirects, else `warn`. `open_work`: what happens to a plan that ends work of people, one of OPEN_WORK; None: a delete or a replacement
+    is refused without consent, the rest is shown. Each is the key of the same name in `reconciler.config.keys.GUARDS`."""
 
     max_delete_percent: float = 20.0  # of managed objects; octoDNS uses 30
     max_delete_at_least: int = 3
     min_admins: int = 1
     max_exposed: int | None = None
+    dead_urls: DeadUrls | None = None
     open_work: str | None = None
 
 
@@ -318,6 +320,8 @@ class Desired:
     ignored: frozenset[str] = frozenset()
     # What `defaults` gives the fields of a kind, as written; UNSET for what may be a secret.
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # Redirects, and the URLs that end on purpose; None where the project does not mention them.
+    urls: UrlSettings | None = None
     # The same project with the rules of its own files, where it is judged by those of another commit.
     own_rules: Desired | None = None
 
@@ -332,7 +336,23 @@ class Desired:
         return f"removed in {excluded.source.file}" if excluded is not None else "removed"
 
     @property
+    def dead_urls(self) -> DeadUrls:
+        """What happens to a plan after which a public URL is answered by nothing."""
+        writes = self.urls is not None and bool(self.urls.sites)
+        return self.guards.dead_urls or (DeadUrls.BLOCK if writes else DeadUrls.WARN)
+
+    @property
     def rules(self) -> Rules:
         """Its guards, prune, protect, access and policies, as the state remembers them."""
         access = frozenset(demand.text for test in self.access for demand in test.demands)
-        return Rules(self.guards, self.prune, self.protect, access, self.policies.levels, self.policies.exceptions, self.ignored)
+        # The level that projects without redirects have is not recorded, so that their state does not change.
+        level = None if self.dead_urls is DeadUrls.WARN else self.dead_urls
+        return Rules(
+            replace(self.guards, dead_urls=level),
+            self.prune,
+            self.protect,
+            access,
+            self.policies.levels,
+            self.policies.exceptions,
+            self.ignored,
+        )

@@ -18,6 +18,7 @@ from reconciler.model.desired import Rules
 from reconciler.model.open_work import OpenWork
 from reconciler.model.pages import LinkingPage, PageChange, SiteUrls, UrlGroup
 from reconciler.model.policy import Source, Violation
+from reconciler.model.redirects import RedirectPlan
 from reconciler.model.state import Before, Binding, Consent, Position
 from reconciler.resource import UNSET
 
@@ -323,6 +324,8 @@ class Plan:
     url_groups: tuple[UrlGroup, ...] = ()
     # The pages that link to pages that answer nowhere after the plan.
     linking: tuple[LinkingPage, ...] = ()
+    # The redirects that follow from that, and what nothing will answer; None where the project says nothing of its URLs.
+    redirects: RedirectPlan | None = None
     # Objects that remain, each with the classes of readers that can no longer read it.
     lost_readers: Mapping[Address, tuple[str, ...]] = field(default_factory=dict)
     # Requests that the token may not send.
@@ -359,8 +362,8 @@ class Plan:
 
     @property
     def pending(self) -> bool:
-        """Whether there is anything to approve; a looser rule alone is enough."""
-        return bool(self.changes or self.steps or self.exposures)
+        """Whether there is anything to approve; a looser rule, or a file of redirects alone is enough."""
+        return bool(self.changes or self.steps or self.exposures or (self.redirects is not None and self.redirects.written))
 
     @property
     def empty(self) -> bool:

@@ -32,19 +32,23 @@ async def page_trees(reader: Reader, kinds: Kinds, actual: Actual, site_urls: Si
     """The pages of every object that matters for the URLs that change. `kept`: asked first; a tree of another revision does not count."""
     trees: dict[Key, PageTree | str] = {}
     while asked := sorted(needed(site_urls, trees)):
-        known = kept(asked)
-        for key in asked:
-            tree = known.get(key)
-            if tree is not None and tree.revision and tree.revision == _revision(kinds[key[0]], actual.find(*key)):
-                trees[key] = tree
-        missing = [key for key in asked if key not in trees]
-        trees |= zip(
-            missing, await asyncio.gather(*(_tree(reader, kinds[key[0]], key[1], actual.find(*key)) for key in missing)), strict=True
-        )
+        trees |= await read_trees(reader, kinds, actual, asked, kept)
     return trees
 
 
-def _revision(kind: Kind, observed: Observed | None) -> str:
+async def read_trees(reader: Reader, kinds: Kinds, actual: Actual, keys: Collection[Key], kept: KeptTrees) -> Trees:
+    """The pages of these objects, those that were read before as the state has them."""
+    known, trees = kept(keys), dict[Key, PageTree | str]()
+    for key in keys:
+        tree = known.get(key)
+        if tree is not None and tree.revision and tree.revision == revision_of(kinds[key[0]], actual.find(*key)):
+            trees[key] = tree
+    missing = [key for key in keys if key not in trees]
+    new = await asyncio.gather(*(_tree(reader, kinds[key[0]], key[1], actual.find(*key)) for key in missing))
+    return trees | dict(zip(missing, new, strict=True))
+
+
+def revision_of(kind: Kind, observed: Observed | None) -> str:
     value = observed.raw.get(kind.pages.revision) if observed is not None and kind.pages is not None else None
     return value if isinstance(value, str) else ""
 
@@ -56,7 +60,7 @@ async def _tree(reader: Reader, kind: Kind, id: str, observed: Observed | None) 
     except ServiceError as error:
         return error.message
     pages = pages_in(body, kind.pages.heading)
-    return UNREADABLE if pages is None else PageTree(_revision(kind, observed), pages)
+    return UNREADABLE if pages is None else PageTree(revision_of(kind, observed), pages)
 
 
 def pages_in(body: Any, heading: str) -> tuple[Page, ...] | None:

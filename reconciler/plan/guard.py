@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from shlex import quote
 from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.errors import Refused
-from reconciler.model import Action, Change, Desired, Exposure, OpenWork, Plan, Severity, Violation
+from reconciler.model import Action, Change, DeadUrls, Desired, Exposure, OpenWork, Plan, Severity, Violation
+from reconciler.urls.redirects import is_named, patterns_of
 
 WAYS: Final = 20  # options that a refusal names
 NAMED: Final = 5  # addresses that a refusal lists
@@ -24,12 +27,18 @@ def exposed(plan: Plan) -> tuple[Address, ...]:
 
 
 def guard(
-    plan: Plan, desired: Desired, *, allow_delete: int | None = None, max_exposed: int | None = None, allow_open_work: Sequence[Glob] = ()
+    plan: Plan,
+    desired: Desired,
+    *,
+    allow_delete: int | None = None,
+    max_exposed: int | None = None,
+    allow_dead_urls: Sequence[str] = (),
+    allow_open_work: Sequence[Glob] = (),
 ) -> Plan:
     """The plan, unchanged. Raises `Refused`, with how to proceed, if it violates a rule or exceeds a limit.
 
-    `allow_delete`, `max_exposed`: the limits that this run has instead of the project's; None: the project's. `allow_open_work`: patterns
-    for the addresses in which work in progress may end.
+    `allow_delete`, `max_exposed`: the limits that this run has instead of the project's; None: the project's. `allow_dead_urls`: patterns
+    of URLs that nothing need answer. `allow_open_work`: patterns for the addresses in which work in progress may end.
     """
     refuse(plan.violations, "the plan")
     limits, changes, opened = desired.guards, deletes(plan), exposed(plan)
@@ -48,7 +57,23 @@ def guard(
         wrong = f"the plan exposes {_counted(opened, rule)}"
         raise Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}")
     refuse_open_work(plan.open_work, allow_open_work)
+    if desired.dead_urls is DeadUrls.BLOCK:
+        _refuse_dead_urls(plan, allow_dead_urls)
     return plan
+
+
+def _refuse_dead_urls(plan: Plan, allowed: Sequence[str]) -> None:
+    dead = [url for url in (plan.redirects.dead if plan.redirects is not None else ()) if not any(is_named(url, text) for text in allowed)]
+    if not dead:
+        return
+    number = len(dead)
+    wrong = f"after the plan, nothing answers at {number:,} URL{'s' if number != 1 else ''} that {'was' if number == 1 else 'were'} public"
+    names = patterns_of(dead)
+    option = " ".join(f"--allow-dead-urls {quote(name)}" for name in names[:WAYS])
+    more = " and so on" if len(names) > WAYS else ""
+    line = f"urls: {{gone: [{{url: {json.dumps(names[0])}, reason: …}}]}}"
+    lines = [f"{url.url}: {url.reason}" for url in dead]
+    raise Refused(f"{wrong}{_below(lines)}", id="RC-dead-urls", hint=f"if this is intended, write {line}, or: {option}{more}")
 
 
 def refuse_open_work(open_work: Sequence[OpenWork], allowed: Sequence[Glob]) -> None:

@@ -39,6 +39,7 @@ from reconciler.model import (
     WorkItem,
 )
 from reconciler.model.drift import Drift, Drifted, DriftWord
+from reconciler.report.redirects import redirects_data
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
 from reconciler.report.words import CAUSES, HIDDEN, data
 from reconciler.text.names import utc_text
@@ -125,6 +126,8 @@ def plan_document(
         "blocked": [record(plan_types.BlockedData, item) for item in blocked],
         "notes": list(plan.notes),
     }
+    if plan.redirects is not None:
+        document["redirects"] = redirects_data(plan.redirects)
     if plan.urls:
         most = URLS if max_urls is None else max_urls
         ending = sorted(plan.urls, key=lambda change: change.before is None) if len(plan.urls) > most else plan.urls

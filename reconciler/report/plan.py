@@ -28,6 +28,7 @@ from reconciler.report.consequences import consequences
 from reconciler.report.gathering import NAMED, EntryPart, gathered
 from reconciler.report.layout import Style, cells
 from reconciler.report.open_work import container_lines, work_lines
+from reconciler.report.redirects import INSTALLED, redirect_parts
 from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
 from reconciler.report.urls import numbers, url_lines
 from reconciler.report.words import (
@@ -98,6 +99,7 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
         *_forbidden(plan),
         *_broken(plan),
         *_page_urls(plan),
+        *redirect_parts(plan.redirects, files=Rank.CHANGE, dead=Rank.URL),
         *_open_work(plan),
         *violation_parts(plan.violations, remedies=remedies),
     ]
@@ -111,6 +113,8 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
             remarks.setdefault(title, []).append(remark)
         else:
             notes.append(note)
+    if plan.redirects is not None and plan.redirects.files:
+        notes.append(INSTALLED)
     entries = gathered(parts, SECTIONS, full=full, remarks=remarks)
     counts = Counter(action for change in plan.changes for action in change.actions)
     picture = [PicturePart(action.value, counts[action], STYLES[action]) for action in SUMMARY_ORDER if counts[action]]
@@ -159,7 +163,9 @@ def _headline(plan: Plan) -> str:
 
 def _todo(plan: Plan) -> str:
     counts = Counter(action for change in plan.changes for action in change.actions)
-    return ", ".join(f"{counts[action]:,} to {action}" for action in SUMMARY_ORDER if counts[action])
+    written = len(plan.redirects.written) if plan.redirects is not None else 0
+    files = [f"{count(written, 'file')} of redirects to write"] if written else []
+    return ", ".join([*(f"{counts[action]:,} to {action}" for action in SUMMARY_ORDER if counts[action]), *files])
 
 
 def _troubles(plan: Plan) -> str:
@@ -167,6 +173,7 @@ def _troubles(plan: Plan) -> str:
         blocked(plan),
         count(len(plan.exposures), "exposure") if plan.exposures else "",
         _broken_count(plan),
+        f"{count(len(plan.redirects.dead), 'dead URL')}" if plan.redirects is not None and plan.redirects.dead else "",
         *(count(number, word) for level, (_, word) in RULES.items() if (number := sum(item.level is level for item in plan.violations))),
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",

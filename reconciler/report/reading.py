@@ -53,6 +53,7 @@ from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
+from reconciler.report.redirects import redirects_of
 from reconciler.report.rehearsal import rehearsal_document_sheet
 from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.sheet import Sheet
@@ -97,6 +98,7 @@ def _plan(document: Data) -> Sheet:
             BrokenUrl(Address.parse(item["address"]), item["kind"], item["before"], item["after"], item["reason"], _source(item["source"]))
             for item in document["broken"]
         ),
+        redirects=redirects_of(document.get("redirects")),
         url_groups=tuple(map(_url_group, document.get("urlGroups", ()))),
         linking=tuple(
             LinkingPage(item["page"], item["title"], Address.parse(item["space"]), tuple(item["to"]))

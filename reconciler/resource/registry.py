@@ -102,6 +102,12 @@ class Kinds(Mapping[str, Kind]):
     def roots(self) -> tuple[Kind, ...]:
         return tuple(kind for kind in self.values() if kind.within is None)
 
+    @cached_property
+    def publishers(self) -> frozenset[str]:
+        """The kinds that are published, and contain what is published at a URL below theirs."""
+        published = {kind.name: kind.within for kind in self.values() if kind.published is not None}
+        return frozenset(str(within) for within in published.values() if within in published and published[within] not in published)
+
     def of(self, address: Address) -> Kind:
         """The kind of an address. Raises `KeyError` for a kind that is not declared."""
         return self.roots[0] if address.kind is None else self[address.kind]

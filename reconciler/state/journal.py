@@ -46,6 +46,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Consent, Intent, PageTree, Position, Rules, State
+from reconciler.model.ledger import SiteLedger
 from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database
@@ -57,9 +58,11 @@ from reconciler.state.tables import rows
 from reconciler.state.tables.rows import after, read_renames, write_renames, write_rules
 from reconciler.state.tables.schema import insert
 from reconciler.state.tables.trees import read_trees, write_trees
+from reconciler.state.tables.urls import doubt_sites, read_recorded, write_sites
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
 from reconciler.state.transfer import Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn
+from reconciler.urls.planned import RecordedUrls
 
 # Where a binding is, in the statements that change one.
 _HERE: Final = "WHERE state = :state AND address = :address"
@@ -324,6 +327,21 @@ class Journal:
         if new:
             with self._writing(counts=False) as connection:
                 write_trees(connection, self._state, new)
+
+    def recorded_urls(self) -> RecordedUrls:
+        """The URLs of the ledger."""
+        return self._database.read(lambda connection: read_recorded(connection, self._state)) or RecordedUrls()
+
+    def doubt_urls(self) -> None:
+        """Let the ledger be in doubt, before a request that may change URLs; `record_urls` ends it."""
+        with self._writing(counts=False) as connection:
+            doubt_sites(connection, self._state)
+
+    def record_urls(self, sites: Mapping[Address, SiteLedger], gone: Collection[Address]) -> int:
+        """Record at which URLs the pages of sites answer now; returns how many began or ended. `gone`: sites that are no longer published.
+        The serial does not change: a later run sees the same."""
+        with self._writing(counts=False) as connection:
+            return write_sites(connection, self._state, sites, gone, run=self.run, at=self._now())
 
     def finish(self, *, exit_code: int, summary: Mapping[str, Any]) -> None:
         """Record how this run ended; a run without this was killed. `summary`: of its outcome."""

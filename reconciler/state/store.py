@@ -16,8 +16,10 @@ from types import TracebackType
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
+from reconciler.address import Address
 from reconciler.errors import Refused, StateError
 from reconciler.model import JournalEntry, PageTree, RecordedRun, State, StateChange
+from reconciler.model.ledger import UrlHistory, UrlRecord
 from reconciler.model.state import StateScope
 from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection
@@ -49,9 +51,11 @@ from reconciler.state.reading import (
 )
 from reconciler.state.sqlite import SqliteFile
 from reconciler.state.tables.trees import read_trees
+from reconciler.state.tables.urls import all_records, read_digests, read_history, read_recorded, read_urls
 from reconciler.state.tables.values import plain
 from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare
+from reconciler.urls.planned import RecordedUrls
 
 DIGEST_KEY_BYTES: Final = 32
 
@@ -136,6 +140,26 @@ class Store:
     def page_trees(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
         """The trees of pages that are kept of these objects (kind, id), of whichever revision."""
         return self._of_state(lambda connection, state: read_trees(connection, state, keys)) or {}
+
+    def url_digests(self) -> Mapping[Address, str]:
+        """What the recorded URLs of each site were computed from."""
+        return self._of_state(read_digests) or {}
+
+    def recorded_urls(self) -> RecordedUrls:
+        """The URLs of the ledger."""
+        return self._of_state(read_recorded) or RecordedUrls()
+
+    def urls(self, *, site: str | None = None, ended: bool = False) -> Iterator[UrlRecord]:
+        """The records of the ledger in the order of URLs: those that answer, or those that `ended`; of one site, or of all."""
+
+        def read(after: tuple[str, int]) -> list[UrlRecord]:
+            return self._of_state(lambda connection, state: read_urls(connection, state, site=site, ended=ended, after=after)) or []
+
+        return all_records(read)
+
+    def url_history(self, url: str) -> UrlHistory:
+        """What is known of one URL, in the spelling of the ledger."""
+        return self._of_state(lambda connection, state: read_history(connection, state, url)) or UrlHistory(url)
 
     def seen(self) -> bool:
         """Whether this state was ever used for the project: whether any run tracked, sent or recorded anything in it."""

@@ -57,6 +57,10 @@ def pulled(connection: Connection, state: int) -> state_types.StateDocument:
     }
     if trees := _parts(state_types.StoredTreeData, connection, "page_trees", state, "kind", "id"):
         document["trees"] = trees
+    if urls := _parts(state_types.StoredUrlData, connection, "urls", state, "url", "number"):
+        document["urls"] = urls
+    if sites := _parts(state_types.UrlSiteData, connection, "url_sites", state, "site"):
+        document["urlSites"] = sites
     return document
 
 
@@ -174,6 +178,8 @@ def _loose(document: Document) -> str | None:
         ("requests", requests),
         ("turns", turns),
         ("trees", trees),
+        ("urls", [(url["url"], url["number"]) for url in document.get("urls", ())]),
+        ("urlSites", [site["site"] for site in document.get("urlSites", ())]),
     ):
         if len(set(keys)) < len(keys):
             return f"{name}: an entry is duplicated"
@@ -279,6 +285,8 @@ def _write(connection: Connection, state: int, document: Document, by: str) -> N
         values = ((request["id"], request[key]) for request in requests if request[key] is not None)
         add(table, ({"state": state, "intent": intent, "value": _json(value)} for intent, value in values))
     add("turns", (_row(state, turn, columns(state_types.StoredTurnData, "turns")) for turn in document["turns"]))
+    add("urls", (_row(state, url, columns(state_types.StoredUrlData, "urls")) for url in document.get("urls", ())))
+    add("url_sites", (_row(state, site, columns(state_types.UrlSiteData, "url_sites")) for site in document.get("urlSites", ())))
     add("page_trees", (_row(state, tree, columns(state_types.StoredTreeData, "page_trees")) for tree in document.get("trees", ())))
     add("approvals", (_row(state, approval, columns(state_types.ApprovalData, "approvals")) for approval in document["approvals"]))
 

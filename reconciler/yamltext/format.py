@@ -69,6 +69,8 @@ RULES: Final[Mapping[str, ValueShape]] = {
 }
 """The section of policies."""
 
+URLS: Final = ValueShape({word: at for at, word in enumerate(("redirects", "to", "gone", "sites"))}, {"gone": _items("url", "reason")})
+
 
 def document(kinds: Kinds, top: Sequence[str]) -> ValueShape:
     """The shape of a project file, and of every file it includes. `top`: the keys that only the project file has, in their order."""
@@ -77,7 +79,7 @@ def document(kinds: Kinds, top: Sequence[str]) -> ValueShape:
         _fill(shapes[name], kinds, kind, shapes)
     ranks = {word: at for at, word in enumerate((*(root.name for root in kinds.roots), *top))}
     ranks[IGNORED] = ranks.get("vars", LATE)
-    inside: dict[str, ValueShape] = {"defaults": ValueShape(inside=shapes), "access": TEST, **RULES}
+    inside: dict[str, ValueShape] = {"defaults": ValueShape(inside=shapes), "access": TEST, "urls": URLS, **RULES}
     for root in kinds.roots:
         inside |= shapes[root.name].inside
         inside[root.place.section_in(None)] = ValueShape(each=shapes[root.name])

@@ -105,6 +105,7 @@ def test_a_file_says_what_it_was_made_from_and_with_and_fits_its_schema(changed:
     assert document["options"] == {
         "target": ["acme/team/*"], "exclude": ["acme/space/*"], "allowReplace": ["**"], "allowDelete": 2, "allowExposure": [],
             "maxExposed": None,
+            "allowDeadUrls": [],
             "allowOpenWork": [],
     }  # fmt: skip
     assert document["service"].startswith("sandbox:")

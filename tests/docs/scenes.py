@@ -118,6 +118,10 @@ FLEET_READ: Final = f"""{FLEET_UP}
 RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat .reconciler/fleet/url) reconciler apply mydocs --yes --create-state --base-url $URL
 reconciler fleet sync acme --wait
 """
+URLS: Final = (
+    "cp -r \"$EXAMPLES\" .; reconciler apply examples/urls --sandbox .reconciler/urls.db --yes --allow-exposure 'example/space/*'\n"
+    "reconciler apply examples/urls/reorganized.yaml --sandbox .reconciler/urls.db --yes"
+)
 SECTIONS: Final = (
     "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history",
     "show", "undo",
@@ -181,6 +185,9 @@ SCENES: Final[Mapping[str, Scene]] = {
         f"{DOCS}; {GIT}; sed -n '/^# policies.test.yaml/,/^```/p' \"$DOCS/policies.md\" | sed '$d' > policies.test.yaml"
     ),
     **{f"docs/reference/commands.md#{section}": REFERENCE for section in SECTIONS},
+    "docs/reference/commands.md#urls": Scene(
+        URLS, codes={"reconciler urls check examples/urls --sandbox .reconciler/urls.db --ended --report junit=urls.xml": 2}, apart=True
+    ),
     "docs/reference/commands.md#fleet": FLEET._replace(running=FLEET_READ),
     "docs/sandbox.md": Scene(
         "cp -r \"$EXAMPLES\" .; sed -n '/^# rules.yaml/,/^```/p' \"$DOCS/sandbox.md\" | sed '$d' > rules.yaml",
@@ -202,6 +209,16 @@ SCENES: Final[Mapping[str, Scene]] = {
             "reconciler apply  ": "reconciler apply --yes --create-state  ",
             "reconciler state mv": f"{NAMED} handbook/' reconciler.yaml; reconciler state mv",
         },
+    ),
+    "docs/urls.md": Scene(
+        'cp -r "$EXAMPLES" .',
+        {"RECONCILER_PROJECT": "examples/urls", "RECONCILER_SANDBOX": ".reconciler/urls.db"},
+        replaced={
+            "https://docs.acme.example/guides/install": "http://127.0.0.1/published/docs/guides/install",
+            "reconciler urls check --sitemap https://docs.acme.example/sitemap.xml": "reconciler urls export > map.xml\n"
+            "reconciler urls check --sitemap map.xml",
+        },
+        codes={"reconciler urls check --ended --report junit=urls.xml --report sarif=urls.sarif": 2},
     ),
     "docs/tools.md": Scene(f"{IN_ACME}; {EXAMPLES}", SANDBOX, replaced=NO_DOT),
 }

@@ -21,7 +21,7 @@ from tests.organizations import pair, project, with_readers
 from tests.rehearsal.test_rehearse import Tree, _tree, _write_with
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-EXAMPLED = ("acme", "agents", "environments", "handbook", "integrations", "languages", "minimal", "transfers", "versions")
+EXAMPLED = ("acme", "agents", "environments", "handbook", "integrations", "languages", "minimal", "transfers", "urls", "versions")
 ALL = ("--allow-exposure", "**", "--allow-delete", "1000", "--max-exposed", "100000", "--allow-replace", "**")
 
 

@@ -17,8 +17,8 @@ OpenStore = Callable[..., Store]
 
 ON_A_PUSH = {
     # files whose tests run there on a push too; the others do as a proof
-    "bucket": ("test_journal.py", "test_lease.py"),
-    "postgres": ("test_journal.py", "test_lease.py", "test_carry.py", "test_races.py", "test_round_trip.py"),
+    "bucket": ("test_journal.py", "test_ledger.py", "test_lease.py"),
+    "postgres": ("test_journal.py", "test_ledger.py", "test_lease.py", "test_carry.py", "test_races.py", "test_round_trip.py"),
 }
 
 

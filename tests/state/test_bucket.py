@@ -329,7 +329,10 @@ def test_a_newer_version_wrote_the_last_object(used: Path) -> None:
 def test_tables_of_an_older_version_are_read_and_brought_to_todays_by_the_next_run(used: Path) -> None:
     with closing(sqlite3.connect(":memory:")) as older:
         older.deserialize(gzip.decompress((used / "snapshot.db.gz").read_bytes()))
-        older.executescript("DROP TABLE page_trees; DROP TABLE renames; DROP TABLE consents; UPDATE reconciler_schema SET version = 6")
+        older.executescript(
+            "DROP TABLE urls; DROP TABLE url_sites; DROP TABLE page_trees; DROP TABLE renames; DROP TABLE consents;"
+            "UPDATE reconciler_schema SET version = 6"
+        )
         (used / "snapshot.db.gz").write_bytes(gzip.compress(older.serialize()))
     with store(Folder(used), create=False) as reader:
         assert reader.condition().current is False

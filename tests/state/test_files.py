@@ -183,7 +183,8 @@ def test_a_role_that_reads_cannot_read_older_tables_and_the_error_says_what_to_d
     track(applies)
     with psycopg.connect(applies, autocommit=True) as connection:
         connection.execute(
-            "DROP TABLE reconciler.page_trees; DROP TABLE reconciler.renames; UPDATE reconciler.reconciler_schema SET version = 7"
+            "DROP TABLE reconciler.urls; DROP TABLE reconciler.url_sites; DROP TABLE reconciler.page_trees; DROP TABLE reconciler.renames;"
+            "UPDATE reconciler.reconciler_schema SET version = 7"
         )
     with opened(reads) as store, pytest.raises(StateError, match="was written by an older version: its schema is 7, and") as caught:
         store.read()

@@ -79,7 +79,7 @@ def _site(key: str, chance: random.Random) -> Tree:
     chance.choice(rows)["default"] = True
     if chance.random() < 0.4:
         inside = [rows.pop()] if len(rows) > 1 else []
-        rows += [{"group": f"{key}-group", "title": "Group", "structure": inside}] if inside else []
+        rows += [{"group": f"{key}-group", "title": "Wildcard", "structure": inside}] if inside else []
     return {**site, "structure": rows}
 
 

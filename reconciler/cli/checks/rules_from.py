@@ -88,7 +88,8 @@ def with_rules_of(kinds: Kinds, project: Project, rules: Project) -> Project:
     asks = frozenset((at, kind) for at, kind in other.policies.asks if at in own.resources)
     desired = replace(
         own,
-        guards=other.guards,
+        # Without the key it depends on what else a project says, which must not be this one.
+        guards=replace(other.guards, dead_urls=other.dead_urls),
         prune=other.prune,
         protect=other.protect,
         access=rematched(kinds, own, other.access),

@@ -11,12 +11,14 @@ from reconciler.apply import FRESH
 from reconciler.cli import codes, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options, require_commit as require_commit_option
+from reconciler.cli.saved.origin import run_commit
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import apply_saved
 from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load, now
+from reconciler.cli.wiring.redirect_files import written_redirects
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen, consented, to_create
@@ -29,6 +31,7 @@ from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import not_changed, plan_sheet
 from reconciler.report.sheet import sheet_text
+from reconciler.report.words import count
 from reconciler.text.names import HERE
 
 
@@ -146,11 +149,15 @@ def command(
                 screen.say("Nothing was applied.")
                 journal.finish(exit_code=declined, summary={})
                 return declined
+            redirects = written_redirects(screen, project.settings.root, planned.plan)
             outcome = session.apply(planned, on_error=on_error, verify=verify)
+            if redirects is not None:
+                redirects.settle(outcome)
+            session.record_urls(outcome, store.url_digests())
             code = codes.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
-            journal.finish(exit_code=code, summary=outcome.summary)
+            journal.finish(exit_code=code, summary={**outcome.summary, **run_commit(project)})
     _write_outcome(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
     return code
 
@@ -217,6 +224,8 @@ def _question(plan: Plan, new: Unseen | None) -> str:
     number, opened = len(plan.steps), len(plan.exposures)
     consequences = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
     consequences += f" {not_changed(plan)}" if plan.blocked else ""
+    written = len(plan.redirects.written) if plan.redirects is not None else 0
+    consequences += f" It writes {count(written, 'file')} of redirects." if written else ""
     consequences += f" It creates {new.where} for {new.project}." if new is not None else ""
     if not number:
         return f"Apply this plan? It needs no requests.{consequences}"

@@ -29,6 +29,7 @@ from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds
 from reconciler.text.names import HERE
+from reconciler.urls.planned import between
 
 FILES: Final = "the files as they are"
 COVERS: Final = (
@@ -86,6 +87,7 @@ def command(
         old = earlier or replace(new, desired=replace(new.desired, resources={}, moved=(), removed={}))
         state, actual = as_declared(kinds, old.desired, new.desired)
         plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
+    plan = replace(plan, redirects=between(old.desired.urls if earlier is not None else None, new.desired.urls))
     where = ", which does not have this project," if earlier is None else f", where it was {inside}," if inside != repository.inside else ""
     note = f"Compared: from {start}{where} to {end if after else FILES}. {COVERS}"
     names = ", ".join(f"vars.{name}" for name in sorted({*old.unset, *new.unset}))

@@ -20,7 +20,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.connect import connect, current_user
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.unseen import kept_trees, read_state
+from reconciler.cli.wiring.unseen import kept_trees, read_state, recorded_urls
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import consent_options, guard
@@ -70,7 +70,8 @@ def command(
             state, key, new = read_state(screen, options, project, service)
         kinds = kinds.with_digest_key(key, project.sensitive)
         kept = kept_trees(screen, options, project, service)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options, kept=kept)
+        recorded = recorded_urls(screen, options, project, service)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options, kept=kept, recorded=recorded)
 
     first = (*((str(new),) if new is not None else ()), *by.notes)
     planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))

@@ -10,12 +10,14 @@ import click
 from reconciler.cli import codes, exits, options as shared
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
+from reconciler.cli.saved.origin import run_commit
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.find_run import find_run
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
+from reconciler.cli.wiring.redirect_files import written_redirects
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import known_state
@@ -109,12 +111,16 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             journal.finish(exit_code=exits.FAILED, summary={})
             return exits.FAILED
         lines = _lines(session, planned, inverse.state_changes)
+        redirects = written_redirects(screen, project.settings.root, planned.plan)
         outcome = session.apply(planned, on_error=on_error)
+        if redirects is not None:
+            redirects.settle(outcome)
+        session.record_urls(outcome, store.url_digests())
         changed = change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
         code = codes.of_outcome(outcome, signal=session.signal)
         if inverse.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or changed or outcome.plan.changes else exits.REFUSED])
-        journal.finish(exit_code=code, summary=outcome.summary)
+        journal.finish(exit_code=code, summary={**outcome.summary, **run_commit(project)})
     if options.format == "json":
         screen.document(undo_document(recorded_run, outcome, changed, inverse.cannot, lines))
     elif outcome.results or outcome.notes:

@@ -48,6 +48,14 @@ def origin(project: Project, who: str, *, commit: str | None = None, environ: Ma
     }
 
 
+def run_commit(project: Project, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The commit of the files, as the end of a run records it in a project with a ledger of its URLs; nothing in others."""
+    if project.desired.urls is None:
+        return {}
+    commit = _commit(ci_job(environ), _checked_out(project)[0])
+    return {"commit": commit} if commit is not None else {}
+
+
 def _commit(job: PipelineFacts | None, checked_out: str | None) -> str | None:
     """The commit of the files: the pull request's if git has checked out a merge of it, which nobody else ever sees."""
     if job is None or checked_out not in (None, job.commit):

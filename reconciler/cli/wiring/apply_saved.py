@@ -106,7 +106,7 @@ class Use:
             assert self.approval is not None
             self._tell()
             self._show(planned, full=full)
-            guard(planned.plan, session.desired, **self.options.limits)
+            guard(planned.plan, session.desired, **self._limits())
             if not self.approval.refused:
                 break
             if not self._rest_will_do(planned):
@@ -126,6 +126,12 @@ class Use:
                 return None
         session.journal.carry_out(self.saved.digest)
         return planned
+
+    def _limits(self) -> dict[str, Any]:
+        """What this run allows: what is typed again, and the URLs that the file shows as dead."""
+        shown = self.saved.document.get("redirects")
+        limits = self.options.limits
+        return {**limits, "allow_dead_urls": (*limits["allow_dead_urls"], *(url["url"] for url in (shown or {"dead": []})["dead"]))}
 
     def ended(self, outcome: Outcome, code: int) -> tuple[Outcome, int]:
         """The outcome with what to do next, and the exit code."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -41,6 +42,9 @@ def load(
     """
     given = load_options(options, decrypt=decrypt, stand_ins=stand_ins)
     project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
+    if screen.supervision is not None and project.desired.urls is not None:
+        # A worker's copy of the files is in no repository: nobody would commit what is written there.
+        project = replace(project, desired=replace(project.desired, urls=replace(project.desired.urls, writes=False)))
     secrets = list(sensitive_texts(project, kinds))
     # A secret can be composed: `https://${{ vars.user }}:${{ vars.password }}@host`. Its parts are secrets as well, if they are long
     # enough not to be ordinary words.

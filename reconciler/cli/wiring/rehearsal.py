@@ -140,10 +140,16 @@ def _refusals(plan: Plan, project: Project, options: Options, *, approved: bool)
     """What `apply` would refuse about this plan: all of it, where `apply` ends with the first. `approved`: by a saved plan."""
     refusals: list[str] = []
     lawful = replace(plan, violations=(), open_work=())
+    unlimited: dict[str, Any] = {
+        "allow_delete": sys.maxsize,
+        "max_exposed": sys.maxsize,
+        "allow_dead_urls": ("/**", "https://**", "http://**"),
+    }
     checks: list[Callable[[], Plan | None]] = [
         partial(refuse, plan.violations, "the plan"),
-        partial(guard, lawful, project.desired, allow_delete=options.allow_delete, max_exposed=sys.maxsize),
-        partial(guard, lawful, project.desired, allow_delete=sys.maxsize, max_exposed=options.max_exposed),
+        partial(guard, lawful, project.desired, **{**unlimited, "allow_delete": options.allow_delete}),
+        partial(guard, lawful, project.desired, **{**unlimited, "max_exposed": options.max_exposed}),
+        partial(guard, lawful, project.desired, **{**unlimited, "allow_dead_urls": options.allow_dead_urls}),
         partial(refuse_open_work, plan.open_work, options.allow_open_work),
         *([] if approved else [partial(consent, plan, options.allow_exposure)]),
     ]

@@ -33,6 +33,7 @@ from reconciler.plan.world import Selection
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.urls.planned import RecordedUrls, with_redirects
 
 
 @dataclass(frozen=True)
@@ -191,21 +192,22 @@ def read_only(
     *,
     everything: bool = False,
     kept: KeptTrees | None = None,
+    recorded: Callable[[], RecordedUrls] = RecordedUrls,
 ) -> Planned:
-    """A plan, read with a client that cannot write. `kept`: see `make_plan`."""
+    """A plan, read with a client that cannot write. `kept`: see `make_plan`. `recorded`: returns the URLs of the ledger."""
 
     async def run() -> Planned:
 
         async with Reader(service.settings, listener=narration) as reader:
             chosen, allowed = selected(options), replaceable(options)
             return await make_plan(
-                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage, kept=kept
-            )
+                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage, kept=kept,
+            )  # fmt: skip
 
     with narration.phase(f"Reading {desired.project}", where=service.where):
         planned = asyncio.run(run())
     believable(planned.matches, desired, accept=options.accept_gone)
-    return planned
+    return replace(planned, plan=with_redirects(desired, planned.plan, recorded))
 
 
 def selected(options: Options) -> Selection:

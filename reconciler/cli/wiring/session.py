@@ -21,11 +21,16 @@ from reconciler.cli.wiring.run import Planned, make_plan, narrowed, replaceable,
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
+from reconciler.errors import ServiceError
 from reconciler.model import Actual, Desired, Outcome, State
+from reconciler.model.ledger import LedgerReading
 from reconciler.observe import observe
+from reconciler.observe.ledger import read_ledger
+from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.matching.missing import believable
 from reconciler.resource import Kinds
 from reconciler.state import Journal
+from reconciler.urls.planned import with_redirects
 
 
 class ApplySession:
@@ -118,17 +123,20 @@ class ApplySession:
                 )
             )
         believable(planned.matches, self.desired, accept=self.options.accept_gone)
-        return planned
+        return replace(planned, plan=with_redirects(self.desired, planned.plan, self.journal.recorded_urls))
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
         """The same reading, planned for these addresses only."""
-        return narrowed(self.kinds, self.desired, self.options, planned, only, self.selection)
+        less = narrowed(self.kinds, self.desired, self.options, planned, only, self.selection)
+        return replace(less, plan=with_redirects(self.desired, less.plan, self.journal.recorded_urls))
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
     ) -> Outcome:  # fmt: skip
         """Apply a plan. The first signal stops it after the requests under way, and `signal` is its number."""
         steps = planned.plan.steps
+        if steps and self.project.desired.urls is not None:
+            self.journal.doubt_urls()
         with self.narration.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
             return self._runner.run(self._apply(planned, on_error, verify))
 
@@ -160,3 +168,31 @@ class ApplySession:
         if outcome.went_through and planned.plan.state_update.rules is not None:
             self.journal.remember_rules(planned.plan.state_update.rules)
         return outcome
+
+    def record_urls(self, outcome: Outcome, known: Mapping[Address, str]) -> None:
+        """Record in the ledger at which URLs pages answer after a run that went through. `known`: what the ledger has of each site.
+
+        Sends GET requests alone. What cannot be read is said, and changes neither the ledger nor the result of the run.
+        """
+        if self.project.desired.urls is None or not outcome.went_through or (known and not outcome.results):
+            return
+        try:
+            with self.narration.lasting("Recording published URLs"):
+                reading = self._runner.run(self._read_ledger(known))
+        except ServiceError as error:
+            self.narration.screen.warn(f"The published URLs were not recorded: {error.message}", id="RC-ledger-not-updated")
+            return
+        for site, why in reading.unread.items():
+            self.narration.screen.warn(f"{site}: its published URLs were not recorded: {why}", id="RC-ledger-not-updated")
+
+    async def _read_ledger(self, known: Mapping[Address, str]) -> LedgerReading:
+        state = self.journal.state()
+        actual = await observe(self.writer, self.kinds, self.project.desired, state)
+        tracked = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+        called = caller(self.kinds, tracked, actual.objects, actual.objects)
+        reading, trees = await read_ledger(self.writer, self.kinds, actual, called, known, self.journal.page_trees)
+        self.journal.keep_trees(trees)
+        # What could not be read may still be published.
+        gone = () if actual.unknown else known.keys() - reading.sites.keys() - reading.unread.keys()
+        self.journal.record_urls(reading.sites, gone)
+        return reading

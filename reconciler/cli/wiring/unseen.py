@@ -8,7 +8,7 @@ named, or that is on a server, is created only with consent.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,7 @@ from reconciler.observe.pages import KeptTrees
 from reconciler.report.words import count, listed
 from reconciler.state import Journal, Store
 from reconciler.text.credentials import file_of
+from reconciler.urls.planned import RecordedUrls
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 FROM_ENV: Final = "--from-env"
@@ -138,6 +139,16 @@ def read_state(screen: Screen, options: Options, project: Project, service: Conn
     """The state of this project on a service, its key for digests, and the message if it has never seen the project; nothing is written."""
     with open_store(screen, options, project, service, create=False) as store:
         return store.read(), store.digest_key(), unseen(options, project, service, store)
+
+
+def recorded_urls(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Callable[[], RecordedUrls]:
+    """The URLs that the ledger of this project has, read when somebody asks for them."""
+
+    def urls() -> RecordedUrls:
+        with open_store(screen, options, project, service, create=False) as store:
+            return store.recorded_urls()
+
+    return urls
 
 
 def kept_trees(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KeptTrees:

@@ -17,6 +17,7 @@ from reconciler.config.keys import (
     ENVIRONMENT,
     EVERYWHERE,
     EXCEPTION,
+    GONE,
     IGNORE,
     IGNORE_CHANGES,
     LEVELS,
@@ -50,7 +51,7 @@ from reconciler.config.schemas.forms import (
 )
 from reconciler.config.schemas.resources import Resources, ignored
 from reconciler.config.source.includes import INCLUDE
-from reconciler.model import RULES as LINT_RULES
+from reconciler.model import RULES as LINT_RULES, RedirectFormat
 from reconciler.model.policy import PLAN
 from reconciler.resource import PRUNE_SCOPES, Kind, Kinds
 from reconciler.resource.risks import ROLES
@@ -95,6 +96,17 @@ def lint() -> Schema:
     rules = {"anyOf": [{"enum": [*LINT_RULES, *(f"RC-{rule}" for rule in LINT_RULES)]}, EXPRESSION]}
     values: Mapping[str, Schema] = {"id": rules, "address": {"type": "string", "minLength": 1}, "reason": {"type": "string"}}
     return {"type": "array", "items": described_map(IGNORE, values)}
+
+
+def urls() -> Mapping[str, Schema]:
+    """`urls`: the formats of redirects, of all sites and of single ones, and the URLs that end on purpose."""
+    formats = {"type": "array", "items": {"anyOf": [{"enum": list(RedirectFormat)}, EXPRESSION]}}
+    url = {"type": "string", "pattern": r"^(/|https?://)"}
+    return {
+        "redirects": formats,
+        "gone": {"type": "array", "items": described_map(GONE, {"url": {"anyOf": [url, EXPRESSION]}})},
+        "sites": {"type": "object", "additionalProperties": formats},
+    }
 
 
 def _readers() -> list[Schema]:
@@ -156,6 +168,7 @@ class FileSchemas:
             },
             **policies(kinds),
             "ignore": lint(),
+            **urls(),
         }
 
     def project(self) -> Schema:

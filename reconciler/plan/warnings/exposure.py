@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Consent, Desired, Exposure, Rules, Severity, Source, State
+from reconciler.model import Consent, DeadUrls, Desired, Exposure, Rules, Severity, Source, State
 from reconciler.model.policy import PLAN
 from reconciler.plan.audience.disclosure import Disclosure, Opening, ReaderWindow
 from reconciler.plan.audience.readers import Access, Objects
@@ -336,6 +336,7 @@ MORE: Final = "one run may delete more managed objects"
 PRUNED: Final = {"owned": "objects without a line are deleted", "all": "unmanaged objects are deleted too"}
 UNPROTECTED: Final = "one is deleted without further consent when its line is removed"
 MORE_EXPOSED: Final = "one run may expose more objects"
+MORE_DEAD: Final = "a run may end URLs that nothing answers afterwards"
 MORE_WORK: Final = "a run may end work in progress without consent"
 STRICTEST: Final = ("block", None, "warn", "ignore")  # of guards.openWork
 FEWER: Final = "fewer may remain"
@@ -379,6 +380,9 @@ def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
     if old.max_exposed is not None and (new.max_exposed is None or new.max_exposed > old.max_exposed):
         limit = UNSET if new.max_exposed is None else new.max_exposed
         yield _exposure(desired, "guards", "maxExposed", old.max_exposed, limit, MORE_EXPOSED)
+    earlier, now = old.dead_urls or DeadUrls.WARN, desired.dead_urls
+    if [*DeadUrls].index(now) < [*DeadUrls].index(earlier):
+        yield _exposure(desired, "guards", "deadUrls", str(earlier), str(now), MORE_DEAD)
     if STRICTEST.index(new.open_work) > STRICTEST.index(old.open_work):
         before, after = (UNSET if value is None else value for value in (old.open_work, new.open_work))
         yield _exposure(desired, "guards", "openWork", before, after, MORE_WORK)

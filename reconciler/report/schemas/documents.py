@@ -18,7 +18,7 @@ from reconciler.report.schemas.health import HealthDocument
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
-from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument
+from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument, UrlHistoryDocument, UrlListDocument
 from reconciler.report.schemas.testing import TestsDocument
 from reconciler.text.escape import as_json
 
@@ -44,6 +44,8 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "fleet-audit": ("A line of the audit log of a fleet", FleetAuditLine),
     "fleet-status": ("The status of a fleet", FleetStatusDocument),
     "state-show": ("What the state remembers of an address", StateShowDocument),
+    "urls": ("The ledger of published URLs", UrlListDocument),
+    "url-history": ("What is known of one URL", UrlHistoryDocument),
 }
 
 

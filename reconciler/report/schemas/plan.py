@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from reconciler.model import Action, Cause, Severity, UrlReason, WorkEffect
+from reconciler.model import Action, Cause, RedirectFormat, Severity, UrlReason, WorkEffect
 from reconciler.model.drift import DriftWord
 from reconciler.report.schemas import types as t
 
@@ -88,6 +88,34 @@ class BrokenUrlData(t.ResourceData):
     reason: Annotated[t.Text, t.doc("One sentence.")]
     source: t.SourceData | None
     id: NotRequired[t.CauseId]
+
+
+class LeftOutData(t.Record):
+    reason: t.Text
+    urls: Annotated[t.Count, t.doc("How many.")]
+
+
+class RedirectFileData(t.Record):
+    path: Annotated[t.Text, t.doc("Below the project.")]
+    format: Annotated[str, t.OneOf(RedirectFormat)]
+    table: Annotated[t.Text, t.doc("The table of its site.")]
+    written: Annotated[bool, t.doc("Whether apply writes it.")]
+    added: Annotated[t.Count, t.doc("New redirects.")]
+    changed: Annotated[t.Count, t.doc("Redirects that lead elsewhere.")]
+    removed: Annotated[t.Count, t.doc("Redirects that are no longer needed.")]
+    leftOut: Annotated[t.Items[LeftOutData], t.doc("Redirects that the format cannot have.")]
+
+
+class DeadUrlData(t.Record):
+    url: Annotated[t.Text, t.doc("A URL that was public; it ends in `/**` where the pages below it are not known.")]
+    site: t.AddressText
+    path: Annotated[t.Text, t.doc("The URL below that of its site; empty where that is not known.")]
+    reason: t.Text
+
+
+class RedirectsData(t.Record):
+    files: Annotated[t.Items[RedirectFileData], t.doc("The files that differ.")]
+    dead: Annotated[t.Items[DeadUrlData], t.doc("What was public, and nothing answers afterwards.")]
 
 
 class PageChangeData(t.Record):
@@ -197,6 +225,7 @@ class PlanData(t.Record):
         t.Items[ExposureData], t.doc("What becomes public or loses its protection; a looser rule of the project has the kind `project`.")
     ]
     broken: Annotated[t.Items[BrokenUrlData], t.doc("Published URLs that stop working.")]
+    redirects: NotRequired[Annotated[RedirectsData, t.doc("What follows for redirects. Absent: the project says nothing of its URLs.")]]
     urls: NotRequired[
         Annotated[t.Items[PageChangeData], t.doc("The URLs of pages that end, move or begin, as many as --max-urls allows. Absent: none.")]
     ]
@@ -243,6 +272,7 @@ class OptionsData(t.Record):
     allowDelete: t.Count | None
     allowExposure: t.Items[t.Text]
     maxExposed: NotRequired[Annotated[t.Count | None, t.doc("Absent in files of older versions.")]]
+    allowDeadUrls: NotRequired[Annotated[t.Items[t.Text], t.doc("Absent in files of older versions.")]]
     allowOpenWork: NotRequired[Annotated[t.Items[t.Text], t.doc("Absent in files of older versions.")]]
 
 

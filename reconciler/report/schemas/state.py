@@ -126,6 +126,43 @@ class RenameData(t.Record):
     new: t.AddressText
 
 
+class StoredUrlData(t.Record):
+    url: t.Text
+    number: Annotated[t.StoredNumber, t.doc("Of the times that the URL answered, from 1.")]
+    site: t.AddressText
+    page: Annotated[t.Text, t.doc("Its id.")]
+    since: t.Moment
+    run: Annotated[t.Text, t.doc("The run that saw it first.")]
+    ended: Annotated[t.Moment | None, t.doc("Null as long as it answers.")]
+    ender: Annotated[t.Text | None, t.doc("The run that saw it no more.")]
+
+
+class UrlRecordData(StoredUrlData):
+    """A time in which a page answered at a URL."""
+
+
+class UrlListDocument(t.Record):
+    """The ledger of published URLs: those that answer, or those that ended."""
+
+    format: Literal["reconciler.urls/1"]
+    urls: Annotated[t.Items[UrlRecordData], t.doc("In the order of URLs.")]
+
+
+class UrlHistoryDocument(t.Record):
+    """What is known of one URL."""
+
+    format: Literal["reconciler.url-history/1"]
+    url: t.Text
+    records: Annotated[t.Items[UrlRecordData], t.doc("Newest first.")]
+    now: Annotated[t.Items[t.Text], t.doc("Where the page of the newest record answers.")]
+    commit: Annotated[t.CommitId | None, t.doc("Of the files of the run that ended it, or saw it first; null where nobody knows it.")]
+
+
+class UrlSiteData(t.Record):
+    site: t.AddressText
+    digest: Annotated[t.Text, t.doc("Of what its URLs were computed from.")]
+
+
 class ApprovalData(t.Record):
     run: t.Text
     digest: Annotated[t.Text, t.doc("The plan's.")]
@@ -154,5 +191,7 @@ class StateDocument(t.Record):
     requests: Annotated[t.Items[StoredRequestData], t.doc("The journal, in its order.")]
     turns: Annotated[t.Items[StoredTurnData], t.doc("What changed in the state without a request.")]
     renames: NotRequired[Annotated[t.Items[RenameData], t.doc("Renames of the YAML that have had their effect; absent: none.")]]
+    urls: NotRequired[Annotated[t.Items[StoredUrlData], t.doc("The ledger of published URLs; absent: none.")]]
+    urlSites: NotRequired[Annotated[t.Items[UrlSiteData], t.doc("What it has of each site; absent: nothing.")]]
     approvals: Annotated[t.Items[ApprovalData], t.doc("Runs that carried out a saved plan.")]
     trees: NotRequired[Annotated[t.Items[StoredTreeData], t.doc("Pages of what is published, whose URLs a plan changed; absent: none.")]]

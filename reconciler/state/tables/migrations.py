@@ -61,6 +61,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _new("consents"),  # 7: what a run was allowed to open
     _new("renames"),  # 8: which renames of the YAML have had their effect
     _new("page_trees"),  # 9: the pages of what is published
+    _new("urls", "url_sites"),  # 10: where they answer, and answered
 )
 
 

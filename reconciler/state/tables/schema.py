@@ -114,6 +114,32 @@ CREATE TABLE page_trees (
     FOREIGN KEY(state) REFERENCES states (id)
 );
 
+-- At which URLs pages answer or answered: a row for each time that a page had a URL.
+CREATE TABLE urls (
+    state INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    number INTEGER NOT NULL, -- of the time, from 1: runs may begin at the same moment
+    site TEXT NOT NULL, -- an address
+    page TEXT NOT NULL,
+    since TEXT NOT NULL,
+    run TEXT NOT NULL, -- that saw it first
+    ended TEXT, -- NULL: it answers
+    ender TEXT, -- the run that saw it last no more
+    PRIMARY KEY (state, url, number),
+    FOREIGN KEY(state) REFERENCES states (id)
+) WITHOUT ROWID;
+CREATE INDEX urls_by_page ON urls (page);
+CREATE INDEX urls_by_site ON urls (site);
+
+-- Of what the URLs of each site were computed last: as long as it is the same, they are.
+CREATE TABLE url_sites (
+    state INTEGER NOT NULL,
+    site TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (state, site),
+    FOREIGN KEY(state) REFERENCES states (id)
+);
+
 -- What was sent and what was seen after it, by field.
 CREATE TABLE fields (
     state INTEGER NOT NULL,

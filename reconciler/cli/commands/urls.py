@@ -1,0 +1,173 @@
+"""`reconciler urls list`, `where` and `export`: the ledger of published URLs; `check` has a module of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Final
+
+import click
+
+from reconciler.cli import exits, options as shared
+from reconciler.cli.options import Decorator, Options
+from reconciler.cli.program import Lazy, LazyGroup
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.loading import load_settings
+from reconciler.cli.wiring.unseen import known_state
+from reconciler.errors import UsageError
+from reconciler.model import RedirectFormat
+from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, recorded_redirects, sitemap
+from reconciler.state import Store
+from reconciler.text.names import HERE, did_you_mean
+from reconciler.urls.formats import texts
+from reconciler.urls.redirects import groups, recorded_url
+
+command = LazyGroup(
+    name="urls",
+    commands_by_name={
+        "list": Lazy(f"{__name__}:list_command", "List the published URLs, or those that ended."),
+        "where": Lazy(f"{__name__}:where_command", "Show what happened to a URL."),
+        "check": Lazy(
+            "reconciler.cli.commands.urls_check", "Ask each published URL whether it answers.", (exits.REFUSED, exits.PARTLY, exits.PENDING)
+        ),
+        "export": Lazy(f"{__name__}:export_command", "Print the published URLs as a sitemap, or redirects for those that ended."),
+    },
+    short_help="Show and check published URLs, and where old ones lead.",
+    help="""Show and check published URLs, and where old ones lead.
+
+    The ledger has them: an apply of a project with `urls:` records at which URLs pages answer.
+
+    \b
+    Example:
+      reconciler urls list examples/urls --sandbox .reconciler/urls.db --ended
+    """,
+)
+
+LINES: Final = 1_000  # printed at once
+NOTHING: Final = "No published URLs are recorded. An apply of a project with urls: in its file records them."
+
+
+def site_option() -> Decorator:
+    """The site of the URLs."""
+    return click.option("--site", metavar="SITE", help="Only those of this site: its key, or its address.")
+
+
+@click.command("list", short_help="List the published URLs, or those that ended.")
+@shared.project()
+@click.option("--ended", is_flag=True, help="Those at which no page answers any more.")
+@site_option()
+@shared.service()
+@shared.state()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def list_command(screen: Screen, /, ended: bool, site: str | None, **parameters: Any) -> None:
+    """List the published URLs in their order, since when each answers, and the run that saw it first.
+
+    \b
+    Example:
+      reconciler urls list examples/urls --sandbox .reconciler/urls.db --site docs
+      reconciler urls list examples/urls --sandbox .reconciler/urls.db --ended --format json
+    """
+    options = Options.of(screen, parameters)
+    with _ledger(screen, options) as store:
+        records = store.urls(site=site_of(store, site), ended=ended)
+        if options.format == "json":
+            screen.document({"format": "reconciler.urls/1", "urls": [record_data(record) for record in records]})
+            return
+        number = 0
+        while some := list(islice(records, LINES)):
+            number += len(some)
+            screen.out("".join(f"{record_line(record, HERE)}\n" for record in some))
+    if not number:
+        screen.say("No URL has ended." if ended else NOTHING)
+
+
+@click.command("where", short_help="Show what happened to a URL.")
+@click.argument("url", metavar="URL")
+@shared.project()
+@shared.service()
+@shared.state()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def where_command(screen: Screen, /, url: str, **parameters: Any) -> None:
+    """Show what happened to a published URL: whether it answers, or when, by which run and from which commit its page moved, and where to.
+
+    \b
+    Example:
+      reconciler urls where http://127.0.0.1/published/docs/guides/install examples/urls --sandbox .reconciler/urls.db
+    """
+    options = Options.of(screen, parameters)
+    with _ledger(screen, options) as store:
+        history = store.url_history(recorded_url(url))
+        if not history.records:
+            raise _unknown(store, url)
+    if options.format == "json":
+        screen.document(history_document(history))
+    else:
+        screen.out("".join(f"{line}\n" for line in history_lines(history, HERE)))
+
+
+def _unknown(store: Store, url: str) -> UsageError:
+    hint = "The ledger begins with the first apply of a project with urls: in its file."
+    if not store.url_digests():
+        hint = NOTHING
+    return UsageError(f"{url} was never public, as far as the ledger knows", id="RC-url-not-recorded", hint=hint)
+
+
+@click.command("export", short_help="Print the published URLs as a sitemap, or redirects for those that ended.")
+@shared.project()
+@site_option()
+@shared.service()
+@shared.state()
+@shared.output(formats=("sitemap", *map(str, RedirectFormat)))
+@click.pass_obj
+def export_command(screen: Screen, /, site: str | None, **parameters: Any) -> None:
+    """Print the published URLs as a sitemap; or, in a format of redirects, where each URL that ended leads now.
+
+    A URL whose page is no longer published has no redirect. Without --site, the redirects of all sites follow each other.
+
+    \b
+    Example:
+      reconciler urls export examples/urls --sandbox .reconciler/urls.db --site docs --format nginx
+    """
+    options = Options.of(screen, parameters)
+    with _ledger(screen, options) as store:
+        of_site = site_of(store, site)
+        if options.format == "sitemap":
+            urls = [record.url for record in store.urls(site=of_site)]
+            if len(urls) > SITEMAP_MOST:
+                screen.warn(f"A sitemap has at most {SITEMAP_MOST:,} URLs, and this one has {len(urls):,}.", id="RC-sitemap-too-large")
+            screen.raw("".join(sitemap(urls)))
+            return
+        live = {record.url: record for record in store.urls()}
+        ended = list(store.urls(site=of_site, ended=True))
+    public = {*live, *(record.url for record in ended)}
+    for at, redirects in sorted(recorded_redirects(live, ended).items()):
+        rules = {redirect.source: redirect.target for redirect in redirects}
+        for file in texts(at.key, RedirectFormat(options.format), redirects, groups(rules, public - rules.keys())):
+            screen.raw(file.text)
+
+
+@contextmanager
+def _ledger(screen: Screen, options: Options) -> Iterator[Store]:
+    """The state to read. Raises `UsageError` if there is none."""
+    project = load_settings(screen, options)
+    with known_state(screen, options, project) as store:
+        if store is None:
+            raise UsageError("there is no state yet, and so no ledger of URLs", id="RC-url-not-recorded", hint=NOTHING)
+        yield store
+
+
+def site_of(store: Store, name: str | None) -> str | None:
+    """The address of a site of the ledger by its key or address. Raises `UsageError` for one that it does not have."""
+    if name is None:
+        return None
+    sites = sorted(store.url_digests())
+    chosen = [site for site in sites if name in (str(site), site.key)]
+    if len(chosen) == 1:
+        return str(chosen[0])
+    if chosen:
+        raise UsageError(f"{name} names {len(chosen)} sites", id="RC-url-not-recorded", hint=f"Pass one of: {', '.join(map(str, chosen))}")
+    known = did_you_mean(name, [site.key for site in sites])
+    raise UsageError(f"the ledger has no site {name}{known}", id="RC-url-not-recorded", hint="reconciler urls list shows what it has.")

@@ -1,0 +1,128 @@
+"""`reconciler urls check`: whether the published URLs answer, for a reader without a token."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import ExitStack
+from functools import partial
+from html import unescape
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from reconciler.cli import exits, options as shared, reports
+from reconciler.cli.checks.published import SITEMAP_MAX, CheckedUrl, UrlChecker, counts, findings_of
+from reconciler.cli.commands.urls import site_of, site_option
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import connect, known_service, open_store
+from reconciler.cli.wiring.loading import load, now
+from reconciler.config import Project
+from reconciler.errors import UsageError, os_reason
+from reconciler.kinds import load as load_kinds
+from reconciler.links import check_read
+from reconciler.report.findings import findings_document, findings_sheet, findings_text
+from reconciler.report.words import count
+from reconciler.urls.redirects import LOOPBACK
+from reconciler.writing import open_regular
+
+LOCATION: Final = re.compile(r"<loc>\s*([^<>]{1,2048}?)\s*</loc>")
+MAPS: Final = 100  # sitemaps that one names
+
+
+@click.command("check", short_help="Ask each published URL whether it answers.")
+@shared.project()
+@site_option()
+@click.option("--ended", is_flag=True, help="Ask the URLs that ended too: each must lead to a page, or answer 410.")
+@click.option("--sitemap", metavar="URL|FILE", help="Ask the URLs of a sitemap instead of those of the ledger.")
+@shared.service()
+@shared.state()
+@reports.option(("json", *reports.CHECKS))
+@shared.output(formats=("text", "json", *reports.CHECKS))
+@click.pass_obj
+def command(
+    screen: Screen, /, site: str | None, ended: bool, sitemap: str | None, report: tuple[tuple[str, Path], ...], **parameters: Any
+) -> int:
+    """Ask each published URL whether it answers, as a reader without a token, through the network of this machine.
+
+    Only hosts of the project's sites are asked, at most 10 requests a second (--max-rps). A redirect to another host is not followed.
+    Exits with 2 if a URL answers nothing, and with 5 if one could not be asked.
+
+    \b
+    Example:
+      reconciler urls check examples/urls --sandbox .reconciler/urls.db
+      reconciler urls check examples/urls --sandbox .reconciler/urls.db --ended --report junit=urls.xml
+    """
+    options = Options.of(screen, parameters)
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    with ExitStack() as stack:
+        service = known_service(screen, options, project)
+        if service is None:
+            raise UsageError("there is no sandbox yet, and so no ledger of URLs", id="RC-url-not-recorded", hint="Apply the project first.")
+        if service.embedded:
+            service = stack.enter_context(connect(screen, options, project, kinds, create=False))
+        with open_store(screen, options, project, service, create=False) as store:
+            chosen = site_of(store, site)
+            live = [record.url for record in store.urls(site=chosen)]
+            old = [record.url for record in store.urls(site=chosen, ended=True)] if ended else []
+        hosts = {urlsplit(url).hostname or "" for url in (*live, *old)}
+        if not hosts:
+            raise UsageError(
+                "no published URLs are recorded", id="RC-url-not-recorded", hint="An apply of a project with urls: records them."
+            )
+        base = urlsplit(service.settings.base_url)
+        checker = UrlChecker(hosts, per_second=options.max_rps, served=base.netloc if base.hostname in LOOPBACK else None)
+        urls = list(dict.fromkeys([*live, *old])) if sitemap is None else _of_sitemap(checker, sitemap)
+        with Narration(screen).lasting(f"Asking {count(len(urls), 'URL')}"):
+            answers = asyncio.run(checker.answers(urls))
+    return _report(screen, options, project, report, answers, frozenset(old) - frozenset(live))
+
+
+def _of_sitemap(checker: UrlChecker, name: str) -> list[str]:
+    """The URLs of a sitemap, and of those that it names."""
+    text = asyncio.run(_text(checker, name))
+    urls = [unescape(url) for url in LOCATION.findall(text)]
+    if "<sitemapindex" in text:
+        inner = [asyncio.run(_text(checker, url)) for url in urls[:MAPS]]
+        urls = [unescape(url) for part in inner for url in LOCATION.findall(part)]
+    return list(dict.fromkeys(urls))
+
+
+async def _text(checker: UrlChecker, name: str) -> str:
+    try:
+        if "://" in name:
+            return await checker.text(name)
+        check_read(Path(name))
+        with open_regular(Path(name)) as file:
+            return file.read(SITEMAP_MAX).decode("utf-8", "replace")
+    except (OSError, ValueError) as error:
+        reason = os_reason(error) if isinstance(error, OSError) else str(error)
+        raise UsageError(f"the sitemap {name} cannot be read: {reason}", id="RC-file-not-read") from None
+
+
+def _report(
+    screen: Screen, options: Options, project: Project, report: tuple[tuple[str, Path], ...], answers: list[CheckedUrl], old: frozenset[str]
+) -> int:
+    # 410 is what a page that ended on purpose answers.
+    right = [answer for answer in answers if not (answer.url in old and answer.status == 410)]
+    findings = screen.masked_data(tuple(findings_of(right)))
+    numbers = counts(right)
+    document = findings_document(findings, project=project.settings.project, environment=options.env)
+    sheet = partial(findings_sheet, findings, project=project.settings.project, environment=options.env)
+    reports.write(screen, report, document, sheet, created_at=now(), folder=reports.folder(project))
+    if options.format == "text":
+        screen.out(findings_text(findings))
+        asked = f"{count(len(answers), 'URL')} asked"
+        gone = f", {len(answers) - len(right):,} gone on purpose" if len(right) < len(answers) else ""
+        led = f" ({numbers['redirected']:,} after a redirect)" if numbers["redirected"] else ""
+        screen.out(
+            f"{asked}: {numbers['answer']:,} answer{led}{gone}, {numbers['dead']:,} do not, {numbers['unknown']:,} could not be asked.\n"
+        )
+    else:
+        reports.show(screen, options.format, document, sheet, created_at=now(), folder=reports.folder(project))
+    return exits.PENDING if numbers["dead"] else exits.PARTLY if numbers["unknown"] else exits.DONE

@@ -1,0 +1,169 @@
+"""`urls:` of a project file: which redirects are written where, which URLs end on purpose, and the redirects that the files have.
+
+In: the evaluated top of the project file, and the declared sites. Out: `UrlSettings`. Reads the files of redirects, below the project only.
+What a site is: an object that is published and contains published ones. Forbidden: following a link, and taking a file for ours that
+is not.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from reconciler.address import Address
+from reconciler.config.keys import GONE, URLS
+from reconciler.config.settings import KeyReader
+from reconciler.config.source.nodes import Map, MapEntry, Scalar
+from reconciler.config.source.problems import Problems, described, items_of, report_form, untainted, wrong_form
+from reconciler.errors import os_reason
+from reconciler.model import GoneUrls, Redirect, RedirectFormat, SiteRedirects, Source, UrlSettings
+from reconciler.resource import Kinds
+from reconciler.text.names import did_you_mean, one_of
+from reconciler.text.urls import pattern_problem
+from reconciler.urls.formats import existing_names, is_ours
+from reconciler.urls.table import TableProblem, redirects_of
+from reconciler.writing import open_regular
+
+SIZE_MAX: Final = 256 * 1024 * 1024  # bytes of a file; a million redirects have about 150 million
+FORMATS: Final = f"a list of formats: {', '.join(RedirectFormat)}"
+
+
+def read_urls(top: KeyReader, kinds: Kinds, addresses: Iterable[Address], root: Path, problems: Problems) -> UrlSettings | None:
+    """The settings, None where the project has none. `addresses`: everything declared. `root`: the directory of the project."""
+    entry = top.entry(URLS.name)
+    if entry is None:
+        return None
+    keys = KeyReader.of(URLS.name, entry, problems, example=URLS.example)
+    values = keys.values(URLS.keys)
+    keys.rest()
+    folder = str(values["to"] or "").rstrip("/")
+    sites = dict(_sites(kinds, addresses))
+    usual = _formats(keys.entries.get("redirects"), "urls.redirects", problems)
+    chosen = dict.fromkeys(sites, usual) | _of_sites(keys.entries.get("sites"), sites, problems)
+    files = {site: SiteRedirects(formats, folder, sites[site]) for site, formats in chosen.items() if formats}
+    gone = tuple(_gone(keys.entries.get("gone"), problems))
+    at = (keys.entries.get("to") or keys.entries.get("redirects") or entry).node.at
+    texts = dict(_texts(root, files, at, problems)) if not problems.found else {}
+    return UrlSettings(files, gone, tuple(_earlier(files, texts, problems)), texts)
+
+
+def _sites(kinds: Kinds, addresses: Iterable[Address]) -> Iterator[tuple[Address, str]]:
+    """Every declared site, and its name in the names of files: its key, with that of its organization where two have the same."""
+    publishers = kinds.publishers
+    sites = [address for address in addresses if kinds.of(address).name in publishers]
+    shared = Counter(site.key for site in sites)
+    for site in sites:
+        yield site, site.key if shared[site.key] == 1 else ".".join(part for part in (str(site.containers[-1]), site.key))
+
+
+def _formats(entry: MapEntry | None, name: str, problems: Problems) -> tuple[RedirectFormat, ...]:
+    known = {str(format): format for format in RedirectFormat}
+    formats = []
+    for node in items_of(entry, FORMATS, "write [] for none", problems.add, name=name):
+        text = node.text if isinstance(node, Scalar) else ""
+        if not untainted(node, name, problems.add):
+            continue
+        if text in known:
+            formats.append(known[text])
+        else:
+            wrong = f"{name} contains {described(node)}; {one_of(tuple(known))}{did_you_mean(text, known)}"
+            problems.add(node.at, wrong, id="RC-unknown-choice" if text else wrong_form(node))
+    return tuple(dict.fromkeys(formats))
+
+
+def _of_sites(entry: MapEntry | None, sites: Mapping[Address, str], problems: Problems) -> dict[Address, tuple[RedirectFormat, ...]]:
+    """The formats of single sites."""
+    if entry is None:
+        return {}
+    if not isinstance(entry.node, Map):
+        report_form(entry.node, "urls.sites", "a map of sites", "write {SITE: [FORMAT]}", problems.add)
+        return {}
+    by_name = {name: site for site, name in sites.items()}
+    chosen = {}
+    for key, inner in entry.node.entries.items():
+        if key in by_name:
+            chosen[by_name[key]] = _formats(inner, f"urls.sites.{key}", problems)
+        else:
+            problems.absent(inner.at, f'no site "{key}"{did_you_mean(key, by_name)}', id="RC-unknown-reference")
+    return chosen
+
+
+def _gone(entry: MapEntry | None, problems: Problems) -> Iterator[GoneUrls]:
+    form = "write {url: /v1/**, reason: WHY}"
+    for node in items_of(entry, "a list", f"{form} for each", problems.add, name="urls.gone"):
+        if not isinstance(node, Map):
+            problems.add(node.at, f"urls.gone contains {described(node)}; {form}", id=wrong_form(node))
+            continue
+        reader = KeyReader("urls.gone", node.entries, problems)
+        values = reader.values(GONE)
+        reader.rest()
+        for name in reader.missing(GONE):
+            problems.add(node.at, f"{name} is missing in an entry of urls.gone; {form}", id="RC-missing-key")
+        url = values["url"]
+        if url is not None and (wrong := pattern_problem(url)) is not None:
+            problems.add(node.entries["url"].node.at, f"{described(node.entries['url'].node)} matches no URL: {wrong}", id="RC-url-pattern")
+        elif url is not None:
+            yield GoneUrls(url, values["reason"] or "", node.at)
+
+
+# -- the files as they are ------------------------------------------------------------------------------------------------------------
+
+
+def _texts(root: Path, sites: Mapping[Address, SiteRedirects], at: Source, problems: Problems) -> Iterator[tuple[str, str]]:
+    """The files that exist, by their path below the project. `at`: the line that names their folder."""
+    for site in sites.values():
+        folder = root / site.folder
+        if (link := _link(root, site.folder)) is not None:
+            problems.add(at, f"{link} is a link, and redirects are not written through one; {OWN_FOLDER}", id="RC-link-not-read")
+            return
+        names = [path.relative_to(folder).as_posix() for pattern in ("*", f"{glob.escape(site.name)}/*") for path in folder.glob(pattern)]
+        for format, name in existing_names(site.name, names):
+            path = f"{site.folder}/{name}"
+            text = _text(root, path, at, problems)
+            if text is not None and not is_ours(format, text):
+                wrong = (
+                    f"{path} was not written by Reconciler, which would replace it; move it, or choose another folder: urls: {{to: FOLDER}}"
+                )
+                problems.add(at, wrong, id="RC-file-of-others")
+            elif text is not None:
+                yield path, text
+
+
+OWN_FOLDER: Final = "replace it by what it leads to"
+
+
+def _link(root: Path, path: str) -> str | None:
+    """The first part of a path below the project that is a link; None if none is."""
+    parts = path.split("/")
+    return next((part for end in range(1, len(parts) + 1) if (root / (part := "/".join(parts[:end]))).is_symlink()), None)
+
+
+def _text(root: Path, path: str, at: Source, problems: Problems) -> str | None:
+    if (link := _link(root, path)) is not None:
+        problems.add(at, f"{link} is a link, and redirects are not written through one; {OWN_FOLDER}", id="RC-link-not-read")
+        return None
+    try:
+        with open_regular(root / path, follow=False) as file:
+            data = file.read(SIZE_MAX + 1)
+        if len(data) > SIZE_MAX:
+            raise OSError(0, f"it is larger than {SIZE_MAX // 2**20} MiB")
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        problems.add(at, f"{path} is not UTF-8, so Reconciler did not write it; move it", id="RC-file-of-others")
+    except OSError as error:
+        problems.add(at, f"{path} cannot be read: {os_reason(error)}", id="RC-file-not-read")
+    return None
+
+
+def _earlier(sites: Mapping[Address, SiteRedirects], texts: Mapping[str, str], problems: Problems) -> Iterator[Redirect]:
+    for site, files in sites.items():
+        for format, name in existing_names(files.name, [path.removeprefix(f"{files.folder}/") for path in texts]):
+            if format is RedirectFormat.CSV:
+                path = f"{files.folder}/{name}"
+                try:
+                    yield from redirects_of(texts[path], site)
+                except TableProblem as error:
+                    problems.add(Source(path, error.line), f"{error}; correct the line, or remove it", id="RC-redirect-line")

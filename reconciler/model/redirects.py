@@ -1,0 +1,114 @@
+"""The redirects that follow from what a plan does to the URLs of pages, and the files that contain them, as frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from reconciler.address import Address
+from reconciler.model.policy import Source
+
+
+class RedirectFormat(StrEnum):
+    """What a file of redirects is for."""
+
+    NETLIFY = "netlify"
+    CLOUDFLARE = "cloudflare"
+    NGINX = "nginx"
+    CSV = "csv"
+
+
+class DeadUrls(StrEnum):
+    """What happens to a plan after which a URL that was public is answered by nothing, from the loosest."""
+
+    IGNORE = "ignore"
+    WARN = "warn"
+    BLOCK = "block"
+
+
+@dataclass(frozen=True)
+class GoneUrls:
+    """`urls: {gone: [{url, reason}]}`: URLs that nothing answers at any more, on purpose. `pattern`: as written; `/v1/**` is a path below
+    the site's URL, `https://…` a whole URL; `*` stands for one segment, `**` for any number of them."""
+
+    pattern: str
+    reason: str
+    source: Source
+
+
+@dataclass(frozen=True)
+class Redirect:
+    """What is answered at a URL that no page has. `target`: where it leads; None: 410, gone. `site`: whose file has it."""
+
+    site: Address
+    source: str
+    target: str | None
+
+
+@dataclass(frozen=True)
+class SiteRedirects:
+    """The files of redirects of a site. `folder`: relative to the project, without a slash at its end. `name`: of the site, in the names of
+    its files."""
+
+    formats: tuple[RedirectFormat, ...]
+    folder: str
+    name: str
+
+
+@dataclass(frozen=True)
+class UrlSettings:
+    """`urls:` of a project.
+
+    `sites`: the files of each declared site; none where `redirects` is not written. `gone`: in their order. `earlier`: the redirects that
+    the files have. `texts`: these files as they are, by their path below the project. `writes`: whether this run may write them.
+    """
+
+    sites: Mapping[Address, SiteRedirects] = field(default_factory=dict)
+    gone: tuple[GoneUrls, ...] = ()
+    earlier: tuple[Redirect, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    writes: bool = True
+
+
+@dataclass(frozen=True)
+class DeadUrl:
+    """A URL that was public, and that nothing will answer: no page, no redirect, and `urls.gone` does not name it. `path`: below the URL of
+    its site, "" where that is not known. `reason`: as the end of a sentence."""
+
+    url: str
+    site: Address
+    reason: str
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class RedirectFile:
+    """A file of redirects that a plan changes. `path`: below the project. `table`: the path of the table
+    of its site, by which reports name all files of a site.
+
+    `text`: what an apply writes; None: nothing. `added`, `changed`, `removed`: how many redirects differ from those that the site has.
+    `left_out`: how many its format cannot have, by the reason.
+    """
+
+    path: str
+    format: RedirectFormat
+    table: str
+    text: str | None = field(default=None, repr=False)
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RedirectPlan:
+    """The redirects of a project after a plan: the files that differ, and what nothing will answer."""
+
+    files: tuple[RedirectFile, ...] = ()
+    dead: tuple[DeadUrl, ...] = ()
+
+    @property
+    def written(self) -> tuple[RedirectFile, ...]:
+        """The files that an apply writes."""
+        return tuple(file for file in self.files if file.text is not None)

@@ -1,0 +1,66 @@
+"""At which URLs pages answer now: what a run records in the ledger. Only GET.
+
+In: what was read of the service after a run, and what the state has. Out: for each published site its URLs, or that they are those that
+the ledger has. A space costs a request only if its pages changed since they were last read; an unchanged site costs none.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+
+from reconciler.address import Address
+from reconciler.client.service import Reader
+from reconciler.model import Actual, PageTree, SiteUrls, Variant
+from reconciler.model.ledger import LedgerReading, SiteLedger
+from reconciler.observe.pages import KeptTrees, read_trees, revision_of
+from reconciler.plan.audience.readers import Audiences
+from reconciler.plan.urls.changes import page_urls
+from reconciler.plan.urls.variants import Published, variants
+from reconciler.resource import Kinds
+from reconciler.urls.redirects import recorded_url
+
+Key = tuple[str, str]
+
+
+async def read_ledger(
+    reader: Reader, kinds: Kinds, actual: Actual, called: Callable[[Key], Address], known: Mapping[Address, str], kept: KeptTrees
+) -> tuple[LedgerReading, Mapping[Key, PageTree]]:
+    """The sites now, and the trees that were read for them. `known`: the digests that the ledger has; `kept`: the trees of the state."""
+    shown = variants(Published(kinds, Audiences(kinds, actual.objects, complete=actual.complete)))
+    by_site: dict[Key, list[Variant]] = defaultdict(list)
+    for _, variant in sorted(shown.items()):
+        by_site[variant.site].append(variant)
+    digests = {site: _digest(kinds, actual, some) for site, some in by_site.items()}
+    new = {site: some for site, some in by_site.items() if known.get(called(site)) != digests[site]}
+    spaces = sorted({variant.space for some in new.values() for variant in some})
+    trees = await read_trees(reader, kinds, actual, spaces, kept)
+    sites, unread = {}, {}
+    for site, some in by_site.items():
+        address = called(site)
+        why = next((trees[variant.space] for variant in some if isinstance(trees.get(variant.space), str)), None)
+        if site not in new:
+            sites[address] = SiteLedger(digests[site])
+        elif why is not None:
+            unread[address] = str(why)
+        else:
+            names = {key: called(key) for variant in some for key in (variant.space, variant.site)}
+            urls = page_urls(tuple(some), SiteUrls(names=names), trees)
+            sites[address] = SiteLedger(digests[site], tuple(replace(url, url=recorded_url(url.url)) for url in urls))
+    return LedgerReading(sites, unread), {key: tree for key, tree in trees.items() if isinstance(tree, PageTree)}
+
+
+def _digest(kinds: Kinds, actual: Actual, some: list[Variant]) -> str:
+    """Of all that the URLs of a site follow from: where its variants answer, and the revisions of what they show. Without a revision the
+    pages may have changed, so that the digest is of no use."""
+    parts = []
+    for variant in some:
+        kind = kinds[variant.space[0]]
+        revision = revision_of(kind, actual.find(*variant.space))
+        bases = {rank: recorded_url(base) for rank, base in sorted(variant.bases.items())}
+        parts.append(f"{variant.at} {variant.space} {bases} {revision}")
+        if not revision:
+            return ""
+    return sha256("\n".join(parts).encode()).hexdigest()

@@ -1,0 +1,108 @@
+"""The ledger of published URLs as lines for people, as data, and as a sitemap. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, tzinfo
+from typing import Final
+from xml.sax.saxutils import escape
+
+from reconciler.address import Address
+from reconciler.model import Redirect
+from reconciler.model.ledger import UrlHistory, UrlRecord
+from reconciler.report.schemas.state import UrlHistoryDocument, UrlRecordData
+from reconciler.report.words import listed
+from reconciler.text.escape import terminal, xml
+from reconciler.text.names import utc_text
+
+RUN_SHOWN: Final = 8  # characters of the id of a run
+COMMIT_SHOWN: Final = 9
+SITEMAP_MOST: Final = 50_000  # URLs of one file, https://www.sitemaps.org/protocol.html
+
+
+def record_line(record: UrlRecord, zone: tzinfo | None) -> str:
+    """`https://docs.acme.example/a  since 2026-03-01 (run 1f0c5d2a)`."""
+    end = "" if record.ended is None else f", ended {_day(record.ended, zone)} (run {(record.ender or '')[:RUN_SHOWN]})"
+    return terminal(f"{record.url}  since {_day(record.since, zone)} (run {record.run[:RUN_SHOWN]}){end}")
+
+
+def history_lines(history: UrlHistory, zone: tzinfo | None) -> Iterator[str]:
+    """What happened to one URL: where it leads now, when that began, and by which run; older times below it."""
+    first, *older = history.records
+    by = f"run {(first.ender or first.run)[:RUN_SHOWN]}" + (f", commit {history.commit[:COMMIT_SHOWN]}" if history.commit else "")
+    if first.ended is None:
+        yield f"{terminal(history.url)} answers, since {_day(first.since, zone)} by {by}."
+    elif history.now:
+        target = nearest(first, history.now)
+        yield f"{terminal(history.url)} moved to {terminal(target.url)} on {_day(first.ended, zone)} by {by}."
+        others = [terminal(record.url) for record in history.now if record != target]
+        if others:
+            yield f"  The page also answers at {listed(others, len(others))}."
+    else:
+        yield f"{terminal(history.url)} ended on {_day(first.ended, zone)} by {by}; its page is no longer published."
+    for record in older:
+        end = _day(record.ended, zone) if record.ended is not None else "now"
+        yield f"  Page {terminal(record.page)} answered there from {_day(record.since, zone)} to {end}."
+
+
+def _day(moment: datetime, zone: tzinfo | None) -> str:
+    return f"{moment.astimezone(zone):%Y-%m-%d}"
+
+
+def record_data(record: UrlRecord) -> UrlRecordData:
+    """The data of a document."""
+    return {
+        "url": record.url,
+        "number": record.number,
+        "site": str(record.site),
+        "page": record.page,
+        "since": utc_text(record.since),
+        "run": record.run,
+        "ended": None if record.ended is None else utc_text(record.ended),
+        "ender": record.ender,
+    }
+
+
+def history_document(history: UrlHistory) -> UrlHistoryDocument:
+    """The document of `urls where`."""
+    return {
+        "format": "reconciler.url-history/1",
+        "url": history.url,
+        "records": [record_data(record) for record in history.records],
+        "now": [record.url for record in history.now],
+        "commit": history.commit,
+    }
+
+
+def sitemap(urls: Iterable[str]) -> Iterator[str]:
+    """The lines of a sitemap."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+    yield from (f"  <url><loc>{escape(xml(url))}</loc></url>\n" for url in urls)
+    yield "</urlset>\n"
+
+
+def nearest(record: UrlRecord, places: Sequence[UrlRecord]) -> UrlRecord:
+    """Where the page of a URL that ended answers now: on the same site, at a URL that began when the other ended, and the most similar."""
+    old = record.url.split("/")[::-1]
+
+    def distance(place: UrlRecord) -> tuple[bool, bool, int, int, str]:
+        new = place.url.split("/")[::-1]
+        alike = next((number for number, (before, now) in enumerate(zip(old, new, strict=False)) if before != now), min(len(old), len(new)))
+        return place.site != record.site, place.run != record.ender, -alike, abs(len(old) - len(new)), place.url
+
+    return min(places, key=distance)
+
+
+def recorded_redirects(live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]) -> dict[Address, list[Redirect]]:
+    """The redirects that follow from the ledger, by site: each URL that ended leads to where its page answers now; pages that ended have
+    none. `live`: by URL."""
+    places: dict[str, list[UrlRecord]] = {}
+    for record in live.values():
+        places.setdefault(record.page, []).append(record)
+    redirects: dict[Address, dict[str, Redirect]] = {}
+    for record in ended:
+        now = places.get(record.page, ())
+        if record.url not in live and now:
+            target = nearest(record, now).url
+            redirects.setdefault(record.site, {})[record.url] = Redirect(record.site, record.url, target)
+    return {site: [some[url] for url in sorted(some)] for site, some in redirects.items()}

@@ -1,0 +1,256 @@
+r"""The redirects of a site as the files of web servers. Pure.
+
+    format       file                     a redirect                                             a page that ended
+    ----------   ----------------------   ----------------------------------------------------   --------------------------
+    csv          docs.csv                 from,to,301,reconciler                                 from,,410,reconciler
+    netlify      docs/_redirects          /docs/a https://host/docs/b 301                        a comment: it has no status for them
+    cloudflare   docs.cloudflare.csv      host/docs/a,https://host/docs/b,301,TRUE,FALSE,…       left out, likewise
+    nginx        docs.nginx.conf          location = "/docs/a" { return 301 "https://host/…"; }  location = "/docs/a" { return 410; }
+
+Paths are hostile: they come from titles that anybody may write. Everything but letters, digits and a few signs is percent-encoded; in
+nginx, which compares decoded paths, it is inside double quotes, with `\` before `"` and `\`. nginx looks for variables (`$`) in the target
+alone, where a `$` is always encoded.
+
+Sources, November 2026: docs.netlify.com/manage/routing/redirects (url-encoded paths, the first match wins, fewer than 10,000 redirects),
+developers.cloudflare.com/rules/url-forwarding/bulk-redirects/reference (columns, no header, no query and no port in a source, 301, 302, 307
+and 308 alone, at most 16 slashes in the source of a subpath), nginx 1.22 `ngx_conf_file.c` (quotes; a parameter fits into 4,096 bytes).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes, urlsplit
+
+from reconciler.model import Redirect, RedirectFormat
+from reconciler.urls.redirects import Wildcard
+
+HEADER: Final = "Written by Reconciler, which replaces this file. Change reconciler.yaml instead."
+MARK: Final = f"# {HEADER}\n"
+NAMES: Final = {
+    RedirectFormat.CSV: "{site}.csv",
+    RedirectFormat.NETLIFY: "{site}/_redirects",
+    RedirectFormat.CLOUDFLARE: "{site}.cloudflare.csv",
+    RedirectFormat.NGINX: "{site}.nginx.conf",
+}
+NETLIFY_MOST: Final = 10_000
+SLASHES_MOST: Final = 16  # of Cloudflare, in the source of a redirect with subpaths
+NGINX_PARAMETER: Final = 4_000  # bytes; nginx refuses the whole file where a parameter does not fit into its buffer of 4,096
+
+
+@dataclass(frozen=True)
+class RedirectText:
+    """The text of one file. `left_out`: the URLs that its format cannot answer, with the reason."""
+
+    name: str
+    text: str
+    left_out: Mapping[str, str]
+
+
+def texts(site: str, format: RedirectFormat, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard] = ()) -> Iterator[RedirectText]:
+    """The files of a site in one format. `site`: its name in file names. `wildcards`: groups that one line can stand for."""
+    name = NAMES[format].format(site=site)
+    match format:
+        case RedirectFormat.CSV:
+            yield RedirectText(name, csv_text(redirects), {})
+        case RedirectFormat.CLOUDFLARE:
+            yield _cloudflare(name, redirects, wildcards)
+        case RedirectFormat.NETLIFY:
+            yield _netlify(name, redirects, wildcards)
+        case RedirectFormat.NGINX:
+            # A `server` block is of one host: what another host answered needs a file of its own.
+            hosts = _by_host(redirects)
+            for number, (host, some) in enumerate(sorted(hosts.items(), key=lambda pair: (-len(pair[1]), pair[0])) or [("", [])]):
+                own = name if not number else NAMES[format].format(site=f"{site}/{host.replace(':', '-')}")
+                yield _nginx(own, host, some, wildcards)
+
+
+def existing_names(site: str, names: Iterable[str]) -> Iterator[tuple[RedirectFormat, str]]:
+    """The names among these that a file of a site may have, whatever formats it has now."""
+    whole = {NAMES[format].format(site=site): format for format in RedirectFormat}
+    of_host = re.compile(re.escape(site) + r"/[a-z0-9._-]*\.nginx\.conf", re.ASCII)
+    for name in names:
+        format = whole.get(name) or (RedirectFormat.NGINX if of_host.fullmatch(name) else None)
+        if format is not None:
+            yield format, name
+
+
+def is_ours(format: RedirectFormat, text: str) -> bool:
+    """Whether we wrote a file, so that we may replace it."""
+    match format:
+        case RedirectFormat.CSV:
+            return text.removeprefix("\ufeff").partition("\n")[0].rstrip("\r") == ",".join(COLUMNS)
+        case RedirectFormat.CLOUDFLARE:
+            return is_cloudflare(text)
+        case _:
+            return text.startswith(MARK)
+
+
+def _by_host(redirects: Iterable[Redirect]) -> dict[str, list[Redirect]]:
+    hosts: dict[str, list[Redirect]] = {}
+    for redirect in redirects:
+        hosts.setdefault(urlsplit(redirect.source).netloc, []).append(redirect)
+    return hosts
+
+
+def _rest(redirects: Iterable[Redirect], wildcards: Sequence[Wildcard]) -> list[Redirect]:
+    """What no wildcard stands for."""
+    heads = {group.source for group in wildcards}
+    return [redirect for redirect in redirects if redirect.target is None or not _above(redirect.source) & heads]
+
+
+def _above(url: str) -> set[str]:
+    parts = url.split("/")
+    return {"/".join(parts[:end]) for end in range(3, len(parts))}
+
+
+# -- CSV -----------------------------------------------------------------------------------------------------------------------------
+
+COLUMNS: Final = ("from", "to", "status", "by")
+BY: Final = "reconciler"
+
+
+def csv_text(redirects: Iterable[Redirect]) -> str:
+    """The table of a site's redirects, which `table.redirects_of` reads back. Its columns are what shows that we wrote it."""
+    rows = ([redirect.source, redirect.target or "", "301" if redirect.target is not None else "410", BY] for redirect in redirects)
+    return _csv([COLUMNS, *rows])
+
+
+def _csv(rows: Iterable[Sequence[str]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+# -- Cloudflare ------------------------------------------------------------------------------------------------------------------------
+
+NO_GONE: Final = "the format has no status for a page that ended"
+NO_PORT: Final = "the format has no ports"
+
+
+def _cloudflare(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
+    """Rows of a Bulk Redirect List, without a header, which an import would take for a redirect."""
+    short = [group for group in wildcards if urlsplit(group.source).path.count("/") < SLASHES_MOST and not urlsplit(group.source).port]
+    rows, left_out = [], {}
+    for redirect in _rest(redirects, short):
+        if redirect.target is None or urlsplit(redirect.source).port is not None:
+            left_out[redirect.source] = NO_GONE if redirect.target is None else NO_PORT
+        else:
+            rows.append([_without_scheme(redirect.source), redirect.target, "301", "TRUE", "FALSE", "FALSE", "FALSE"])
+    rows += [[_without_scheme(f"{group.source}/"), f"{group.target}/", "301", "TRUE", "FALSE", "TRUE", "TRUE"] for group in short]
+    return RedirectText(name, _csv(sorted(rows)), left_out)
+
+
+def _without_scheme(url: str) -> str:
+    # Without it a redirect is about http and https; a path is needed, and the top of a host has one.
+    host_and_path = url.partition("://")[2]
+    return host_and_path if "/" in host_and_path else f"{host_and_path}/"
+
+
+def is_cloudflare(text: str) -> bool:
+    """Whether a file has rows like ours alone; it cannot have a comment that says so."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text), strict=True) if row]
+    except csv.Error:
+        return False
+    ours = ({"FALSE"}, {"TRUE"})
+    return all(len(row) == 7 and row[2:5] == ["301", "TRUE", "FALSE"] and set(row[5:]) in ours and "://" in row[1] for row in rows)
+
+
+# -- Netlify -----------------------------------------------------------------------------------------------------------------------------
+
+# In a path, `*` and `:` begin a splat and a placeholder.
+NETLIFY_SAFE: Final = "/-._~"
+
+
+def _netlify(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
+    whole = len(_by_host(redirects)) > 1  # a path alone would be about every host
+    lines, left_out = [], {}
+    for redirect in _rest(redirects, wildcards):
+        if redirect.target is None:
+            left_out[redirect.source] = NO_GONE
+            lines.append((redirect.source, f"# gone: {_netlify_url(redirect.source, whole=True)}"))
+        else:
+            lines.append((redirect.source, f"{_netlify_url(redirect.source, whole=whole)} {_netlify_url(redirect.target, whole=True)} 301"))
+    ends = [
+        f"{_netlify_url(group.source, whole=whole)}/* {_netlify_url(group.target, whole=True)}/:splat 301" for group in wildcards
+    ]  # fmt: skip
+    # The first match wins, so the lines about one URL come before those about many.
+    text = "".join(f"{line}\n" for line in (*(line for _, line in sorted(lines)), *sorted(ends, reverse=True)))
+    if len(lines) + len(ends) > NETLIFY_MOST:
+        left_out[""] = f"it has {len(lines) + len(ends):,} redirects, and Netlify advises fewer than {NETLIFY_MOST:,}"
+    return RedirectText(name, MARK + text, left_out)
+
+
+def _netlify_url(url: str, *, whole: bool) -> str:
+    parts = urlsplit(url)
+    path = quote(unquote_to_bytes(parts.path), safe=NETLIFY_SAFE)
+    return f"{parts.scheme}://{parts.netloc}{path}" if whole else path or "/"
+
+
+# -- nginx -------------------------------------------------------------------------------------------------------------------------------
+
+
+def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
+    """Locations for use inside a `server` block. An exact location goes before every other, whatever the rest of the block says."""
+    groups = [
+        group for group in wildcards if urlsplit(group.source).netloc == host and _unreadable(_path(group.source), group.target) is None
+    ]
+    lines, left_out = [], {}
+    for redirect in _rest(redirects, groups):
+        path, target = _path(redirect.source) or b"/", redirect.target
+        if (reason := _unreadable(path, target)) is not None:
+            left_out[redirect.source] = reason
+            continue
+        answer = "return 410;" if target is None else f'return 301 "{_nginx_target(target)}$is_args$args";'
+        # The service answers at a path with a slash at its end as at the one without.
+        for spelling in (path,) if path == b"/" else (path, path + b"/"):
+            lines.append(f"location = {_quoted(spelling)} {{ {answer} }}\n")
+    for group in groups:
+        # `rewrite`, not `return`: it escapes what it copies, so that a line feed in a path cannot begin another header.
+        path = _path(group.source)
+        rewrite = f'rewrite "(?s){_expression(path)}/(.+)" "{_nginx_target(group.target)}/$1" permanent;'
+        lines.append(f"location ^~ {_quoted(path + b'/')} {{ {rewrite} }}\n")
+    about = f"# For use inside the server block of {host}: include {name.rpartition('/')[2]};\n" if host else ""
+    return RedirectText(name, f"{MARK}{about}{''.join(sorted(lines))}", left_out)
+
+
+def _path(url: str) -> bytes:
+    return unquote_to_bytes(urlsplit(url).path)
+
+
+def _unreadable(path: bytes, target: str | None) -> str | None:
+    """Why nginx cannot answer at a path; None if it can."""
+    if b"\0" in path:
+        return "nginx refuses a path with a zero byte"
+    if max(len(path) * 4, len(target or "") * 3) > NGINX_PARAMETER:
+        return "nginx cannot read a parameter that long"
+    try:
+        path.decode("utf-8")
+    except UnicodeDecodeError:
+        return "its path is not UTF-8"
+    return None
+
+
+def _nginx_target(url: str) -> str:
+    """A URL in which nothing is special to nginx: neither quotes nor variables."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}{quote(unquote_to_bytes(parts.path), safe='/-._~!()*+,=:@&')}"
+
+
+NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+
+def _quoted(path: bytes) -> str:
+    """A path between double quotes. nginx removes a backslash before `"` and `\\`, and reads `\\n`, `\\r` and `\\t` as what they name."""
+    return '"' + "".join(NAMED.get(character, character) for character in path.decode("utf-8")) + '"'
+
+
+def _expression(path: bytes) -> str:
+    """A regular expression of PCRE for a path, as a part of a quoted text: `^/docs/a`."""
+    plain = {*b"/-_", *range(ord("0"), ord("9") + 1), *range(ord("A"), ord("Z") + 1), *range(ord("a"), ord("z") + 1)}
+    return "^" + "".join(chr(code) if code in plain else f"\\\\x{code:02x}" for code in path)

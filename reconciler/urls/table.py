@@ -1,0 +1,49 @@
+"""The CSV file that keeps the redirects of a site: what one run writes, the next one reads. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from reconciler.address import Address
+from reconciler.model import Redirect
+from reconciler.urls.formats import COLUMNS
+from reconciler.urls.redirects import canonical
+
+
+class TableProblem(ValueError):
+    """What is wrong with a table, as the end of a sentence. `line`: counted from 1."""
+
+    def __init__(self, line: int, wrong: str) -> None:
+        super().__init__(wrong)
+        self.line = line
+
+
+def redirects_of(text: str, site: Address) -> tuple[Redirect, ...]:
+    """The redirects of a table, sorted, those that people added included. Raises `TableProblem`."""
+    redirects: dict[str, Redirect] = {}
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
+    try:
+        for number, row in enumerate(reader):
+            if number == 0 or not row:
+                continue
+            redirect = _redirect(row, site, reader.line_num)
+            if redirect.source in redirects:
+                raise TableProblem(reader.line_num, f"{redirect.source} is in it twice")
+            redirects[redirect.source] = redirect
+    except csv.Error as error:
+        raise TableProblem(reader.line_num, f"it is not CSV: {error}") from None
+    return tuple(redirects[source] for source in sorted(redirects))
+
+
+def _redirect(row: list[str], site: Address, line: int) -> Redirect:
+    if len(row) not in (3, 4):
+        raise TableProblem(line, f"it has {len(row)} columns, not {len(COLUMNS)}: {', '.join(COLUMNS)}")
+    source, target, status = canonical(row[0].strip()), canonical(row[1].strip()), row[2].strip()
+    if source is None:
+        raise TableProblem(line, f"{row[0]!r} is not a whole URL, https://…")
+    if status == "410" and not row[1].strip():
+        return Redirect(site, source, None)
+    if status != "301" or target is None:
+        raise TableProblem(line, "write a whole URL and 301 for a redirect, or no URL and 410 for a page that ended")
+    return Redirect(site, source, target)

@@ -1,0 +1,122 @@
+"""The ledger of published URLs in every sort of database: which answer, since when, which ended by which run; and that a run writes only
+what changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from uuid import uuid4
+
+from reconciler.address import Address
+from reconciler.model import PageUrl
+from reconciler.model.ledger import SiteLedger
+from reconciler.state import StateScope, Store
+from reconciler.text.escape import as_json
+from reconciler.urls.planned import RecordedUrls
+from tests.documents import valid
+from tests.state.conftest import OpenStore
+from tests.state.examples import WHO
+
+DOCS, BLOG = Address.parse("acme/site/docs"), Address.parse("acme/site/blog")
+SPACE = Address.parse("acme/space/guides")
+ROOT = "https://docs.example"
+
+
+def site(digest: str, pages: Mapping[str, str] | None, *, of: Address = DOCS) -> SiteLedger:
+    """A site whose pages answer at these paths."""
+    urls = None if pages is None else tuple(PageUrl(f"{ROOT}{path}", page, page, SPACE, of) for path, page in pages.items())
+    return SiteLedger(digest, urls)
+
+
+def recorded(store: Store, sites: Mapping[Address, SiteLedger], *gone: Address, commit: str | None = None) -> tuple[str, int]:
+    """The run that records these, and how many URLs began or ended."""
+    with store.lease(**WHO) as journal:
+        number = journal.record_urls(sites, gone)
+        journal.finish(exit_code=0, summary={"commit": commit} if commit else {})
+    return journal.run, number
+
+
+def paths(store: Store, *, ended: bool = False, of: str | None = None) -> list[str]:
+    return [record.url.removeprefix(ROOT) for record in store.urls(site=of, ended=ended)]
+
+
+def test_a_run_records_what_began_and_what_ended(store: Store) -> None:
+    first, number = recorded(store, {DOCS: site("1", {"/a": "p1", "/b": "p2", "/c": "p3"})})
+    assert (number, paths(store)) == (3, ["/a", "/b", "/c"])
+    second, number = recorded(store, {DOCS: site("2", {"/a": "p1", "/x": "p2"})}, commit="c" * 40)
+    assert (number, paths(store), paths(store, ended=True)) == (3, ["/a", "/x"], ["/b", "/c"])
+    moved, gone = store.url_history(f"{ROOT}/b"), store.url_history(f"{ROOT}/c")
+    assert [(record.run, record.ender) for record in moved.records] == [(first, second)]
+    assert ([record.url for record in moved.now], moved.commit) == ([f"{ROOT}/x"], "c" * 40)
+    assert ([record.ender for record in gone.records], gone.now) == ([second], ())
+    assert store.url_history(f"{ROOT}/never").records == ()
+
+
+def test_a_url_remembers_every_page_that_it_had(store: Store) -> None:
+    runs = [
+        recorded(store, {DOCS: site(str(number), pages)})[0] for number, pages in enumerate(({"/a": "p1"}, {}, {"/a": "p2"}, {"/b": "p2"}))
+    ]
+    history = store.url_history(f"{ROOT}/a")
+    assert [(record.page, record.run, record.ender) for record in history.records] == [("p2", runs[2], runs[3]), ("p1", runs[0], runs[1])]
+    assert [record.url for record in history.now] == [f"{ROOT}/b"]
+
+
+def test_an_unchanged_site_writes_nothing(store: Store) -> None:
+    recorded(store, {DOCS: site("1", {"/a": "p1"})})
+    assert store.url_digests() == {DOCS: "1"}
+    _, number = recorded(store, {DOCS: site("1", None)})
+    assert (number, paths(store)) == (0, ["/a"])
+
+
+def test_a_site_that_is_no_longer_published_ends_its_urls_alone(store: Store) -> None:
+    recorded(store, {DOCS: site("1", {"/a": "p1"}), BLOG: site("1", {"/n": "p9"}, of=BLOG)})
+    recorded(store, {DOCS: site("2", {"/a": "p1", "/n": "p9"})}, BLOG)
+    assert (paths(store), paths(store, ended=True)) == (["/a", "/n"], ["/n"])
+    assert store.url_digests() == {DOCS: "2"}
+    assert (paths(store, of="acme/site/blog", ended=True), paths(store, of="acme/site/blog")) == (["/n"], [])
+
+
+def test_a_run_that_may_have_changed_urls_leaves_the_ledger_in_doubt_until_they_are_recorded(store: Store) -> None:
+    recorded(store, {DOCS: site("1", {"/a": "p1"})})
+    assert store.recorded_urls() == RecordedUrls(frozenset({f"{ROOT}/a"}))
+    with store.lease(**WHO) as journal:
+        journal.doubt_urls()
+    assert (store.recorded_urls(), store.url_digests(), paths(store)) == (RecordedUrls(), {DOCS: ""}, ["/a"])
+    recorded(store, {DOCS: site("2", {"/b": "p1"})})
+    assert store.recorded_urls() == RecordedUrls(frozenset({f"{ROOT}/b"}), frozenset({f"{ROOT}/a"}))
+
+
+def test_the_ledger_raises_no_serial(store: Store) -> None:
+    serial = store.read().serial
+    recorded(store, {DOCS: site("1", {"/a": "p1"})})
+    assert store.read().serial == serial
+
+
+def test_more_records_than_are_read_at_once_come_in_order(store: Store) -> None:
+    recorded(store, {DOCS: site("1", {f"/{number:05}": f"p{number}" for number in range(45_000)})})
+    records = paths(store)
+    assert (len(records), records[0], records[-1], records == sorted(records)) == (45_000, "/00000", "/44999", True)
+
+
+def test_pull_and_push_carry_the_ledger(store: Store, open_at: OpenStore, tmp_path: Path) -> None:
+    recorded(store, {DOCS: site("1", {"/a": "p1", "/b": "p2"})})
+    recorded(store, {DOCS: site("2", {"/a": "p1", "/x": "p2"})}, commit="c" * 40)
+    document = json.loads(as_json(valid(store.pull(), "state")))
+    assert [url["url"].removeprefix(ROOT) for url in document["urls"]] == ["/a", "/b", "/x"]
+    elsewhere = open_at(f"sqlite:///{tmp_path}/elsewhere.db")
+    with elsewhere.lease(who="ada@desk", command="state push") as journal:
+        journal.replace(elsewhere.check(document))
+    assert [*elsewhere.urls(), *elsewhere.urls(ended=True)] == [*store.urls(), *store.urls(ended=True)]
+    assert elsewhere.url_history(f"{ROOT}/b") == store.url_history(f"{ROOT}/b")
+    assert elsewhere.url_digests() == store.url_digests()
+
+
+def test_a_state_that_gets_another_name_keeps_its_ledger(open_at: OpenStore, url: str) -> None:
+    service = f"https://{uuid4()}"
+    former, latter = (StateScope(f"{name}-{uuid4()}", None, service) for name in ("old", "new"))
+    old, new = open_at(url, former), open_at(url, latter)
+    recorded(old, {DOCS: site("1", {"/a": "p1"})})
+    with new.renaming(former, **WHO) as journal:
+        journal.rename()
+    assert (paths(new), new.url_digests()) == (["/a"], {DOCS: "1"})

@@ -1,0 +1,224 @@
+"""On the command line, with a sandbox that serves pages: a plan shows the files of redirects, an apply writes them and records the URLs,
+`urls` shows and checks them; and nothing of it happens in a project without `urls:`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from reconciler.cli import exits
+from tests.cli.conftest import Cli
+from tests.documents import valid
+from tests.organizations import ORGANIZATION, SEED
+from tests.urls.nginx import serving
+
+BASE = "http://127.0.0.1/published/docs"
+
+
+def page(path: str) -> dict[str, Any]:
+    return {"id": f"pag_{path.replace('/', '_')}", "title": path.title(), "path": path, "slug": path.split("/")[-1]}
+
+
+SPACES = {"start": ["welcome"], "use": ["install", "run", "tune", "a b", 'q"uote;{$x}'], "old": ["past"]}
+
+
+def project(paths: dict[str, str], urls: Any, **more: Any) -> dict[str, Any]:
+    """A site with a section for each space. `paths`: of the sections, those that it has."""
+    content = [{"space": key, "id": f"spc_{key}", "title": key.title()} for key in SPACES]
+    sections = [
+        {"section": key, "title": key.title(), "path": path, "spaces": [{"space": key, "path": "main", "default": True}]}
+        for key, path in paths.items()
+    ]
+    sections[0]["default"] = True
+    site = {"title": "Docs", "type": "premium", "basename": "docs", "visibility": "public", "published": True, "structure": sections}
+    document = {"version": 1, "project": "p", "service": {"sandbox": "sandbox.db"}, **more}
+    if urls is not None:
+        document["urls"] = urls
+    return {**document, "organizations": {"acme": {"id": ORGANIZATION, "content": content, "sites": {"docs": site}}}}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    spaces = [
+        {"organization": ORGANIZATION, "id": f"spc_{key}", "title": key.title(), "parent": None, "pages": [page(path) for path in pages]}
+        for key, pages in SPACES.items()
+    ]
+    cli = Cli(tmp_path)
+    cli.write("seed.yaml", yaml.safe_dump({**SEED, "spaces": spaces}))
+    (tmp_path / "p").mkdir()
+    cli("sandbox", "seed", "--db", "p/sandbox.db", "seed.yaml", code=0)
+    return cli
+
+
+def apply(cli: Cli, paths: dict[str, str], urls: Any, *words: str, code: int = 0, **more: Any) -> Any:
+    cli.write("p/reconciler.yaml", yaml.safe_dump(project(paths, urls, **more), sort_keys=False))
+    return cli("apply", "p", "--yes", "--allow-exposure", "**", "--allow-delete", "9", *words, code=code)
+
+
+FIRST = {"start": "start", "use": "use", "old": "v1"}
+NGINX = {"redirects": ["nginx"]}
+
+
+def test_a_project_without_urls_writes_no_file_and_records_nothing(cli: Cli) -> None:
+    apply(cli, FIRST, None)
+    apply(cli, {**FIRST, "use": "product"}, None)
+    assert not (cli.root / "p/redirects").exists()
+    with sqlite3.connect(cli.root / "p/.reconciler/state.db") as state:
+        assert [state.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("urls", "url_sites")] == [0, 0]
+        assert "commit" not in str(state.execute("SELECT summary FROM runs").fetchall())
+    assert "redirects" not in cli.json("plan", "p")
+    assert "[RC-url-not-recorded]" in cli("urls", "where", BASE, "p", code=exits.WRONG).stderr
+
+
+def test_three_reorganizations(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    assert not (cli.root / "p/redirects").exists(), "nothing moved"
+    before = cli("urls", "list", "p", code=0).stdout.splitlines()
+    cli.write("p/reconciler.yaml", yaml.safe_dump(project({**FIRST, "use": "product"}, NGINX), sort_keys=False))
+    planned = cli("plan", "p", code=0).stdout
+    assert "redirects/docs.csv" in planned
+    assert "2 files of redirects to write" in planned
+    assert not (cli.root / "p/redirects").exists(), "plan writes nothing"
+    applied = apply(cli, {**FIRST, "use": "product"}, NGINX)
+    assert "Wrote redirects/docs.csv and redirects/docs.nginx.conf." in applied.stderr
+    assert "No changes." in cli("plan", "p", code=0).stdout
+    apply(cli, {**FIRST, "use": "v1", "old": "product"}, NGINX)
+    apply(cli, {**FIRST, "use": "guide", "old": "old"}, NGINX)
+    table = (cli.root / "p/redirects/docs.csv").read_text().splitlines()[1:]
+    targets = {urlsplit(row.split(",")[1]).path.removeprefix("/published/docs") for row in table}
+    sources = {urlsplit(row.split(",")[0]).path.removeprefix("/published/docs") for row in table}
+    assert {path.split("/")[1] for path in targets} == {"guide", "old"}
+    assert {"/use/install", "/product/install", "/v1/install", "/v1/past", "/product/past"} <= sources
+    where = cli("urls", "where", f"{BASE}/use/install", "p", code=0).stdout
+    assert where.startswith(f"{BASE}/use/install moved to {BASE}/guide/install on ")
+    history = valid(cli.json("urls", "where", f"{BASE}/product/install", "p"), "url-history")
+    assert [record["ended"] is not None for record in history["records"]] == [True]
+    listed = valid(cli.json("urls", "list", "p", "--ended", "--site", "docs"), "urls")
+    assert {record["url"] for record in listed["urls"]} >= {f"{BASE}/use/install", f"{BASE}/product/past"}
+    assert len(before) == len(cli("urls", "list", "p").stdout.splitlines())
+    with answering(cli) as get:
+        for record in listed["urls"]:
+            status, location = get(urlsplit(record["url"]).path)
+            if status == 301:
+                assert get(urlsplit(location or "").path) == (200, None)
+            else:
+                assert (status, record["url"] in cli("urls", "list", "p").stdout) == (200, True)
+
+
+def answering(cli: Cli) -> Any:
+    """nginx with the written file, before an origin that answers as the ledger says."""
+    live = {unquote(urlsplit(record["url"]).path) for record in cli.json("urls", "list", "p")["urls"]}
+
+    class Loaded:
+        def __init__(self) -> None:
+            self.server = serving(lambda path: unquote(path) in live)
+
+        def __enter__(self) -> Any:
+            server = self.server.__enter__()
+            server.load((cli.root / "p/redirects/docs.nginx.conf").read_text())
+            return server.get
+
+        def __exit__(self, *raised: Any) -> None:
+            self.server.__exit__(*raised)
+
+    return Loaded()
+
+
+def test_urls_that_die_are_refused_and_the_way_past_it_works(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    without = {key: path for key, path in FIRST.items() if key != "old"}
+    refused = apply(cli, without, NGINX, code=exits.REFUSED)
+    assert "[RC-dead-urls]" in refused.stderr
+    assert "! dead" in refused.stdout
+    assert f"{BASE.removeprefix('http://127.0.0.1')}/v1" in refused.stderr
+    assert not (cli.root / "p/redirects").exists(), "nothing was done"
+    cli("plan", "p", "--out", "saved.json", "--allow-dead-urls", "/v1/**", code=0)
+    document = valid(json.loads((cli.root / "saved.json").read_text()), "saved-plan")
+    assert (document["options"]["allowDeadUrls"], len(document["redirects"]["dead"])) == (["/v1/**"], 4)
+    cli("apply", "p", "--plan", "saved.json", code=0)
+    assert "ended on" in cli("urls", "where", f"{BASE}/v1/past", "p").stdout
+
+
+def test_a_url_that_is_declared_gone_answers_410(cli: Cli) -> None:
+    urls = {**NGINX, "gone": [{"url": "/v1/**", "reason": "no longer supported"}]}
+    apply(cli, FIRST, urls)
+    apply(cli, {key: path for key, path in FIRST.items() if key != "old"}, urls)
+    assert "return 410;" in (cli.root / "p/redirects/docs.nginx.conf").read_text()
+    with answering(cli) as get:
+        assert get("/published/docs/v1/past")[0] == 410
+
+
+def test_an_undo_takes_the_redirects_back(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    cli("undo", "last", "p", "--yes", "--allow-exposure", "**", code=0)
+    rows = (cli.root / "p/redirects/docs.csv").read_text().splitlines()[1:]
+    assert {urlsplit(row.split(",")[0]).path.split("/")[3] for row in rows} == {"product"}
+    assert f"{BASE}/product/install moved to {BASE}/use/install" in cli("urls", "where", f"{BASE}/product/install", "p").stdout
+
+
+def test_a_pull_request_shows_what_changed_in_the_tables(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    git = ["git", "-C", str(cli.root), "-c", "user.name=Ada", "-c", "user.email=ada@acme.example"]
+    cli.write(".gitignore", "*.db*\n.reconciler\nhome\n")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True)
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    diff = cli("diff", "p").stdout
+    assert "redirects/docs.csv" in diff
+    assert " new" in diff
+    for words in (["add", "-A"], ["commit", "-qm", "two"]):
+        subprocess.run([*git, *words], check=True)
+    apply(cli, {**FIRST, "use": "guide"}, NGINX)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
+    assert f"commit {head[:9]}" in cli("urls", "where", f"{BASE}/product/install", "p").stdout
+
+
+def test_a_sitemap_and_redirects_from_the_ledger(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    tree = ElementTree.fromstring(cli("urls", "export", "p", code=0).stdout)
+    urls = [element.text for element in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
+    assert f"{BASE}/product/install" in urls
+    exported = cli("urls", "export", "p", "--site", "docs", "--format", "csv", code=0).stdout
+    assert f"{BASE}/use/install,{BASE}/product/install,301,reconciler" in exported
+    assert "/published/docs/use/*" in cli("urls", "export", "p", "--format", "netlify", code=0).stdout
+    assert "did you mean" in cli("urls", "export", "p", "--site", "dcos", code=exits.WRONG).stderr
+
+
+FAST = ("--max-rps", "1000")
+
+
+def test_the_published_urls_are_asked_on_the_sandbox(cli: Cli, tmp_path: Path) -> None:
+    apply(cli, FIRST, NGINX)
+    asked = cli("urls", "check", "p", *FAST, code=0).stdout
+    assert ", 0 do not, 0 could not be asked." in asked
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    dead = cli("urls", "check", "p", "--ended", *FAST, "--report", "junit=urls.xml", "--report", "sarif=urls.sarif", code=exits.PENDING)
+    assert f"error RC-url-dead  {BASE}/use/install: answers 404: nothing is published there" in dead.stdout
+    suite = ElementTree.parse(tmp_path / "urls.xml").getroot()
+    results = json.loads((tmp_path / "urls.sarif").read_text())["runs"][0]["results"]
+    assert int(suite.attrib["failures"]) == len(results) > 0
+
+
+@pytest.fixture
+def sitemap(cli: Cli) -> Path:
+    apply(cli, FIRST, NGINX)
+    return cli.root / "map.xml"
+
+
+def test_the_urls_of_a_sitemap_are_asked_on_hosts_of_the_project_alone(cli: Cli, sitemap: Path) -> None:
+    foreign = ("http://169.254.169.254/latest/meta-data", "http://other.example/a", "file:///etc/passwd")
+    locations = "".join(f"<url><loc>{url}</loc></url>" for url in (f"{BASE}/use/install", *foreign))
+    sitemap.write_text(f"<urlset>{locations}</urlset>")
+    result = cli("urls", "check", "p", "--sitemap", "map.xml", *FAST, code=exits.PARTLY)
+    assert "4 URLs asked: 1 answer, 0 do not, 3 could not be asked." in result.stdout
+    assert "169.254.169.254 is not a host of this project's sites, and is not asked" in result.stdout
