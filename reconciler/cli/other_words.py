@@ -24,7 +24,6 @@ UNLOCK: Final = "reconciler state unlock shows who holds the state, and takes it
 
 COMMANDS: Final[Mapping[str, str]] = {
     "check": CHECK,
-    "console": RENDER,
     "delete": DELETE,
     "deploy": "reconciler apply applies a project.",
     "describe": OBJECT,
@@ -54,7 +53,6 @@ COMMANDS: Final[Mapping[str, str]] = {
     "status": "reconciler plan shows what would change, and reconciler drift what was changed outside Reconciler.",
     "taint": RECREATE,
     "template": RENDER,
-    "test": "reconciler policy test tests policies, and access in the YAML tests who can read what.",
     "unlock": UNLOCK,
     "untaint": RECREATE,
     "up": "reconciler apply applies a project.",

@@ -398,6 +398,7 @@ def document(objects: int, *, word: Callable[[], str]) -> dict[str, Any]:
             "opened": 0,
             "address": None,
             "what": "update",
+            "refused": [],
         }
         for number in range(objects)
     ]

@@ -108,7 +108,7 @@ def watching(run: int) -> Iterator[Watched]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wiring, "Moments", WatchedMoments)
         patch.setattr(wiring, "leftovers", leftovers)
-        patch.setattr(server, "create_app", lambda db, **options: Recording(create_app(db, **options, new_id=counting(run))))
+        patch.setattr(server, "create_app", lambda db, **options: Recording(create_app(db, **{**options, "new_id": counting(run)})))
         yield watched
 
 
