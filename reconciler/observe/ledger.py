@@ -29,12 +29,9 @@ async def read_ledger(
     reader: Reader, kinds: Kinds, actual: Actual, called: Callable[[Key], Address], known: Mapping[Address, str], kept: KeptTrees
 ) -> tuple[LedgerReading, Mapping[Key, PageTree]]:
     """The sites now, and the trees that were read for them. `known`: the digests that the ledger has; `kept`: the trees of the state."""
-    # Everybody can check a public URL again; what admits only some readers is not in it.
-    shown = {
-        at: variant
-        for at, variant in variants(Published(kinds, Audiences(kinds, actual.objects, complete=actual.complete))).items()
-        if variant.is_open
-    }
+    now = Published(kinds, Audiences(kinds, actual.objects, complete=actual.complete))
+    # Everybody can check a public URL again; what admits only some readers is not in the ledger.
+    shown = {at: variant for at, variant in variants(now).items() if variant.is_open}
     by_site: dict[Key, list[Variant]] = defaultdict(list)
     for _, variant in sorted(shown.items()):
         by_site[variant.site].append(variant)
