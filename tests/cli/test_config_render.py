@@ -56,7 +56,9 @@ def test_values_from_the_environment_are_hidden_unless_they_are_public(cli: Cli)
 
 def test_every_file_of_a_project_is_printed(cli: Cli) -> None:
     done = cli("config", "render", str(ACME), code=0)
-    names = [str(path.relative_to(ACME)) for path in ACME.rglob("*.yaml") if path.name != "sandbox.seed.yaml" and path.parent.name != "tests"]
+    names = [
+        str(path.relative_to(ACME)) for path in ACME.rglob("*.yaml") if path.name != "sandbox.seed.yaml" and path.parent.name != "tests"
+    ]
     assert sorted(line[2:] for line in done.stdout.splitlines() if line.endswith(".yaml")) == sorted(names)
     assert not any("${{" in line.partition("#")[0] for line in done.stdout.splitlines())
 

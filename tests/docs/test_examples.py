@@ -67,7 +67,7 @@ def fingerprints_alone(text: str) -> str:
 
 @pytest.mark.parametrize("example", spread(NAMES, 3), indirect=True)
 def test_after_an_apply_nothing_is_left_and_looking_sends_only_gets(example: str, tmp_path: Path) -> None:
-    opens = {"integrations": "example/installation/*", "urls": "example/space/*"}.get(example)
+    opens = {"integrations": "example/installation/*", "urls": "example/space/*", "handbook": "**"}.get(example)
     applied = run(tmp_path, "apply", example, "--yes", *(("--allow-exposure", opens) if opens is not None else ()))
     assert applied.returncode == 0, applied.stdout + applied.stderr
     again = run(tmp_path, "plan", example, "--detailed-exitcode", "-v")

@@ -34,6 +34,7 @@ from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, budg
 from reconciler.fleet.store.access.rows import opened
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.up import URL_FILE
+from reconciler.writing import write_whole
 
 READ_SECONDS: Final = 900.0
 REHEARSE_SECONDS: Final = 1_200.0
@@ -185,7 +186,7 @@ class _Run:
         if known is None or not known.get("checks"):
             return []
         file = self.folder / "checks.json"
-        file.write_text(json.dumps(known["checks"]), encoding="utf-8")
+        write_whole(file, json.dumps(known["checks"]))
         return ["--known-checks", str(file)]
 
     def _decisions(self) -> dict[str, approvals.Decision]:
