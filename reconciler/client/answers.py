@@ -54,21 +54,25 @@ class KnownAnswers:
 
     @contextmanager
     def keeping(self) -> Iterator[Mapping[str, Answer]]:
-        """The answers that come in this block, by target; of a target that is asked for twice, the later one."""
-        kept = self._kept = {}
+        """The answers that come in this block, by target; of a target that is asked for twice, the later one. A block around it has them
+        too, once this one ends."""
+        outer, kept = self._kept, dict[str, Answer]()
+        self._kept = kept
         try:
             yield kept
         finally:
-            self._kept = None
+            self._kept = outer
+            if outer is not None:
+                outer.update(kept)
 
     @contextmanager
     def giving(self, answers: Mapping[str, Answer]) -> Iterator[None]:
         """In this block, what was answered before is given again to whoever asks for it, once; after it, nothing is."""
-        self._given = dict(answers)
+        outer, self._given = self._given, dict(answers)
         try:
             yield
         finally:
-            self._given = {}
+            self._given = outer
 
 
 # -- Lists ---------------------------------------------------------------------------------------------------------------------------
