@@ -48,6 +48,10 @@ REFERENCE: Final = Scene(
         "reconciler apply examples/acme --sandbox .reconciler/acme.db": "reconciler apply examples/acme --yes",
         "reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json": "reconciler plan examples/acme --out a.json\n"
         "reconciler apply examples/acme --plan a.json",
+        "reconciler rehearse examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json": (
+            "reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json\n"
+            "reconciler rehearse examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json"
+        ),
         "reconciler health": "reconciler sandbox clock --advance 60 --db .reconciler/acme.db > clock.txt; reconciler health",
         "reconciler drift --accept acme/space/guides.title": "reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Else\n"
         "reconciler drift --accept acme/team/writers",
@@ -124,8 +128,7 @@ URLS: Final = (
 )
 SECTIONS: Final = (
     "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history",
-    "show", "undo",
-    "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
+    "show", "undo", "test", "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
 )  # fmt: skip
 
 SCENES: Final[Mapping[str, Scene]] = {

@@ -81,7 +81,7 @@ class Postgres:
 
     def __init__(self, server: str, name: str) -> None:
         self._server, self._name = server, name
-        self.close()
+        self._drop()
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}")
         self.url = urlsplit(server)._replace(path=f"/{name}").geturl()
@@ -122,6 +122,10 @@ class Postgres:
         self._connection.execute(f"UPDATE {SCHEMA}.leases SET expires = 0 WHERE expires IS NOT NULL")
 
     def close(self) -> None:
+        self._connection.close()
+        self._drop()
+
+    def _drop(self) -> None:
         with psycopg.connect(self._server, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {self._name} WITH (FORCE)")
 

@@ -161,7 +161,7 @@ class RunningTwin:
                 yield from do[step.sort](step, project)
             except ReconcilerError as error:
                 yield Mismatch(step.source, f"{step.sort} failed: {error.message}", id=error.id)
-            self.known |= self.state.read().bindings.keys()
+            self.known.update(self.state.read().bindings)
 
     def _apply(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         options = EVERYTHING if step.consent else Options()
