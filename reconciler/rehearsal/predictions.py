@@ -130,7 +130,9 @@ def _exposures(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Di
     reported: set[Key] = set()
     for number, readings in [(None, moments.gained()), *enumerate(moments.gains, 1)]:
         exposed = lasting if number is None else passing
-        for key, readers in _new(readings, moments.start).items():
+        # Nobody has a new share link before the run has ended, so a plan announces nothing that only its holders could read until then.
+        known = readings if number is None else [reading for reading in readings if not _is_new_link(reading.reader, moments.start)]
+        for key, readers in _new(known, moments.start).items():
             comparable = number != last and key not in reported and key not in predicted.unlike
             if comparable and not exposed.has(key, observed.addresses):
                 reported.add(key)
@@ -222,6 +224,11 @@ def _new(readings: Iterable[SeenReading], other: SeenMoment) -> dict[Key, list[s
         if _is_modelled(reader) and not any((name, reading.kind, reading.id) in known for name in names):
             by_key[reading.kind, reading.id].append(reading.reader)
     return by_key
+
+
+def _is_new_link(reader: str, start: SeenMoment) -> bool:
+    who = leveled(reader)[0]
+    return who.startswith(f"{LINK}:") and who not in start.names
 
 
 def _is_modelled(reader: str) -> bool:

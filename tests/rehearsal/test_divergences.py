@@ -144,6 +144,23 @@ def test_no_example_differs(cli: Cli, name: str) -> None:
     assert "Defects of Reconciler" not in text
 
 
+def test_what_only_the_holders_of_a_new_link_could_read_on_the_way_differs_in_nothing(cli: Cli) -> None:
+    def write(link: Mapping[str, Any], shown: list[str]) -> None:
+        structure = [
+            {"section": "guides", "title": "Guides", "path": "guides", "spaces": [{"space": name, "path": name} for name in shown]}
+        ]
+        tree = _tree(visibility="share-link", shareLinks=link, structure=structure)
+        tree["content"] = [{"space": name, "id": f"spc_{name}", "title": name} for name in ("blank", "old", "more", "plans")]
+        _write_with(cli, tree)
+
+    write({"partners": {"name": "Partners", "active": False}}, ["old"])
+    cli("apply", ".", "--sandbox", "living.db", "--yes", *ALL, code=exits.DONE)
+    write({"press": {"name": "Press", "active": True}}, ["more", "plans"])
+    document = _rehearsed(cli)
+    assert any(moment["readersGained"] for moment in document["moments"][:-1])
+    assert document["divergences"] == []
+
+
 def test_every_example_is_rehearsed() -> None:
     assert {path.name for path in EXAMPLES.iterdir() if (path / "reconciler.yaml").exists()} == {*EXAMPLED, "secrets"}
 
