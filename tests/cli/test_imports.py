@@ -53,7 +53,6 @@ INSIDE: Final = {
     "jinja2": "takes 0.07 s, and many projects have no expression", "markupsafe": "jinja2 escapes with it",
     "reconciler.config.language.compiler": "imports jinja2",
     "markdown_it": "the extra sandbox", "reconciler.cli.sandboxes.preview": "imports starlette",
-    "ctypes": "only on Linux, in a fleet",
 }  # fmt: skip
 """What may be imported inside a function, and why."""
 INSIDE_MAX: Final = 120

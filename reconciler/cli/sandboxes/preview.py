@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import closing
 from hmac import compare_digest
 from typing import Final
 
@@ -25,6 +25,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from reconciler.serving import CommandServer
 
 Texts = Callable[[str, str], Awaitable[dict[str, str]]]
 """The answer for a space and a page: `html`, or `reason`."""
@@ -101,7 +103,7 @@ async def serve_preview(html: str, policy: str, texts: Texts, *, ready: Callable
     token = secrets.token_urlsafe(24)
     with closing(_listener()) as listener:
         port = listener.getsockname()[1]
-        server = _Server(
+        server = CommandServer(
             uvicorn.Config(
                 preview_app(html, policy, texts, port=port, token=token), lifespan="off", log_level="critical", access_log=False,
                 server_header=False, ws="none", timeout_graceful_shutdown=1,
@@ -122,19 +124,3 @@ def _listener() -> socket.socket:
     listener.bind(("127.0.0.1", 0))
     listener.listen()
     return listener
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the command, and tells when it answers."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield

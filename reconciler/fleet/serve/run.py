@@ -25,6 +25,7 @@ from reconciler.fleet.serve.settings import ServeSettings, of_data
 from reconciler.fleet.serve.single import SinglePerson
 from reconciler.fleet.serve.site import Dashboard
 from reconciler.fleet.store import FleetDatabase, projects
+from reconciler.serving import CommandServer
 
 PORT: Final = 8400
 END_SECONDS: Final = 5
@@ -120,7 +121,7 @@ async def _served(
     single = SinglePerson(listening.person, listening.token) if settings.oidc is None else None
     url = own if single is not None else settings.url or own
     feed = Feed(database)
-    server = _Server(_config(create_app(database, url, single=single, feed=feed, say=say, show=show)))
+    server = CommandServer(_config(create_app(database, url, single=single, feed=feed, say=say, show=show)))
     running = asyncio.create_task(server.serve(sockets=[listener.dup()]))
     ready = asyncio.create_task(server.ready.wait())
     changed = asyncio.create_task(_changed(database, listening, settings, say))
@@ -159,22 +160,6 @@ async def _changed(database: FleetDatabase, listening: Listening, served: ServeS
             continue
         say("The fleet file changed how people log in: the dashboard starts again.")
         return settings
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the command, and reports when it is ready."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-    @contextlib.contextmanager
-    def capture_signals(self):  # type: ignore[no-untyped-def]
-        yield
 
 
 def _config(app: object) -> uvicorn.Config:

@@ -283,5 +283,5 @@ def _opens(moment: Published, kind: Kind, id: str) -> bool:
 
 
 def digest(url: str) -> str:
-    """What stands for a secret URL in reports. Its key is long and random, so nobody finds it by trying."""
+    """What stands for a secret URL in reports. Its key is long and random, so nobody can guess it from the digest."""
     return f"sha256:{sha256(url.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -133,13 +133,13 @@ def environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # few processes show a preview
     from markupsafe import Markup, escape
 
-    made = Environment(loader=FileSystemLoader(FOLDER / "templates"), autoescape=True, undefined=StrictUndefined)
-    made.finalize = lambda value: terminal(value) if type(value) is str else value  # markup and numbers are not escaped
-    made.trim_blocks = made.lstrip_blocks = True
-    made.globals["count"] = count
-    made.filters["tied"] = lambda text: Markup(NUMBER.sub(r'<span class="rh-tied">\g<0></span>', str(escape(terminal(text)))))  # noqa: S704
-    made.filters["breakable"] = lambda text: Markup(str(escape(terminal(text))).replace("/", "<wbr>/"))  # noqa: S704  escaped before
-    return made
+    environment = Environment(loader=FileSystemLoader(FOLDER / "templates"), autoescape=True, undefined=StrictUndefined)
+    environment.finalize = lambda value: terminal(value) if type(value) is str else value  # markup and numbers are not escaped
+    environment.trim_blocks = environment.lstrip_blocks = True
+    environment.globals["count"] = count
+    environment.filters["tied"] = lambda text: Markup(NUMBER.sub(r'<span class="rh-tied">\g<0></span>', str(escape(terminal(text)))))  # noqa: S704
+    environment.filters["breakable"] = lambda text: Markup(str(escape(terminal(text))).replace("/", "<wbr>/"))  # noqa: S704  escaped before
+    return environment
 
 
 # -- sentences ---------------------------------------------------------------------------------------------------------------------
