@@ -1,0 +1,1 @@
+"""The language server: what the project knows, in an editor."""
