@@ -77,9 +77,9 @@ def parts(sheet: Sheet, *, whole: Sheet | None = None) -> BriefParts:
     titles = {entry.title for entry in sheet.entries}
     members = [entry for entry in whole.entries if entry.title not in titles] if whole is not None else []
     return BriefParts(
-        head=tuple(one_line(text) for text in head if text.strip()),
+        head=tuple(shortened(one_line(text)) for text in head if text.strip()),
         harms=tuple((entry.harms[0], line) for entry in serious for line in entry_lines(entry)),
-        others=tuple(line for entry in plain for line in entry_lines(entry)) + tuple(one_line(note) for note in sheet.notes),
+        others=tuple(line for entry in plain for line in entry_lines(entry)) + tuple(shortened(one_line(note)) for note in sheet.notes),
         each=tuple(line for entry in members for line in entry_lines(entry)),
     )
 

@@ -8,13 +8,12 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli.mcp.answers import BYTES, BYTES_MIN
 from reconciler.cli.options import Options, nearest_project
 from reconciler.cli.terminal.screen import Screen
-from reconciler.config.keys import PROJECT_FILE
+from reconciler.config.keys import PROJECT_FILE, project_file
 from reconciler.errors import ReconcilerError, UsageError
-from reconciler.text.install import installing
-
-BYTES, BYTES_MIN = 8_000, 4_000
+from reconciler.text.install import installing_extra
 
 
 @click.command("mcp", short_help="Serve agents: they read, check and plan, and apply nothing.")
@@ -52,10 +51,7 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], answer_bytes: int, *
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
             raise
-        raise ReconcilerError(
-            "the server for agents requires packages that are not installed: mcp",
-            id="RC-package-missing",
-            hint=f"Install it: {installing('mcp>=2.0,<3')}",
-        ) from None
-    nearest = nearest_project(ctx)
-    serve(options, paths, nearest if (nearest / PROJECT_FILE).is_file() or nearest.is_file() else None, answer_bytes)
+        wrong, hint = "the server for agents requires packages that are not installed: mcp", f"Install it: {installing_extra('mcp')}"
+        raise ReconcilerError(wrong, id="RC-package-missing", hint=hint) from None
+    nearest = nearest_project(ctx) if not paths else None
+    serve(options, paths, nearest if nearest is not None and project_file(nearest).is_file() else None, answer_bytes)

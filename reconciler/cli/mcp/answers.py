@@ -35,7 +35,7 @@ class UnknownHandle(Exception):
 
 
 @dataclass
-class Answers:
+class AnswerBook:
     """The answers of one server. `most`: bytes of each, as it is sent."""
 
     most: int = BYTES

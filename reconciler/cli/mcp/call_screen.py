@@ -1,4 +1,4 @@
-"""The screen of one call: stdout belongs to the protocol, so nothing is printed; progress is kept for the client, and a call can be ended."""
+"""The screen of one call: it prints nothing, because stdout belongs to the protocol. It keeps the progress, and can end the call."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CallScreen(Screen):
         return UNLIMITED
 
     def event(self, level: str, name: str, message: str, **facts: Any) -> bool:
-        """Keep what the client is told; end the requests of a call that was cancelled."""
+        """Keep the progress for the client; end the requests of a call that was cancelled."""
         if self.cancelled.is_set():
             cancel_tasks()
         if name in SHOWN:

@@ -24,7 +24,7 @@ from reconciler.errors import ConfigError, Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import guard
 from reconciler.report.access import access_sheet
-from reconciler.report.brief import BriefParts, one_line, parts
+from reconciler.report.brief import BriefParts, one_line, parts, shortened
 from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet, of_problem
 from reconciler.report.health import health_sheet
@@ -140,10 +140,9 @@ def _plan(call: Call) -> Said:
     folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True) for full in (False, True))
     try:
         guard(reading.planned.plan, reading.by.project.desired, **options.limits)
-        refused = ()
     except Refused as error:
-        refused = (f"apply would refuse this: {call.screen.masked(error.message)}",)
-    return _said(call, folded, whole, *refused)
+        return _said(call, folded, whole, f"apply would refuse this: {call.screen.masked(error.message)}")
+    return _said(call, folded, whole)
 
 
 def _access(call: Call) -> Said:
@@ -174,7 +173,7 @@ def _rehearse(call: Call) -> Said:
 
 def _said(call: Call, folded: Sheet, whole: Sheet, *remarks: str) -> Said:
     report = parts(folded, whole=whole)
-    head = (*report.head, *(one_line(text) for text in (*remarks, *call.screen.remarks)))
+    head = (*report.head, *(shortened(one_line(text)) for text in (*remarks, *call.screen.remarks)))
     return Said(BriefParts(head, report.harms, report.others, report.each))
 
 
@@ -187,9 +186,7 @@ def _selected(call: Call) -> Options:
     return replace(call.options, target=target)
 
 
-TARGET: Final = Argument(
-    "target", "Only these addresses and what they require: acme/space/guides, acme/space/*, acme/site/docs/**", "texts"
-)
+TARGET: Final = Argument("target", "Only these addresses and what they require: acme/space/guides, acme/site/docs/**", "texts")
 
 TOOLS: Final[tuple[ToolRow, ...]] = (
     ToolRow(
@@ -203,7 +200,7 @@ TOOLS: Final[tuple[ToolRow, ...]] = (
     ToolRow("validate", "Check the files of the project, with lint. Contacts nobody.", _validate),
     ToolRow(
         "plan",
-        "Show what an apply would change and why, deletions, exposures and URLs that stop working first. Nothing is applied: people do that.",
+        "Show what an apply would change and why; deletions, exposures and URLs that stop working first. Nothing is applied.",
         _plan,
         (TARGET,),
     ),
@@ -222,8 +219,8 @@ TOOLS: Final[tuple[ToolRow, ...]] = (
     ToolRow("health", "Show what readers do not find, and what ends soon.", _health),
     ToolRow(
         "rehearse",
-        "Apply the plan to a copy of the organization in this process, and show who could read more, which URLs would stop working, and the "
-        "worst moment. The organization itself is not changed.",
+        "Apply the plan to a copy of the organization in this process, and show who could read more, which URLs would stop "
+        "working, and the worst moment. The organization itself is not changed.",
         _rehearse,
         (TARGET,),
     ),
