@@ -84,7 +84,7 @@ class AgentServer:
             return _result(one_line(str(error), longest=1_500), failed=True)
         except UnknownHandle:
             return _result(EXPIRED, failed=True)
-        return _result(self.answers.first(row.name, said.parts, room, then=said.then), failed=said.failed)
+        return _result(self.answers.first(row.name, said.parts, room, then=said.then, lead=said.lead), failed=said.failed)
 
     async def _answered(self, context: Context, row: ToolRow, call: Call) -> Said:
         """What the tool says, from a thread that ends soon if the client cancels the call."""
