@@ -89,13 +89,15 @@ class Said:
 
 @dataclass(frozen=True)
 class ToolRow:
-    """One tool. `says`: its description. `answer`: called in a thread. `reads_project`: whether it is about one of the projects."""
+    """One tool. `says`: its description. `answer`: called in a thread. `reads_project`: it is about one of the projects. `needs_project`:
+    it cannot be called without one. `changes_files`: it changes files of the working copy."""
 
     name: str
     says: str
     answer: Callable[[Call], Said]
     arguments: tuple[Argument, ...] = ()
     reads_project: bool = True
+    needs_project: bool = True
     changes_files: bool = False
 
     def accepted(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -259,6 +261,7 @@ TOOLS: Final[tuple[ToolRow, ...]] = (
         "conventions: the rules of this repository for agents. Without a word: list the kinds.",
         _explain,
         (Argument("word", "A kind, kind.field, key, cause, or conventions"),),
+        needs_project=False,
     ),
     ToolRow(
         "find",
