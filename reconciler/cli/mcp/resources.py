@@ -14,10 +14,10 @@ from typing import Any, Final
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from reconciler.cli.mcp.call_screen import CallScreen
-from reconciler.cli.mcp.conventions import named, project_text
 from reconciler.cli.mcp.projects import called, chosen
 from reconciler.cli.options import Options
 from reconciler.cli.wiring.loading import load
+from reconciler.config import Project
 from reconciler.config.schemas.document import schema
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.kinds import load as load_kinds
@@ -101,3 +101,17 @@ def _references(value: Any) -> Iterator[str]:
         case list():
             for part in value:
                 yield from _references(part)
+
+
+def project_text(project: Project, name: str) -> str:
+    """The text of one of the files that a project was read from, by its name. Raises `UsageError` for any other file."""
+    root = project.settings.root
+    names = {named(path, root): path for path in project.settings.files}
+    if name not in names:
+        raise UsageError("this is not a file of the project", id="RC-file-not-found", hint="resources/list names the files of the project.")
+    return names[name].read_text(encoding="utf-8", errors="replace")
+
+
+def named(path: Path, root: Path) -> str:
+    """The name of a file below the project."""
+    return path.resolve().relative_to(root.resolve()).as_posix() if path.resolve().is_relative_to(root.resolve()) else path.name

@@ -18,10 +18,10 @@ from reconciler.cli.commands import access, drift, explain, health, plan, urls, 
 from reconciler.cli.commands.access import AccessReading
 from reconciler.cli.mcp.answers import DATA
 from reconciler.cli.mcp.call_screen import CallScreen
-from reconciler.cli.mcp.conventions import conventions
 from reconciler.cli.mcp.lookups import about, found_sentence, history_of, known_objects
 from reconciler.cli.options import Options
 from reconciler.cli.wiring.connect import connect
+from reconciler.cli.wiring.conventions import conventions
 from reconciler.cli.wiring.loading import load, load_settings
 from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.cli.wiring.unseen import known_state

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from reconciler.config import Project
 from reconciler.config.keys import CONVENTIONS_MAX
 from reconciler.config.language.bounds import ExpressionError
@@ -27,17 +25,3 @@ def conventions(project: Project) -> str:
     if len(text.encode()) > CONVENTIONS_MAX:
         raise UsageError(f"{where} is larger than {CONVENTIONS_MAX // 1_000} KB", id="RC-file-too-large", hint=hint)
     return text
-
-
-def project_text(project: Project, name: str) -> str:
-    """The text of one of the files that a project was read from, by its name. Raises `UsageError` for any other file."""
-    root = project.settings.root
-    names = {named(path, root): path for path in project.settings.files}
-    if name not in names:
-        raise UsageError("this is not a file of the project", id="RC-file-not-found", hint="resources/list names the files of the project.")
-    return names[name].read_text(encoding="utf-8", errors="replace")
-
-
-def named(path: Path, root: Path) -> str:
-    """The name of a file below the project."""
-    return path.resolve().relative_to(root.resolve()).as_posix() if path.resolve().is_relative_to(root.resolve()) else path.name
