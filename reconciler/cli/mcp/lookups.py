@@ -96,6 +96,16 @@ def known_objects(kinds: Kinds, project: Project, reading: AccessReading | None)
     return sorted(known, key=lambda item: item.address)
 
 
+def unmanaged(reading: AccessReading | None, known: Sequence[Known], text: str, kind: str) -> Iterator[str]:
+    """The unmanaged objects with a text in their title or id that have no readers of their own, such as teams: they have no address."""
+    listed = {(item.kind, item.living.id) for item in known if item.living is not None}
+    for item in reading.planned.plan.unmanaged if reading is not None else ():
+        if (item.kind, item.id) not in listed and kind in ("", item.kind):
+            title = item.title or ""
+            if Known(Address((item.kind,)), item.kind, f"{title}\n{bare(item.id)}").matches(text):
+                yield f"{item.kind} {one_line(id_and_title(item.id, title))}; unmanaged"
+
+
 def _values(resource: Declared | None, living: Observed | None) -> Iterator[Mapping[str, Any]]:
     if resource is not None:
         yield resource.values

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -180,6 +182,12 @@ def _ran(row: ToolRow, call: Call) -> Said:
         lines = [*error.message.splitlines(), *(error.hint or "").splitlines()]
         shown = tuple(one_line(call.screen.masked(line)) for line in lines)
         return Said(BriefParts((), others=shown), f"The call failed. The tool explain with word {error.id} says why.", failed=True)
+    except Exception as error:  # of one call; the server answers the next one
+        if not call.screen.cancelled.is_set():
+            traceback.print_exc(file=sys.stderr)
+        return Said(
+            BriefParts(()), f"This is a defect of Reconciler: {type(error).__name__}. The log of the server shows where.", failed=True
+        )
 
 
 async def _tell(context: Context, screen: CallScreen) -> None:

@@ -18,7 +18,7 @@ from reconciler.cli.commands import access, drift, explain, health, plan, urls, 
 from reconciler.cli.commands.access import AccessReading
 from reconciler.cli.mcp.answers import DATA
 from reconciler.cli.mcp.call_screen import CallScreen
-from reconciler.cli.mcp.lookups import about, found_sentence, history_of, known_objects
+from reconciler.cli.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
 from reconciler.cli.options import Options
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.conventions import conventions
@@ -145,7 +145,9 @@ def _find(call: Call) -> Said:
     project, kinds, reading = _read(call)
     known = call.screen.masked_data(known_objects(kinds, project, reading))
     text, kind = call.given["text"], call.given["kind"]
-    lines = tuple(shortened(item.line) for item in known if item.matches(text) and kind in ("", item.kind))
+    matching = [item.line for item in known if item.matches(text) and kind in ("", item.kind)]
+    matching += call.screen.masked_data([*unmanaged(reading, known, text, kind)])
+    lines = tuple(map(shortened, matching))
     head = [found_sentence(len(lines), text), *call.screen.remarks]
     return Said(BriefParts(tuple(shortened(one_line(line)) for line in head), others=lines))
 
