@@ -182,6 +182,8 @@ def _ran(row: ToolRow, call: Call) -> Said:
         lines = [*error.message.splitlines(), *(error.hint or "").splitlines()]
         shown = tuple(one_line(call.screen.masked(line)) for line in lines)
         return Said(BriefParts((), others=shown), f"The call failed. The tool explain with word {error.id} says why.", failed=True)
+    except asyncio.CancelledError:  # of the loop of this thread: nobody waits for the answer
+        return Said(BriefParts(()), "Cancelled.", failed=True)
     except Exception as error:  # of one call; the server answers the next one
         if not call.screen.cancelled.is_set():
             traceback.print_exc(file=sys.stderr)
