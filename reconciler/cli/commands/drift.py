@@ -14,10 +14,11 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import accept_drift, baselines, run
+from reconciler.cli.wiring import accept_drift, baselines, propose_drift, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import read_state
+from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model.drift import DriftWord
 from reconciler.plan.drift import drift, without_known
@@ -44,6 +45,12 @@ from reconciler.text.names import HERE
 )
 @shared.exposures("With --accept: accept that matching addresses are public or lost a protection. Repeatable.")
 @click.option(
+    "--propose",
+    is_flag=True,
+    allow_from_autoenv=False,
+    help="Accept all that files can take in, on a branch of its own and, in a job of a forge, as a pull request.",
+)
+@click.option(
     "--baseline",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -58,6 +65,7 @@ def command(
     /,
     coverage: bool,
     accept: tuple[str, ...],
+    propose: bool,
     baseline: Path | None,
     full: bool,
     report: tuple[tuple[str, Path], ...],
@@ -67,12 +75,13 @@ def command(
     assertions of the project (expect, access) are not met. Exits with 2 on both, and with 5 if something could not be read, or if the
     state has never seen the project.
 
-    Sends only GET requests. Writes nothing, except your YAML with --accept.
+    Sends only GET requests. Writes nothing, except your YAML with --accept, and a branch with --propose.
 
     \b
     Example:
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
+      reconciler drift --propose
     """
     options = Options.of(screen, parameters)
     kinds = load_kinds()
@@ -88,12 +97,17 @@ def command(
         kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip
     drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
+    today = (planned.actual.date or now()).date()
     if new is not None and (options.format != "text" or accept):
         screen.warn(str(new), id="RC-unseen-state")
     if accept:
         accept_drift.accept(screen, options, kinds, project, planned, drifted, accept)
         return exits.DONE
-    drifted = screen.masked_data(without_known(drifted, known, (planned.actual.date or now()).date()))
+    if propose:
+        if accept:
+            raise UsageError("--accept and --propose exclude each other", id="RC-option-value", hint="Pass one of them.")
+        return propose_drift.propose(screen, options, kinds, project, planned, without_known(drifted, known, today))
+    drifted = screen.masked_data(without_known(drifted, known, today))
     document, made_at = drift_document(drifted), now()
     sheet = partial(drift_sheet, drifted, full=full, zone=HERE)
     folder = reports.folder(project)
