@@ -2,8 +2,8 @@
 
     the tree of a commit --ls-tree--> entries, new files put in --mktree--> a new tree --commit-tree--> a commit --update-ref--> branch
 
-Neither the work tree nor the index is read or changed, so the current branch stays as it is. No hook, filter or signature runs
-(`reconciler.git`). Forbidden: a branch whose last commit is not ours is never moved.
+Neither the work tree nor the index nor the current branch is changed. No hook, filter or signature runs (`reconciler.git`).
+Forbidden: a branch whose last commit is not ours is never moved.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class LastCommit:
     message: str
 
 
-class Requests(Protocol):
+class PullRequests(Protocol):
     """The branches and requests of one repository."""
 
     name: str
@@ -83,7 +83,7 @@ class Requests(Protocol):
         """Close it without merging."""
 
 
-def keep_request(forge: Requests, proposal: Proposal, base: str, text: RequestText) -> str:
+def keep_request(forge: PullRequests, proposal: Proposal, base: str, text: RequestText) -> str:
     """Make the branch and its request what the proposal says; a sentence about it, with the URL.
 
     Raises `Refused` where the branch has commits of others.
@@ -107,7 +107,7 @@ def keep_request(forge: Requests, proposal: Proposal, base: str, text: RequestTe
     return _repeated(keep)
 
 
-def close_request(forge: Requests, proposal: Proposal, into: str) -> str | None:
+def close_request(forge: PullRequests, proposal: Proposal, into: str) -> str | None:
     """Close the open request of the proposal's branch, if all of its commits are ours; its URL, None without one."""
 
     def close() -> str | None:
@@ -136,7 +136,7 @@ def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").strip()
 
 
-def requests_of(job: Job, token: str, clock: BlockingClock) -> Requests:
+def pulls_of(job: Job, token: str, clock: BlockingClock) -> PullRequests:
     """The requests of a job's repository. Raises `UsageError` for unknown facts."""
     if not token:
         wrong, hint = f"{TOKENS[job.forge]} is not set", "It is the token that opens the request; see docs/drift.md."
@@ -145,14 +145,14 @@ def requests_of(job: Job, token: str, clock: BlockingClock) -> Requests:
         raise UsageError("the repository is unknown", id="RC-proposal-place", hint="Run it in a job of the forge.")
     match job.forge:
         case "github":
-            return GitHubRequests(job, token, clock)
+            return GitHubPulls(job, token, clock)
         case "gitlab":
-            return GitLabRequests(job, token, clock)
+            return GitLabPulls(job, token, clock)
         case _:
-            return BitbucketRequests(job, token, clock)
+            return BitbucketPulls(job, token, clock)
 
 
-class GitHubRequests:
+class GitHubPulls:
     """Sources: docs.github.com/rest/git/{refs,commits,trees} and /rest/pulls/pulls."""
 
     name, dialect = github.GitHub.name, github.DIALECT
@@ -212,7 +212,7 @@ def _of_github(pull: Mapping[str, Any]) -> OpenRequest:
     return OpenRequest(int(pull["number"]), str(pull["title"]), str(pull["body"] or ""), str(pull["html_url"]))
 
 
-class GitLabRequests:
+class GitLabPulls:
     """Sources: docs.gitlab.com/api/{commits,branches,merge_requests}."""
 
     name, dialect = gitlab.GitLab.name, gitlab.DIALECT
@@ -254,7 +254,7 @@ def _of_gitlab(request: Mapping[str, Any]) -> OpenRequest:
     return OpenRequest(int(request["iid"]), str(request["title"]), str(request["description"] or ""), str(request["web_url"]))
 
 
-class BitbucketRequests:
+class BitbucketPulls:
     """Sources: developer.atlassian.com/cloud/bitbucket/rest, api-group-{source,refs,pullrequests}.
 
     A commit of its API is always on top of the branch, never instead of it: a later proposal is one more commit there.

@@ -25,15 +25,6 @@ from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
 
 
-class NotTakenIn(ReconcilerError):
-    """The files would still change these, ADDRESS or ADDRESS.field, or now change them."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(names)}"
-        super().__init__(wrong, id="RC-edit-by-hand", hint="Change it by hand.")
-        self.names = tuple(names)
-
-
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, names: Sequence[str]) -> None:
     """Write the named values. Raises `Refused` or `UsageError` before anything is written; if it fails, the files are as before."""
     root, before = read(options.project, kinds)
@@ -41,7 +32,10 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     texts = accepted_texts(acceptance(kinds, project, planned, before), before, picked, planned)
     try:
         rewrite(root, texts)
-        prove(screen, options, kinds, project, planned, picked)
+        left = prove(screen, options, kinds, project, planned, picked)
+        if left:
+            wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(left)}"
+            raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")
     except ReconcilerError:
         rewrite(root, {file: before[file] for file in texts})
         raise
@@ -64,10 +58,10 @@ def accepted_texts(acceptance: Acceptance, before: Mapping[str, str], picked: Se
     return {file: line_ends.as_before(text, before[file]) for file, text in texts.items()}
 
 
-def prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[AcceptedField]) -> None:
-    """Raise `ReconcilerError` if the files are no longer a valid project, still change one of these values, or change more than before.
+def prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[AcceptedField]) -> list[str]:
+    """What the files still change of these values, or change besides: ADDRESS or ADDRESS.field, sorted.
 
-    Raises `Refused` if they now accept an exposure without consent.
+    Raises `ReconcilerError` if they are no longer a valid project, `Refused` if they now accept an exposure without consent.
     """
     try:
         desired = judged(screen, options, kinds, load(screen, options, kinds)).project.desired
@@ -83,7 +77,8 @@ def prove(screen: Screen, options: Options, kinds: Kinds, project: Project, plan
     every, before = pending(again), pending(former)
     left = sorted(every & {str(accepted) for accepted in picked} | every - before)
     if left:
-        raise NotTakenIn(left)
+        return left
     known = [replace(exposure, source=None) for exposure in former.exposures]
     accepted_exposures = [exposure for exposure in again.exposures if replace(exposure, source=None) not in known]
     consent_to_exposures(accepted_exposures, options.allow_exposure, "accepting this makes something public or removes a protection, which")
+    return []

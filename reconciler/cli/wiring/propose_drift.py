@@ -22,14 +22,14 @@ from reconciler.cli.files import rewrite
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.accept_drift import NotTakenIn, acceptance, accepted_texts, prove
+from reconciler.cli.wiring.accept_drift import acceptance, accepted_texts, prove
 from reconciler.cli.wiring.run import Planned
 from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import UsageError
 from reconciler.forges.job import TOKENS, Job, facts, forge_of_job, job
 from reconciler.forges.port import BlockingClock
-from reconciler.forges.pulls import RequestText, close_request, keep_request, requests_of
+from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
 from reconciler.importer.accept import AcceptedField
 from reconciler.importer.proposal import LeftToPeople, Proposal, acceptable, title_of
 from reconciler.model.drift import Drift
@@ -104,17 +104,16 @@ def _proposal(
     while fields:
         texts = accepted_texts(acceptance(kinds, project, planned, before), before, fields, planned)
         rewrite(root, texts)
-        try:
-            prove(screen, there, kinds, project, planned, fields)
+        wrong = set(prove(screen, there, kinds, project, planned, fields))
+        if not wrong:
             break
-        except NotTakenIn as error:
-            rewrite(root, {file: before[file] for file in texts})
-            names = {name for field in fields for name in (str(field), str(field.drifted.address)) if name in error.names}
-            kept = [field for field in fields if not {str(field), str(field.drifted.address)} & names]
-            if len(kept) == len(fields):
-                raise
-            left += [LeftToPeople(name, "its value cannot simply be written to the YAML", "Change it by hand") for name in sorted(names)]
-            fields, texts = kept, {}
+        rewrite(root, {file: before[file] for file in texts})
+        texts = {}
+        # A difference of something else: nobody knows which of them makes it.
+        refused = [field for field in fields if {str(field), str(field.drifted.address)} & wrong] or fields
+        reason = f"its value cannot simply be written to the YAML: {', '.join(sorted(wrong))} would differ"
+        left += [LeftToPeople(str(field), reason, "Change it by hand.") for field in refused]
+        fields = [field for field in fields if field not in refused]
     desired = project.desired
     title = title_of(desired.project, desired.environment, len(fields))
     return Proposal(desired.project, desired.environment, texts, title, _lines(sheet, fields), tuple(left))
@@ -147,7 +146,7 @@ def _request(screen: Screen, of: Job, base: NamedCommit, proposal: Proposal, she
     into = known.ref if known.is_branch else ""
     if not into:
         raise UsageError("the branch of this job is unknown", id="RC-proposal-place", hint="Propose in a job of a branch, not of a tag.")
-    forge = requests_of(of, os.environ.get(TOKENS[of.forge], ""), BlockingClock())
+    forge = pulls_of(of, os.environ.get(TOKENS[of.forge], ""), BlockingClock())
     if not proposal.files:
         closed = close_request(forge, proposal, into)
         screen.out(f"No change for the files is left: closed {closed}.\n" if closed else "No change for the files; there is no request.\n")
@@ -162,9 +161,4 @@ def _request(screen: Screen, of: Job, base: NamedCommit, proposal: Proposal, she
 
 
 def _left_entries(left: Sequence[LeftToPeople]) -> list[SheetEntry]:
-    return [
-        SheetEntry(
-            item.name, "", [SheetLine(Style.BLOCKED, "!", "by hand", item.says)], Weight.HINDERED
-        )
-        for item in left
-    ]
+    return [SheetEntry(item.name, "", [SheetLine(Style.BLOCKED, "!", "by hand", item.says)], Weight.HINDERED) for item in left]
