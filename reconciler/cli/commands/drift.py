@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,16 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import accept_drift, baselines, propose_drift, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.unseen import read_state
+from reconciler.cli.wiring.run import Planned
+from reconciler.cli.wiring.unseen import Unseen, read_state
+from reconciler.config import Project
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model.drift import DriftWord
+from reconciler.model.drift import Drift, DriftWord
 from reconciler.plan.drift import drift, without_known
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
+from reconciler.resource import Kinds
 from reconciler.text.names import HERE
 
 
@@ -84,19 +87,11 @@ def command(
       reconciler drift --propose
     """
     options = Options.of(screen, parameters)
-    kinds = load_kinds()
-    by = judged(screen, options, kinds, load(screen, options, kinds))
-    project = by.project
+    if accept and propose:
+        raise UsageError("--accept and --propose exclude each other", id="RC-option-value", hint="Pass one of them.")
     known = baselines.read(baseline) if baseline is not None else ()
-    with connect(screen, options, project, kinds) as service:
-        state, key, new = read_state(screen, options, project, service)
-        kinds = kinds.with_digest_key(key, project.sensitive)
-        desired = project.desired
-        planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
-    drifted = drift(
-        kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
-    )  # fmt: skip
-    drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
+    reading = read(screen, options, load_kinds(), coverage=coverage)
+    kinds, project, planned, drifted, new = reading.kinds, reading.project, reading.planned, reading.drift, reading.new
     today = (planned.actual.date or now()).date()
     if new is not None and (options.format != "text" or accept):
         screen.warn(str(new), id="RC-unseen-state")
@@ -104,8 +99,6 @@ def command(
         accept_drift.accept(screen, options, kinds, project, planned, drifted, accept)
         return exits.DONE
     if propose:
-        if accept:
-            raise UsageError("--accept and --propose exclude each other", id="RC-option-value", hint="Pass one of them.")
         return propose_drift.propose(screen, options, kinds, project, planned, without_known(drifted, known, today))
     drifted = screen.masked_data(without_known(drifted, known, today))
     document, made_at = drift_document(drifted), now()
@@ -120,3 +113,29 @@ def command(
         else:
             screen.out("Or accept it: remove its lines from the YAML.\n")
     return codes.of_drift(drifted)
+
+
+@dataclass(frozen=True)
+class DriftReading:
+    """Drift and what it was found from. `kinds`: with the key of the state's digests. `new`: the message about a state that has never seen
+    the project."""
+
+    kinds: Kinds
+    project: Project
+    planned: Planned
+    drift: Drift
+    new: Unseen | None
+
+
+def read(screen: Screen, options: Options, kinds: Kinds, *, coverage: bool = False) -> DriftReading:
+    """The drift of a project, found with GET requests. `coverage`: read every list."""
+    by = judged(screen, options, kinds, load(screen, options, kinds))
+    project = by.project
+    with connect(screen, options, project, kinds) as service:
+        state, key, new = read_state(screen, options, project, service)
+        kinds = kinds.with_digest_key(key, project.sensitive)
+        desired = project.desired
+        planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
+    drifted = drift(kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage)
+    drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
+    return DriftReading(kinds, project, planned, drifted, new)
