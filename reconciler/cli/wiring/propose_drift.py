@@ -10,7 +10,7 @@ The files of the work tree and the current branch are not changed. Forbidden: pr
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -26,7 +26,7 @@ from reconciler.cli.wiring.accept_drift import acceptance, accepted_texts, prove
 from reconciler.cli.wiring.run import Planned
 from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
-from reconciler.errors import UsageError
+from reconciler.errors import ConfigError, UsageError
 from reconciler.forges.job import TOKENS, Job, facts, forge_of_job, job
 from reconciler.forges.port import BlockingClock
 from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
@@ -38,9 +38,11 @@ from reconciler.report.comment.part import PartOrigin, part
 from reconciler.report.drift import drift_sheet
 from reconciler.report.layout import Style
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
+from reconciler.report.words import listed
 from reconciler.resource import Kinds
 from reconciler.text.names import HERE
 
+NAMED: Final = 3  # files in a message
 INTRODUCTION: Final = (
     "Merge this to accept what was changed outside Reconciler. To take it back instead, close this, and run `reconciler apply`. "
     "The next check updates it in place, and closes it when nothing is left."
@@ -56,12 +58,6 @@ def propose(screen: Screen, options: Options, kinds: Kinds, project: Project, pl
     root, before = read(options.project, kinds)
     repository = WorkingRepository.around(root)
     base = repository.commit("HEAD")
-    if repository.differs(base, before):
-        raise UsageError(
-            "the files of the project differ from the last commit, and a proposal begins there",
-            id="RC-uncommitted",
-            hint="Commit them or put them aside (git stash), then propose again.",
-        )
     forge = forge_of_job(os.environ)
     of = job(forge, os.environ, read_event(os.environ)) if forge is not None else None
     if of is not None and of.pull:
@@ -72,6 +68,7 @@ def propose(screen: Screen, options: Options, kinds: Kinds, project: Project, pl
         )
     sheet = drift_sheet(screen.masked_data(drift), zone=HERE)
     with repository.files(base) as folder:
+        _refuse_uncommitted(_there(options.project, root, folder), kinds, before)
         proposal = _proposal(screen, replace(options, project=_there(options.project, root, folder)), kinds, project, planned, drift, sheet)
     # The files are what people have in the repository already, but for values that --accept writes; a mask would be written into them.
     proposal = replace(
@@ -87,6 +84,21 @@ def propose(screen: Screen, options: Options, kinds: Kinds, project: Project, pl
     else:
         _request(screen, of, base, proposal, sheet)
     return exits.PARTLY if proposal.left or codes.of_drift(drift) == exits.PARTLY else exits.DONE
+
+
+def _refuse_uncommitted(there: Path, kinds: Kinds, before: Mapping[str, str]) -> None:
+    """Raise `UsageError` if the files of the project are not those of the last commit."""
+    try:
+        committed = read(there, kinds)[1]
+    except ConfigError:
+        committed = {}
+    if committed != before:
+        names = listed(sorted(name for name in {*before, *committed} if before.get(name) != committed.get(name)), NAMED)
+        raise UsageError(
+            f"{names} differs from the last commit, and a proposal begins there",
+            id="RC-uncommitted",
+            hint="Commit the change or put it aside (git stash), then propose again.",
+        )
 
 
 def _there(given: Path, root: Path, folder: Path) -> Path:
