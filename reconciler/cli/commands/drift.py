@@ -11,16 +11,18 @@ import click
 
 from reconciler.cli import codes, completion, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
+from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import accept_drift, baselines, run
+from reconciler.cli.wiring import accept_drift, baselines, drift_groups, plan_file, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.unseen import read_state
+from reconciler.cli.wiring.unseen import kept_trees, read_state
+from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model.drift import DriftWord
-from reconciler.plan.drift import drift, without_known
+from reconciler.model.drift import DriftClass
+from reconciler.plan.drift import drift, grouped, looking_for_access, without_known
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
 from reconciler.text.names import HERE
@@ -49,7 +51,22 @@ from reconciler.text.names import HERE
     metavar="FILE",
     help="Ignore the known drift that this file lists, with reasons and expiry dates.",
 )
-@click.option("--full", is_flag=True, help="List every unmanaged object.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="CLASS,…",
+    callback=drift_groups.classes,
+    help=f"Exit with 2 only for drift of these classes: {', '.join(DriftClass)}.",
+)
+@click.option(
+    "--revert-plan",
+    type=OutputFile(),
+    metavar="FILE",
+    allow_from_autoenv=False,
+    help="Save the plan that puts the groups back, and nothing else; apply --plan FILE carries it out.",
+)
+@click.option("--group", metavar="ID", allow_from_autoenv=False, help="With --revert-plan: only this group. Default: all.")
+@click.option("--full", is_flag=True, help="Show every change on lines of its own, and list every unmanaged object.")
 @reports.option()
 @shared.output(formats=("text", *reports.FORMATS))
 @click.pass_obj
@@ -59,22 +76,33 @@ def command(
     coverage: bool,
     accept: tuple[str, ...],
     baseline: Path | None,
+    fail_on: frozenset[DriftClass],
+    revert_plan: Path | None,
+    group: str | None,
     full: bool,
     report: tuple[tuple[str, Path], ...],
     **parameters: Any,
 ) -> int:
-    """Show what was changed outside Reconciler since the last apply: fields, locations, deleted and unmanaged objects, and which
-    assertions of the project (expect, access) are not met. Exits with 2 on both, and with 5 if something could not be read, or if the
-    state has never seen the project.
+    """Show what was changed outside Reconciler since the last apply, in groups, the worst first: what happened, since when, who can read
+    more or less, and which URLs stopped working; and which assertions of the project (expect, access) are not met. Exits with 2 on both,
+    and with 5 if something could not be read, or if the state has never seen the project.
 
-    Sends only GET requests. Writes nothing, except your YAML with --accept.
+    Sends only GET requests. Writes nothing, except your YAML with --accept, and a file with --revert-plan.
 
     \b
     Example:
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
+      reconciler drift --fail-on exposing,deleting
+      reconciler drift --revert-plan revert.plan.json --group 5f0c2b9e81d4
     """
     options = Options.of(screen, parameters)
+    if group is not None and revert_plan is None:
+        raise UsageError("--group requires --revert-plan FILE", id="RC-options-conflict", hint="Without them, all groups are shown.")
+    if accept and revert_plan is not None:
+        raise UsageError("--accept and --revert-plan exclude each other", id="RC-options-conflict", hint="Run one after the other.")
+    if revert_plan is not None:
+        plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
     kinds = load_kinds()
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project = by.project
@@ -83,7 +111,10 @@ def command(
         state, key, new = read_state(screen, options, project, service)
         kinds = kinds.with_digest_key(key, project.sensitive)
         desired = project.desired
-        planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
+        looking = looking_for_access(kinds, desired)
+        kept = kept_trees(screen, options, project, service) if revert_plan is not None else None
+        planned = run.read_only(Narration(screen), service, kinds, looking, state, options, everything=coverage, kept=kept)
+        between = drift_groups.bounds(screen, options, project, service, planned)
     drifted = drift(
         kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip
@@ -93,16 +124,18 @@ def command(
     if accept:
         accept_drift.accept(screen, options, kinds, project, planned, drifted, accept)
         return exits.DONE
-    drifted = screen.masked_data(without_known(drifted, known, (planned.actual.date or now()).date()))
+    drifted = without_known(drifted, known, (planned.actual.date or now()).date())
+    drifted = grouped(kinds, desired, planned.actual, planned.matches, drifted, between=between)
+    if revert_plan is not None:
+        drift_groups.save_revert(
+            screen, revert_plan, options, project, kinds, planned, drift_groups.chosen(screen.masked_data(drifted), group),
+            service=service.identity, digests=plan_file.digests_of(screen, state.lineage, key), rules=by.origin,
+        )  # fmt: skip
+        return exits.DONE
+    drifted = screen.masked_data(drifted)
     document, made_at = drift_document(drifted), now()
-    sheet = partial(drift_sheet, drifted, full=full, zone=HERE)
+    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, command=options.command_line)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
-    if options.format == "text" and drifted.resources:
-        screen.out(f"Restore it with: {options.command_line('apply')}\n")
-        if any(resource.status is not DriftWord.DELETED for resource in drifted.resources):
-            screen.out(f"Or accept it with: {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
-        else:
-            screen.out("Or accept it: remove its lines from the YAML.\n")
-    return codes.of_drift(drifted)
+    return codes.of_drift(drifted, fail_on=fail_on)
