@@ -16,7 +16,7 @@ from reconciler.report.drift_groups import Command, bounds_text, common_bounds, 
 from reconciler.report.gathering import FOLD, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import exposure_parts, violation_parts
-from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
+from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed, shown
 from reconciler.text.names import clock_time, minute
 
@@ -137,7 +137,7 @@ def _group_parts(group: DriftGroup, drift: Drift, full: bool, zone: tzinfo | Non
     meaning = _meaning(group, drift, exposures, full, zone)
     deleted = {resource.address for resource in group.resources if resource.status is DriftWord.DELETED}
     if group.unmanaged is not None:
-        line = SheetLine(Style.DELETE, "!", "unmanaged", group_text(group), id="RC-drift")
+        line = SheetLine(Style.DELETE, "!", "unmanaged", group_text(group), id="RC-drift", harm=Harm.EXPOSURE)
         yield EntryPart(title=str(group.addresses[0]), lines=[line, *meaning], weight=Weight.URGENT, rank=rank)
     elif not group.resources:
         yield EntryPart(title=str(group.addresses[0]), lines=meaning, rank=rank)
@@ -162,11 +162,19 @@ def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], ful
         if not gains:
             lines.append(SheetLine(Style.UPDATE, "!", "access ends", f"for {who}: {names}"))
         elif not exposures:
-            lines.append(SheetLine(Style.DELETE, "!", "new access", f"for {who}: {names}"))
+            lines.append(SheetLine(Style.DELETE, "!", "new access", f"for {who}: {names}", harm=Harm.EXPOSURE))
     if group.effects and not exposures and group.unmanaged is None:
-        lines.append(SheetLine(Style.DELETE, "!", "effect", "; ".join(group.effects)))
+        lines.append(
+            SheetLine(
+                Style.DELETE,
+                "!",
+                "effect",
+                "; ".join(group.effects),
+                harm=Harm.EXPOSURE if group.drift_class is DriftClass.EXPOSING else None,
+            )
+        )
     for url in group.urls[: None if full else NAMED]:
-        lines.append(SheetLine(Style.DELETE, "!", "URL", f"{url.before} -> {url.after or 'nothing'}"))
+        lines.append(SheetLine(Style.DELETE, "!", "URL", f"{url.before} -> {url.after or 'nothing'}", harm=Harm.DEAD_URL))
     if len(group.urls) > NAMED and not full:
         lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - NAMED:,} more; --full shows each"))
     if group.id and group.drift_class is not DriftClass.COSMETIC:
@@ -210,7 +218,7 @@ def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzi
     style, symbol = STYLES[resource.status], SYMBOLS[resource.status]
     deletion = resource.status is DriftWord.DELETED
     if deletion:
-        lines.append(SheetLine(style, symbol, "deleted", _deleted(resource, zone)))
+        lines.append(SheetLine(style, symbol, "deleted", _deleted(resource, zone), harm=Harm.DELETION))
         if within:
             names = listed([str(address) for address in within], len(within) if full else NAMED)
             lines.append(SheetLine(style, symbol, "with it", names))

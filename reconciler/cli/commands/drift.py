@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,16 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import accept_drift, baselines, drift_groups, plan_file, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.unseen import kept_trees, read_state
+from reconciler.cli.wiring.run import Planned
+from reconciler.cli.wiring.unseen import Unseen, kept_trees, read_state
+from reconciler.config import Project
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model.drift import DriftClass
+from reconciler.model.drift import Drift, DriftClass, KnownDrift
 from reconciler.plan.drift import drift, grouped, looking_for_access, without_known
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
+from reconciler.resource import Kinds
 from reconciler.text.names import HERE
 
 
@@ -103,39 +107,59 @@ def command(
         raise UsageError("--accept and --revert-plan exclude each other", id="RC-options-conflict", hint="Run one after the other.")
     if revert_plan is not None:
         plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
-    kinds = load_kinds()
-    by = judged(screen, options, kinds, load(screen, options, kinds))
-    project = by.project
     known = baselines.read(baseline) if baseline is not None else ()
-    with connect(screen, options, project, kinds) as service:
-        state, key, new = read_state(screen, options, project, service)
-        kinds = kinds.with_digest_key(key, project.sensitive)
-        desired = project.desired
-        looking = looking_for_access(kinds, desired)
-        kept = kept_trees(screen, options, project, service) if revert_plan is not None else None
-        planned = run.read_only(Narration(screen), service, kinds, looking, state, options, everything=coverage, kept=kept)
-        between = drift_groups.bounds(screen, options, project, service, planned)
-    drifted = drift(
-        kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
-    )  # fmt: skip
-    drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
+    reading = read(screen, options, load_kinds(), coverage=coverage, known=known, pages=revert_plan is not None)
+    kinds, project, planned, new = reading.kinds, reading.project, reading.planned, reading.new
     if new is not None and (options.format != "text" or accept):
         screen.warn(str(new), id="RC-unseen-state")
     if accept:
-        accept_drift.accept(screen, options, kinds, project, planned, drifted, accept)
+        accept_drift.accept(screen, options, kinds, project, planned, reading.drift, accept)
         return exits.DONE
-    drifted = without_known(drifted, known, (planned.actual.date or now()).date())
-    drifted = grouped(kinds, desired, planned.actual, planned.matches, drifted, between=between)
     if revert_plan is not None:
-        drift_groups.save_revert(
-            screen, revert_plan, options, project, kinds, planned, drift_groups.chosen(screen.masked_data(drifted), group),
-            service=service.identity, digests=plan_file.digests_of(screen, state.lineage, key), rules=by.origin,
-        )  # fmt: skip
+        groups = drift_groups.chosen(screen.masked_data(reading.shown), group)
+        drift_groups.save_revert(screen, revert_plan, options, project, kinds, planned, groups, reading.inputs)
         return exits.DONE
-    drifted = screen.masked_data(drifted)
+    drifted = screen.masked_data(reading.shown)
     document, made_at = drift_document(drifted), now()
     sheet = partial(drift_sheet, drifted, full=full, zone=HERE, command=options.command_line)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     return codes.of_drift(drifted, fail_on=fail_on)
+
+
+@dataclass(frozen=True)
+class DriftReading:
+    """Drift and what it was found from. `kinds`: with the key of the state's digests. `new`: the message about a state that has never seen
+    the project. `shown`: the drift in groups, without what a baseline ignores. `inputs`: what a saved plan records."""
+
+    kinds: Kinds
+    project: Project
+    planned: Planned
+    drift: Drift
+    new: Unseen | None
+    shown: Drift
+    inputs: drift_groups.RevertInputs
+
+
+def read(
+    screen: Screen, options: Options, kinds: Kinds, *, coverage: bool = False, known: Sequence[KnownDrift] = (), pages: bool = False
+) -> DriftReading:  # fmt: skip
+    """The drift of a project, found with GET requests. `coverage`: read every list. `known`: what a baseline ignores. `pages`: read what a
+    plan needs to say what it does to URLs of pages."""
+    by = judged(screen, options, kinds, load(screen, options, kinds))
+    project = by.project
+    with connect(screen, options, project, kinds) as service:
+        state, key, new = read_state(screen, options, project, service)
+        kinds = kinds.with_digest_key(key, project.sensitive)
+        desired = project.desired
+        looking = looking_for_access(kinds, desired)
+        kept = kept_trees(screen, options, project, service) if pages else None
+        planned = run.read_only(Narration(screen), service, kinds, looking, state, options, everything=coverage, kept=kept)
+        between = drift_groups.bounds(screen, options, project, service, planned)
+        inputs = drift_groups.RevertInputs(service.identity, plan_file.digests_of(screen, state.lineage, key), by.origin)
+    drifted = drift(kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage)
+    drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
+    shown = without_known(drifted, known, (planned.actual.date or now()).date())
+    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between)
+    return DriftReading(kinds, project, planned, drifted, new, shown, inputs)

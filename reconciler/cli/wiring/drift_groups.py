@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Final
@@ -73,9 +73,18 @@ def chosen(drift: Drift, id: str | None) -> tuple[DriftGroup, ...]:
     raise UsageError(wrong, id="RC-no-such-group", hint=hint)
 
 
+@dataclass(frozen=True)
+class RevertInputs:
+    """What a saved plan records. `service`: its identity. `rules`: the commit whose rules judge it, None for those of its own files."""
+
+    service: str
+    digests: Digests
+    rules: RulesFromData | None
+
+
 def save_revert(
     screen: Screen, path: Path, options: Options, project: Project, kinds: Kinds, planned: Planned, groups: Sequence[DriftGroup],
-    *, service: str, digests: Digests, rules: RulesFromData | None,
+    saved: RevertInputs,
 ) -> None:  # fmt: skip
     """Save the plan that puts these groups back, and nothing else. `kinds`: with the key of the state. Raises `Refused` where no plan does
     only that, with another way."""
@@ -91,8 +100,8 @@ def save_revert(
     _check_only(targeted, reverting.plan, addresses)
     screen.spans(sheet_text(plan_sheet(screen.masked_data(reverting.plan), zone=HERE), width=screen.width))
     guard(reverting.plan, project.desired, **options.limits)
-    inputs = plan_file.plan_inputs(targeted, project, planned.state, service, origin(project, current_user()), rules)
-    plan_file.write(screen, path, reverting, kinds, inputs=inputs, digests=digests, created_at=now())
+    inputs = plan_file.plan_inputs(targeted, project, planned.state, saved.service, origin(project, current_user()), saved.rules)
+    plan_file.write(screen, path, reverting, kinds, inputs=inputs, digests=saved.digests, created_at=now())
     screen.out(f"Apply it with: {targeted.saved_line(path)}\n")
 
 
