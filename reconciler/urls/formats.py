@@ -200,6 +200,7 @@ def _netlify_url(url: str, *, whole: bool) -> str:
 
 QUERY: Final = "%3F"  # of a URL that a rewrite builds, nginx decodes everything up to this, which then begins a query
 
+
 def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
     """Locations for use inside a `server` block. An exact location goes before every other, whatever the rest of the block says."""
     groups = [
