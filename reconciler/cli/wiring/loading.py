@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -34,13 +34,16 @@ def load(
     stand_ins: bool = False,
     warn: bool = True,
     phase: str = LOADING,
+    environ: Mapping[str, str] | None = None,
 ) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`.
 
     `decrypt`: False if only the names of secrets are checked. `stand_ins`: accept unknown values. `warn`: print its warnings.
-    `phase`: its name in the narration if it takes long.
+    `phase`: its name in the narration if it takes long. `environ`: the environment, None for that of this process.
     """
     given = load_options(options, decrypt=decrypt, stand_ins=stand_ins)
+    if environ is not None:
+        given["environ"] = environ
     project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
     if screen.supervision is not None and project.desired.urls is not None:
         # A worker's copy of the files is in no repository: nobody would commit what is written there.
