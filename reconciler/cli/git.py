@@ -39,6 +39,11 @@ class NamedCommit:
     def short(self) -> str:
         return self.id[:SHORT]
 
+    @property
+    def label(self) -> str:
+        """What the names of its files begin with: the name without spaces, else the short id."""
+        return self.short if " " in self.name else self.name
+
 
 @dataclass(frozen=True)
 class WorkingRepository:

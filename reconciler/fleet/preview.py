@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import unquote, urlsplit
@@ -30,9 +31,12 @@ _VALUES: Final = frozenset({"before", "after"})
 """Keys of values of fields, in which a key means what the field says."""
 
 
-def language(kinds: Kinds) -> frozenset[str]:
-    """The words that values of fields can be, such as `public`: what a name means is not what they mean."""
-    return frozenset(word for kind in kinds.values() for field in kind.fields.values() for word in _literals(field.type))
+@lru_cache(maxsize=1)  # walking every type takes longer than planning a small project
+def language(kinds: Kinds) -> tuple[frozenset[str], tuple[Callable[[str], str], ...]]:
+    """The words that values of fields can be, such as `public`, which are never names; and how the service derives values from others."""
+    fields = [field for kind in kinds.values() for field in kind.fields.values()]
+    forms = dict.fromkeys(field.derived.form for field in fields if field.derived is not None)
+    return frozenset(word for field in fields for word in _literals(field.type)), tuple(forms)
 
 
 def _literals(hint: Any) -> Iterator[str]:
@@ -46,13 +50,12 @@ def _literals(hint: Any) -> Iterator[str]:
             yield from _literals(inner)
 
 
-def own_names(
-    project: FleetProject, versions: Iterable[tuple[str, Desired]], words: frozenset[str]
-) -> tuple[dict[str, str], frozenset[str]]:
-    """The names of a project: what stands for the first segment of each address, and other texts.
+def own_names(kinds: Kinds, project: FleetProject, versions: Iterable[tuple[str, Desired]]) -> tuple[dict[str, str], frozenset[str]]:
+    """The names of a project: what stands for the first segment of each address, and other texts with what the service derives from them.
 
-    `versions`: the name and the resources of each version of its files. `words`: what is never a name.
+    `versions`: the name and the resources of each version of its files.
     """
+    words, forms = language(kinds)
     roots: dict[str, str] = {}
     texts = {project.name, project.environment or "", *project.vars.values()}
     if project.origin.endswith("(directories)"):
@@ -66,6 +69,7 @@ def own_names(
                 texts |= {declared.id or "", *titles}
     # Several organizations of one project stay different from each other: what moves from one to the other would look like nothing.
     roots = {root: OWN if len(roots) == 1 else f"{OWN}{number}" for number, root in enumerate(roots, 1)}
+    texts |= {str(form(text)) for form in forms for text in tuple(texts)}
     names = {text for text in texts if len(text) >= NAME_MIN and text not in words and not _is_value(text)}
     return roots, frozenset(names - roots.keys())
 

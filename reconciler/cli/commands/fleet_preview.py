@@ -2,8 +2,8 @@
 
     fleet file at both commits -> projects that follow the branch -> two versions of each -> a plan -> groups of equal plans
 
-Nothing of the repository is executed, no secret is read, and no request is sent. The fleet file of the first commit decides how each project
-is read, because that is the fleet in effect after a merge: what the other one says is shown beside it (decision 0076).
+Nothing of the repository is executed, no secret is read, and no request is sent. The fleet file of the first commit decides how each
+project is read, because that is the fleet in effect after a merge: what the other one says is shown beside it (decision 0076).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from reconciler.fleet.declared.keys import FILE as FILE_NAME
 from reconciler.fleet.facts import facts_of, health_of
 from reconciler.fleet.generated import generated
 from reconciler.fleet.model import Fleet, FleetProject, Generator, Repository
-from reconciler.fleet.preview import follows, language, normal_form, own_names, place
+from reconciler.fleet.preview import follows, normal_form, own_names, place
 from reconciler.fleet.sources.git import Commit, directories
 from reconciler.fleet.status import status
 from reconciler.fleet.store import projects as rows
@@ -237,12 +237,12 @@ def _fleets(repository: WorkingRepository, file: Path, start: NamedCommit, end: 
     notes: dict[str, None] = {}
     for text, commit, other in zip(texts, (start, end), (end, start), strict=True):
         if text is None:
-            notes[f"{commit} has no {file.name}: that of {other.short} is taken for both."] = None
+            notes[f"{commit} has no {file.name}: that of {other.label} is taken for both."] = None
     old, new = (text if text is not None else other for text, other in zip(texts, reversed(texts), strict=True))
     assert old is not None
     assert new is not None
-    fleet = parsed(old, f"{(start if texts[0] is not None else end).short}:{inside}")
-    return fleet, fleet if new == old else parsed(new, f"{end.short}:{inside}"), notes
+    fleet = parsed(old, f"{(start if texts[0] is not None else end).label}:{inside}")
+    return fleet, fleet if new == old else parsed(new, f"{end.label}:{inside}"), notes
 
 
 def _declared(
@@ -318,10 +318,10 @@ class CheckedOut:
         path = PurePosixPath(project.source.path)
         for name, reason in self.refused.items():
             if path == ROOT or path in PurePosixPath(name).parents:
-                raise ConfigError([Problem(f"{self.commit.short}:{name}", 0, 0, reason, id="RC-git-file-name")])
+                raise ConfigError([Problem(f"{self.commit.label}:{name}", 0, 0, reason, id="RC-git-file-name")])
         folder = self.root / path
         if Path(realpath(folder)) != folder:  # a link of the commit, which could lead to any folder of this machine
-            raise ConfigError([Problem(f"{self.commit.short}:{path}", 0, 0, "a link is in the path of the project", id="RC-link-not-read")])
+            raise ConfigError([Problem(f"{self.commit.label}:{path}", 0, 0, "a link is in the path of the project", id="RC-link-not-read")])
         return folder
 
     def below(self, project: FleetProject) -> str:
@@ -330,7 +330,7 @@ class CheckedOut:
 
 def _planned(screen: Screen, options: Options, kinds: Kinds, versions: FleetVersions) -> PlannedFleet:
     """The plans of all rows, grouped."""
-    result, words = PlannedFleet(now()), language(kinds)
+    result = PlannedFleet(now())
     with ExitStack() as opened:
 
         def checked_out(commit: NamedCommit, projects: Iterable[FleetProject]) -> CheckedOut:
@@ -358,7 +358,7 @@ def _planned(screen: Screen, options: Options, kinds: Kinds, versions: FleetVers
             except ReconcilerError as error:
                 result.problems += _problems(row, error)
                 continue
-            _add(result, row, screen.masked_data(plan), [project for project in (old, new) if project is not None], words)
+            _add(result, row, screen.masked_data(plan), [project for project in (old, new) if project is not None], kinds)
     return result
 
 
@@ -371,7 +371,7 @@ def _loaded(
     assert new is not None
     if not claims.is_allowed(row.after.project, new.settings.project):
         says = f"the files are of project {new.settings.project}, and the fleet file allows {row.after.project or 'none'}"
-        raise ConfigError([Problem(f"{end.commit.short}:{end.below(row.after)}", 0, 0, says, id="RC-fleet-project-not-allowed")])
+        raise ConfigError([Problem(f"{end.commit.label}:{end.below(row.after)}", 0, 0, says, id="RC-fleet-project-not-allowed")])
     return old, new
 
 
@@ -379,7 +379,7 @@ def _version(screen: Screen, options: Options, kinds: Kinds, project: FleetProje
     """One version of a project. Raises `ConfigError`."""
     folder, below = side.folder(project), side.below(project)
     if not optional and not project_file(folder).is_file():
-        raise ConfigError([Problem(f"{side.commit.short}:{below}", 0, 0, NO_PROJECT, id="RC-no-project")])
+        raise ConfigError([Problem(f"{side.commit.label}:{below}", 0, 0, NO_PROJECT, id="RC-no-project")])
     return loaded_version(screen, _chosen(options, project, folder), kinds, side.commit, below=below, optional=optional, quiet=True)
 
 
@@ -409,7 +409,7 @@ def _judged(
     return JudgedProject(with_rules_of(kinds, new, rules_at(screen, chosen, kinds, side.commit, chosen.project, environ={})), side.commit)
 
 
-def _add(result: PlannedFleet, row: PlannedRow, plan: Plan, versions: Sequence[Project], words: frozenset[str]) -> None:
+def _add(result: PlannedFleet, row: PlannedRow, plan: Plan, versions: Sequence[Project], kinds: Kinds) -> None:
     """Put the plan of a row into its group."""
     name, violations = row.after.name, tuple(violation for violation in plan.violations if violation.level is Severity.ERROR)
     if plan.empty and not violations:
@@ -418,7 +418,7 @@ def _add(result: PlannedFleet, row: PlannedRow, plan: Plan, versions: Sequence[P
     if violations:
         result.violations.setdefault(name, violations)
     document = plan_document(plan, created_at=result.made_at)
-    roots, names = own_names(row.after, [(version.settings.project, version.desired) for version in versions], words)
+    roots, names = own_names(kinds, row.after, [(version.settings.project, version.desired) for version in versions])
     form = normal_form(document, roots, names, besides=COMPARED)
     result.groups.setdefault((row.moment, form), ([], document))[0].append(name)
 

@@ -52,7 +52,7 @@ def loaded_version(
         chosen = replace(options, env=environment)
         return load(screen, chosen, kinds, decrypt=False, stand_ins=True, warn=not quiet, environ={} if quiet else None)
     except ConfigError as error:
-        raise error.in_version(f"{commit.short if ' ' in commit.name else commit.name}:{below}") from None
+        raise error.in_version(f"{commit.label}:{below}") from None
 
 
 def plan_between(kinds: Kinds, old: Project | None, new: Project, judge: Callable[[Project], JudgedProject], *, compared: str) -> Plan:
