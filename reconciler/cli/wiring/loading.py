@@ -36,13 +36,17 @@ def load(
     warn: bool = True,
     phase: str = LOADING,
     texts: Mapping[str, str] = MappingProxyType({}),
+    environ: Mapping[str, str] | None = None,
 ) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`.
 
     `decrypt`: False if only the names of secrets are checked. `stand_ins`: accept unknown values. `warn`: print its warnings.
     `phase`: its name in the narration if it takes long. `texts`: of its files by name, instead of what is on the disk.
+    `environ`: the environment, None for that of this process.
     """
     given = load_options(options, decrypt=decrypt, stand_ins=stand_ins, texts=texts)
+    if environ is not None:
+        given["environ"] = environ
     project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
     if screen.supervision is not None and project.desired.urls is not None:
         # A worker's copy of the files is in no repository: nobody would commit what is written there.
