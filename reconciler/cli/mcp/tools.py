@@ -221,8 +221,9 @@ def _access(call: Call) -> Said:
 
 def _drift(call: Call) -> Said:
     reading = drift.read(call.screen, _selected(call), load_kinds(), coverage=call.given["coverage"])
-    shown = call.screen.masked_data(reading.shown)
-    return _said(call, drift_sheet(shown, zone=HERE), drift_sheet(shown, full=True, zone=HERE))
+    shown, ways = call.screen.masked_data(reading.shown), call.options.command_line
+    folded, whole = (drift_sheet(shown, full=full, zone=HERE, command=ways) for full in (False, True))
+    return _said(call, folded, whole)
 
 
 def _health(call: Call) -> Said:
