@@ -83,6 +83,8 @@ class Occurrence:
     about: Address | None = None
     # False: the text does not contain it, as an expression or an alias gives it.
     literal: bool = True
+    # Whether it is a part of a longer text, as in an expression.
+    part: bool = False
     # Of a definition by `forEach`.
     generation: Generation | None = None
 
@@ -430,7 +432,8 @@ class _Gathering:
         if whole is None:
             self._add(NameSort.RESOURCE, NameRole.ADDRESS, name, scalar.at, None, under=under)
         else:
-            self._add(NameSort.RESOURCE, NameRole.ADDRESS, name, Source(whole.file, whole.line, whole.column + start), name, under=under)
+            at = Source(whole.file, whole.line, whole.column + start)
+            self._add(NameSort.RESOURCE, NameRole.ADDRESS, name, at, name, under=under, part=True)
 
     # -- expressions ---------------------------------------------------------------------------------------------------------------------
 
@@ -445,14 +448,13 @@ class _Gathering:
                 if leaf.start in self.expressions[file.name]:
                     for match in _QUOTED.finditer(file.text, hole.start(1), hole.end(1)):
                         if "/" in match[2] and match[2] in self.by_text:
-                            self._add(
-                                NameSort.RESOURCE, NameRole.ADDRESS, match[2], file.source(match.start(2)), match[2], under="expression"
-                            )
+                            at = file.source(match.start(2))
+                            self._add(NameSort.RESOURCE, NameRole.ADDRESS, match[2], at, match[2], under="expression", part=True)
 
     def _word(self, file: FileText, match: re.Match[str]) -> None:
         sorts = {"vars": NameSort.VARIABLE, "secrets": NameSort.SECRET, "file": NameSort.FILE, "function": NameSort.FUNCTION}
         group = match.lastgroup or ""
-        self._add(sorts[group], NameRole.USE, match[group], file.source(match.start(group)), match[group], under="expression")
+        self._add(sorts[group], NameRole.USE, match[group], file.source(match.start(group)), match[group], under="expression", part=True)
 
 
 _HOLE: Final = re.compile(r"(?<!\$)\$\{\{(.*?)\}\}", re.DOTALL)
