@@ -458,7 +458,7 @@ class _Gathering:
 
 
 _HOLE: Final = re.compile(r"(?<!\$)\$\{\{(.*?)\}\}", re.DOTALL)
-_QUOTED: Final = re.compile(r"""(["'])([^"'\n]*)\1""")
+_QUOTED: Final = re.compile(r"""(\\?["'])([^"'\\\n]*)\1""")  # in a text in double quotes, those of an expression are escaped
 _PLACEHOLDER: Final = re.compile(r"\{([^{}\s]+)\}")
 _WORDS: Final = re.compile(
     r"""\bvars\s*\.\s*(?P<vars>\w+)|\bsecrets\s*\.\s*(?P<secrets>\w+)|\bfile\(\s*["'](?P<file>[^"'\n]+)["']|"""
