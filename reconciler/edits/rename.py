@@ -18,6 +18,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from reconciler.address import KEY_FORM, Address, Glob, is_key
+from reconciler.config.language.compiled import compiled
+from reconciler.config.policies.checks import expressions
 from reconciler.config.source.nodes import List, Map, Node, Scalar
 from reconciler.edits.difference import difference
 from reconciler.edits.names import NameIndex, NameRole, NameSort, Occurrence, names_of
@@ -38,6 +40,7 @@ PREVIOUSLY: Final = "previously"
 KEY: Final = "key"
 MOVED: Final = "moved"
 HOLE_END: Final = "}}"
+_LITERAL: Final = re.compile(r"""["']([^"'\\]+)["']""")
 _SPECIAL: Final = frozenset("'\"\\")  # what has a meaning in quotes
 SWAP: Final = "To swap two keys, first rename one of them to a third key."
 
@@ -146,6 +149,16 @@ class _Rename:
                 wrong = f"{self.address.key} is also a former key of {owner} at {former.span.source}, and {PREVIOUSLY} can name it once"
                 hint = "Apply the project in every environment, remove the former key there, then rename."
                 raise Refused(wrong, id="RC-moved-twice", hint=hint)
+
+    def _check_policies(self, desired: Desired) -> None:
+        """Raise `Refused` where a policy looks for a part of the address in addresses: whether it still should, nobody can tell from it."""
+        for policy in desired.policies.rules:
+            for source in () if policy.ready else (policy.test, *expressions(policy.message)):
+                for literal in _LITERAL.findall(source) if "address" in compiled(source).names else ():
+                    lost = next((old for old, new in self.moves.items() if (literal in str(old)) != (literal in str(new))), None)
+                    if lost is not None and literal not in map(str, self.names.declared):
+                        wrong = f"the policy {policy.id} looks for {literal} in addresses, and {lost} would become {self.moves[lost]}"
+                        raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change it by hand at {policy.source}.")
 
     # -- edits ---------------------------------------------------------------------------------------------------------------------------
 
@@ -329,6 +342,7 @@ class _Rename:
                 wrong = f"after the rename the project would not be valid: {first.message}"
                 raise Refused(wrong, id=first.id, hint=f"Change it by hand: {first.file}:{first.line}:{first.column}.") from None
             self._check_files(project.desired, desired)
+            self._check_policies(project.desired)
             what = difference(project.desired, desired, self._moved)
             if what is not None:
                 raise Refused(f"renaming {self.address} would change {what}", id="RC-computed-in-yaml", hint="Change that first.")
