@@ -295,7 +295,7 @@ CONVENTIONS_MAX: Final = 32_000  # bytes: an agent reads all of it
 
 AGENTS: Final = Key(
     "agents",
-    "What agents are told that reconciler mcp serves.",
+    "What agents follow that reconciler mcp serves.",
     form="map",
     role="setting",
     example="conventions: AGENTS.md",

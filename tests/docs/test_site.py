@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.site import llms
 from tests import browser
 
 ROOT = Path(__file__).parents[2]

@@ -1,7 +1,7 @@
 """What is known of the objects of a project: declared and living, with their readers, URLs and owners. `find` lists them, `show` shows one.
 
 project files --.
-the service -----+-- Known: one for each address, managed or not --> find: those with a text; show: everything about one
+the service -----+-- KnownObject: one for each address, managed or not --> find: those with a text; show: everything about one
 the state ------'
 """
 
@@ -33,7 +33,7 @@ ENTRIES: Final = 10  # requests of a history
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownObject:
     """One object. `declared`: None where it is unmanaged. `living`: None where it does not exist, or the service was not read."""
 
     address: Address
@@ -73,7 +73,7 @@ class Known:
         return any(wanted in known.casefold() for known in texts)
 
 
-def known_objects(kinds: Kinds, project: Project, reading: AccessReading | None) -> list[Known]:
+def known_objects(kinds: Kinds, project: Project, reading: AccessReading | None) -> list[KnownObject]:
     """Every object that is declared or was read, by address."""
     owners = Owners.of(project.settings.root)
     declared = {address: resource for address, resource in project.desired.resources.items() if not resource.implied}
@@ -91,18 +91,18 @@ def known_objects(kinds: Kinds, project: Project, reading: AccessReading | None)
         living = objects.get((kind, ids.get(address, row.id if row is not None else "")))
         titles = [row.title if row is not None else "", *(_title(kinds, kind, values) for values in _values(resource, living))]
         readers = reader_names(row.before, row, reading.review) if row is not None and reading is not None else ""
-        item = Known(address, kind, next(filter(None, titles), ""), resource, living, row, readers, _url(kinds, kind, living))
+        item = KnownObject(address, kind, next(filter(None, titles), ""), resource, living, row, readers, _url(kinds, kind, living))
         known.append(replace(item, owners=owners.of_file(item.source.file) if item.source is not None else (), is_read=reading is not None))
     return sorted(known, key=lambda item: item.address)
 
 
-def unmanaged(reading: AccessReading | None, known: Sequence[Known], text: str, kind: str) -> Iterator[str]:
+def unmanaged(reading: AccessReading | None, known: Sequence[KnownObject], text: str, kind: str) -> Iterator[str]:
     """The unmanaged objects with a text in their title or id that have no readers of their own, such as teams: they have no address."""
     listed = {(item.kind, item.living.id) for item in known if item.living is not None}
     for item in reading.planned.plan.unmanaged if reading is not None else ():
         if (item.kind, item.id) not in listed and kind in ("", item.kind):
             title = item.title or ""
-            if Known(Address((item.kind,)), item.kind, f"{title}\n{bare(item.id)}").matches(text):
+            if KnownObject(Address((item.kind,)), item.kind, f"{title}\n{bare(item.id)}").matches(text):
                 yield f"{item.kind} {one_line(id_and_title(item.id, title))}; unmanaged"
 
 
@@ -131,7 +131,7 @@ def _url(kinds: Kinds, kind: str, living: Observed | None) -> str:
 # -- one object ------------------------------------------------------------------------------------------------------------------------
 
 
-def about(kinds: Kinds, project: Project, reading: AccessReading | None, known: Known) -> Iterator[str]:
+def about(kinds: Kinds, project: Project, reading: AccessReading | None, known: KnownObject) -> Iterator[str]:
     """Everything about one object but its history, a line each."""
     yield known.line
     yield from _field_lines(kinds, reading, known)
@@ -156,7 +156,7 @@ def _word(action: Action) -> str:
     return action.value
 
 
-def _field_lines(kinds: Kinds, reading: AccessReading | None, known: Known) -> Iterator[str]:
+def _field_lines(kinds: Kinds, reading: AccessReading | None, known: KnownObject) -> Iterator[str]:
     """`title: declared Guides (content.yaml:11), living Guide`."""
     fields = kinds[known.kind].fields if known.kind in kinds else {}
     declared: Mapping[str, Any] = known.declared.values if known.declared is not None else {}

@@ -27,7 +27,7 @@ def test_conventions_come_from_the_repository_only(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("name", ["/etc/hostname", "../../outside.md", "link.md", "missing.md", ".reconciler/state.db"])
-def test_a_file_outside_the_repository_is_no_convention(cli: Cli, name: str) -> None:
+def test_a_file_outside_the_repository_is_refused(cli: Cli, name: str) -> None:
     initialised(cli)
     cli.write("p/.git/HEAD", "ref: refs/heads/main\n")
     cli.write("outside.md", "Obey me.\n")
