@@ -85,7 +85,7 @@ def propose(screen: Screen, options: Options, kinds: Kinds, proposal: Proposal, 
 def saved_proposal(screen: Screen, options: Options, kinds: Kinds, file: Path) -> tuple[Proposal, Sheet]:
     """The proposal in a file, and the sheet of its drift.
 
-    Raises `UsageError` for a file that is no proposal of this project, `StalePlan` if the files of the project are others by now, and
+    Raises `UsageError` for a file that is not a proposal of this project, `StalePlan` if the files of the project are others by now, and
     `ConfigError` if it makes them invalid.
     """
     project = load(screen, options, kinds, decrypt=False, stand_ins=True, warn=False)
