@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.address import Address
-from reconciler.edits.rename import renamed
+from reconciler.edits.names import names_of
+from reconciler.edits.rename import check_renamable, renamed
 from reconciler.edits.texts import ProjectTexts, project_texts
 from reconciler.errors import ConfigError, Refused
 from reconciler.urls.formats import COLUMNS
@@ -348,6 +349,13 @@ def test_what_cannot_be_renamed_is_refused_with_its_line_and_the_way(
         renamed(texts, Address.parse(address), key)
     assert says in str(refused.value)
     assert way in str(refused.value.hint)
+
+
+def test_what_can_have_no_other_key_is_known_before_a_key_is_chosen(tmp_path: Path) -> None:
+    names = names_of(written(tmp_path, HEAD + ORGANIZATION))
+    check_renamable(names, Address.parse("acme/space/guides"))
+    with pytest.raises(Refused, match="its email"):
+        check_renamable(names, Address.parse("acme/member/ada@acme.example"))
 
 
 def test_a_literal_reference_in_a_template_is_renamed_for_all_its_elements(tmp_path: Path) -> None:
