@@ -327,6 +327,9 @@ class _Rename:
         except Untouchable as error:
             where = f"{at.file}:{error.line}:{error.column}"
             raise Refused(f"{declared.address}: {error}", id="RC-edit-by-hand", hint=f"Change it by hand: {where}.") from None
+        except ValueError:
+            wrong = f"{declared.address} is not written where its line says, as an alias repeats it"
+            raise Refused(wrong, id="RC-edit-by-hand", hint=f"Change it by hand: {at}.") from None
         return page.text
 
     def _without_circles(self, name: str, text: str) -> str:

@@ -358,6 +358,26 @@ def test_what_can_have_no_other_key_is_known_before_a_key_is_chosen(tmp_path: Pa
         check_renamable(names, Address.parse("acme/member/ada@acme.example"))
 
 
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("acme/site/docs", "it is written elsewhere, and repeated here by an alias"),
+        ("acme/site/docs/section/start", "names acme/site/help/section/start too, which keeps its key"),
+        ("acme/site/docs/site-space/guides", "would change acme/site/help/site-space/guides"),
+    ],
+)
+def test_lines_that_an_alias_repeats_for_others_are_not_changed_for_one(tmp_path: Path, address: str, says: str) -> None:
+    site = "x-site: &site {title: Docs, structure: [{section: start, title: Start, spaces: [guides]}]}\n"
+    text = HEAD + site + ORGANIZATION.partition("    sites:\n")[0] + "    sites: {docs: *site, help: *site}\n"
+    with pytest.raises(Refused, match=says):
+        renamed(written(tmp_path, text), Address.parse(address), "x")
+
+
+def test_a_test_file_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
+    texts = written(tmp_path, {"reconciler.yaml": HEAD + ORGANIZATION, "tests/a.yaml": "tests: [{name: '${{ x }}"})
+    assert renamed(texts, Address.parse("acme/team/writers"), "authors").keys() == {"reconciler.yaml"}
+
+
 def test_a_literal_reference_in_a_template_is_renamed_for_all_its_elements(tmp_path: Path) -> None:
     node = '      - {forEach: [a, b], space: "${{ each.key }}-x", title: T, duplicateOf: guides}\n      - {space: copy'
     lines = changed_lines(written(tmp_path, HEAD + ORGANIZATION.replace("      - {space: copy", node)), "acme/space/guides", "manual")
