@@ -198,6 +198,18 @@ def requests_left(kinds: Kinds, desired: Desired, state: State, actual: Actual, 
     return _run(world, decisions, actual).steps
 
 
+def plan_to_carry_out(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> Plan:
+    """The plan as far as `carried_out` needs it: the requests, in an order that no reader has decided, the positions of siblings, and what
+    the state remembers. `matches`: which object is which resource."""
+    world, decisions = decide_with_transfers(_world(kinds, desired, matches, actual, Selection(), ()), matches, decide)
+    run = _run(world, decisions, actual)
+    update = state_update(
+        world.desired, decisions.matches, run.drafts, run.removals, is_complete=True, waiting=decisions.unsettled
+    )  # fmt: skip
+    places = {address: place for row in run.rows for address, place in row.places().items()}
+    return Plan(desired.project, desired.environment, steps=run.steps, places=places, state_update=update)
+
+
 def _world(
     kinds: Kinds, desired: Desired, matches: Matches, actual: Actual, selection: Selection, allow_replace: Collection[str]
 ) -> World:  # fmt: skip
