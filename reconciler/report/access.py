@@ -21,12 +21,12 @@ from reconciler.address import Address
 from reconciler.model import Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import record, unknown_data, violation_data
-from reconciler.report.html import escaped, page
+from reconciler.report.html import page
 from reconciler.report.layout import table
 from reconciler.report.schemas.plan import AccessDocument, ReaderData, ReviewedData
 from reconciler.report.words import RULES, count
 from reconciler.resource.risks import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
-from reconciler.text.escape import UNLIMITED
+from reconciler.text.escape import UNLIMITED, html as escaped
 from reconciler.text.names import utc_text
 
 # An empty cell could also mean that nobody looked.

@@ -20,12 +20,22 @@ from reconciler.address import Address
 from reconciler.errors import Refused, StateError
 from reconciler.model import JournalEntry, PageTree, RecordedRun, State, StateChange
 from reconciler.model.ledger import UrlHistory, UrlRecord
+from reconciler.model.site import SiteRun
 from reconciler.model.state import StateScope
 from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
-from reconciler.state.history import read_entries, read_ids, read_later, read_runs, read_state_changes, read_undos, read_users
+from reconciler.state.history import (
+    read_entries,
+    read_ids,
+    read_later,
+    read_runs,
+    read_site_runs,
+    read_state_changes,
+    read_undos,
+    read_users,
+)
 from reconciler.state.journal import Journal
 from reconciler.state.lease import (
     LEASE_SECONDS,
@@ -160,6 +170,10 @@ class Store:
     def url_history(self, url: str) -> UrlHistory:
         """What is known of one URL, in the spelling of the ledger."""
         return self._of_state(lambda connection, state: read_history(connection, state, url)) or UrlHistory(url)
+
+    def site_runs(self, site: Address) -> tuple[SiteRun, ...]:
+        """The runs that changed a site, or saw its URLs begin or end, newest first."""
+        return self._of_state(lambda connection, state: read_site_runs(connection, state, str(site))) or ()
 
     def seen(self) -> bool:
         """Whether this state was ever used for the project: whether any run tracked, sent or recorded anything in it."""

@@ -17,10 +17,11 @@ from reconciler.cli.wiring.loading import load_settings
 from reconciler.cli.wiring.unseen import known_state
 from reconciler.errors import UsageError
 from reconciler.model import RedirectFormat
-from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, recorded_redirects, sitemap
+from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, sitemap
 from reconciler.state import Store
 from reconciler.text.names import HERE, did_you_mean
 from reconciler.urls.formats import texts
+from reconciler.urls.history import recorded_redirects
 from reconciler.urls.redirects import groups, recorded_url
 
 command = LazyGroup(

@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ErrorDetails, core_schema
 
 from reconciler.report.schemas.fleet import FleetApprovalDocument, FleetAuditLine, FleetPlanDocument, FleetStatusDocument
-from reconciler.report.schemas.health import HealthDocument
+from reconciler.report.schemas.health import HealthDocument, SiteDocument
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
@@ -30,6 +30,7 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "drift": ("Drift", DriftDocument),
     "access": ("Who can read what", AccessDocument),
     "health": ("Whether an organization works for its readers", HealthDocument),
+    "site-health": ("One site on one page", SiteDocument),
     "rehearsal": ("What a plan led to on a copy", RehearsalDocument),
     "history": ("Every run", HistoryDocument),
     "run": ("What one run did", RunDocument),
