@@ -114,7 +114,7 @@ class NumberTree:
 
 @dataclass(frozen=True)
 class Trend:
-    """A picture of a number over time, that is as it is until the next point. `points`: at least one, the oldest first. `end`: now."""
+    """A picture of a number over time, the same until the next point. `points`: at least one, the oldest first. `end`: now."""
 
     title: str
     noun: str

@@ -87,7 +87,8 @@ def compared(
         rows, numbers = list(new[site].values()), _differences(old[site], new[site])
         wildcards = () if others is None else _wildcards(rows, others)
         files += [replace(file, **numbers) for file in _files(settings.texts, kept, rows, wildcards, same=not any(numbers.values()))]
-    return RedirectPlan(tuple(file for file in files if file.text is not None), dead)
+    of_files = tuple(redirect for site in settings.sites for redirect in new[site].values())
+    return RedirectPlan(tuple(file for file in files if file.text is not None), dead, of_files)
 
 
 def _wildcards(redirects: list[Redirect], others: set[str]) -> tuple[Wildcard, ...]:
