@@ -49,8 +49,8 @@ def with_redirects(desired: Desired, plan: Plan, recorded: Callable[[], Recorded
     settings = desired.urls or UrlSettings()
     ledger = recorded() if settings.sites and (settings.earlier or plan.urls) else RecordedUrls()
     roots = {group.site: group.root for group in plan.url_groups if group.root}
-    settings = replace(settings, earlier=tuple(_as_served(redirect, roots.get(redirect.site)) for redirect in settings.earlier))
-    result = redirection(settings.earlier, plan.urls, gone_test(settings.gone, roots), lambda url: recorded_url(url) in ledger.live)
+    earlier = [_as_served(redirect, roots.get(redirect.site)) for redirect in settings.earlier]
+    result = redirection(earlier, plan.urls, gone_test(settings.gone, roots), lambda url: recorded_url(url) in ledger.live)
     shown = result.dead if desired.dead_urls is not DeadUrls.IGNORE else ()
     dead = tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in shown)
     after = {recorded_url(change.after) for change in plan.urls if change.after is not None}
@@ -75,6 +75,12 @@ def _as_served(redirect: Redirect, root: str | None) -> Redirect:
     return replace(redirect, source=moved(redirect.source), target=target)
 
 
+def _as_recorded(redirect: Redirect) -> Redirect:
+    """A redirect as files have it: without the port of a sandbox, so that two runs write the same bytes."""
+    target = None if redirect.target is None else recorded_url(redirect.target)
+    return replace(redirect, source=recorded_url(redirect.source), target=target)
+
+
 def compared(
     settings: UrlSettings, redirects: Iterable[Redirect], dead: tuple[DeadUrl, ...] = (), public: Iterable[str] | None = None
 ) -> RedirectPlan:
@@ -92,28 +98,14 @@ def compared(
 
 
 def _wildcards(redirects: list[Redirect], others: set[str]) -> tuple[Wildcard, ...]:
-    """The groups of these redirects. Compared as the ledger spells URLs; written as they are served."""
-    served: dict[str, str] = {}
-    rules: dict[str, str | None] = {}
-    for redirect in redirects:
-        for url in filter(None, (redirect.source, redirect.target)):
-            served[urlsplit(recorded_url(url)).netloc] = urlsplit(url).netloc
-        rules[recorded_url(redirect.source)] = None if redirect.target is None else recorded_url(redirect.target)
-
-    def as_served(url: str) -> str:
-        parts = urlsplit(url)
-        return parts._replace(netloc=served[parts.netloc]).geturl()
-
-    return tuple(Wildcard(as_served(group.source), as_served(group.target), group.number) for group in groups(rules, others - rules.keys()))
+    """The groups of these redirects."""
+    rules = {redirect.source: redirect.target for redirect in redirects}
+    return groups(rules, others - rules.keys())
 
 
 def between(before: UrlSettings | None, after: UrlSettings | None) -> RedirectPlan | None:
     """What a change of the files changes in the redirects that they have; None if nothing."""
-    # The port of a sandbox does not count.
-    old, new = (
-        _by_site(_as_served(redirect, "http://127.0.0.1") for redirect in (settings.earlier if settings is not None else ()))
-        for settings in (before, after)
-    )
+    old, new = (_by_site(settings.earlier if settings is not None else ()) for settings in (before, after))
     sites = {**(before.sites if before is not None else {}), **(after.sites if after is not None else {})}
     changed = [(site, _table(kept)) for site, kept in sites.items() if old[site] != new[site]]
     files = tuple(RedirectFile(table, RedirectFormat.CSV, table, **_differences(old[site], new[site])) for site, table in changed)
@@ -125,7 +117,7 @@ Targets = dict[str, Redirect]
 
 def _by_site(redirects: Iterable[Redirect]) -> Mapping[Address, Targets]:
     by_site: dict[Address, Targets] = defaultdict(dict)
-    for redirect in redirects:
+    for redirect in map(_as_recorded, redirects):
         by_site[redirect.site][redirect.source] = redirect
     return by_site
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -222,3 +224,34 @@ def test_the_urls_of_a_sitemap_are_asked_on_hosts_of_the_project_alone(cli: Cli,
     result = cli("urls", "check", "p", "--sitemap", "map.xml", *FAST, code=exits.PARTLY)
     assert "4 URLs asked: 1 answer, 0 do not, 3 could not be asked." in result.stdout
     assert "169.254.169.254 is not a host of this project's sites, and is not asked" in result.stdout
+
+
+def test_two_runs_on_embedded_sandboxes_write_the_same_bytes(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> None:
+    formats = {"redirects": ["nginx", "netlify", "cloudflare", "csv"]}
+    written = []
+    for _ in range(2):
+        other = Cli(tmp_path_factory.mktemp("again"))
+        shutil.copytree(cli.root, other.root, dirs_exist_ok=True)
+        apply(other, FIRST, formats)
+        apply(other, {**FIRST, "use": "product"}, formats)
+        # A third run, at a third port, finds nothing to write.
+        assert "No changes." in other("plan", "p", code=0).stdout
+        files = sorted((other.root / "p/redirects").rglob("*"))
+        written.append({str(path.relative_to(other.root)): path.read_bytes() for path in files if path.is_file()})
+    assert written[0] == written[1]
+    assert len(written[0]) == 4
+    assert not any(re.search(rb"127\.0\.0\.1:\d|localhost:\d", text) for text in written[0].values())
+    table = written[0]["p/redirects/docs.csv"].decode()
+    assert f"{BASE}/use/install,{BASE}/product/install,301,reconciler" in table
+    nginx = written[0]["p/redirects/docs.nginx.conf"].decode()
+    assert '"(?s)^/published/docs/use/(.+)" "/published/docs/product/$1" permanent;' in nginx
+
+
+def test_a_table_from_before_has_its_ports_removed(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    table = cli.root / "p/redirects/docs.csv"
+    new = table.read_text()
+    table.write_text(new.replace("127.0.0.1", "127.0.0.1:38525"))
+    apply(cli, {**FIRST, "use": "product", "old": "v1x"}, NGINX)
+    assert set(new.splitlines()) < set(table.read_text().splitlines())
