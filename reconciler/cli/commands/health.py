@@ -21,6 +21,7 @@ from reconciler.cli.wiring.connect import connect, open_store
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import kept_trees, read_state
 from reconciler.client.service import Reader
+from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import HealthReport, HealthStatus
 from reconciler.model.codec import title
@@ -73,7 +74,28 @@ def command(screen: Screen, /, site: str | None, full: bool, report: tuple[tuple
       reconciler health examples/urls --sandbox .reconciler/urls.db --site docs --report html=docs.html
     """
     options = Options.of(screen, parameters)
-    kinds = load_kinds()
+    project, result, shown = _read(screen, options, load_kinds(), site)
+    made_at, folder = now(), reports.folder(project)
+    document: Mapping[str, Any]
+    if shown is not None:
+        shown = screen.masked_data(shown)
+        document, sheet = site_document(shown, created_at=made_at), partial(site_sheet, shown, made_at=made_at, full=full, zone=HERE)
+    else:
+        result = screen.masked_data(result)
+        document, sheet = health_document(result, created_at=made_at), partial(health_sheet, result, full=full, zone=HERE)
+    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
+    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
+    return exits.strongest([CODES.get(word, exits.DONE) for check in result.checks if (word := check.word(result.today)) is not None])
+
+
+def read(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project, HealthReport]:
+    """A project and its health, found with GET requests."""
+    project, result, _ = _read(screen, options, kinds, None)
+    return project, result
+
+
+def _read(screen: Screen, options: Options, kinds: Kinds, site: str | None) -> tuple[Project, HealthReport, SiteHealth | None]:
+    """The same, and the page of a site, None where none is asked for."""
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project = by.project
     with connect(screen, options, project, kinds) as service:
@@ -104,21 +126,11 @@ def command(screen: Screen, /, site: str | None, full: bool, report: tuple[tuple
                 return report, None if chosen is None else await _site(reader, inputs, chosen, report, planned, kept)
 
         with narration.phase(f"Reading {project.desired.project}", where=service.where):
-            result, one = asyncio.run(look(kinds))
-        if one is not None:
+            result, shown = asyncio.run(look(kinds))
+        if shown is not None:
             with open_store(screen, options, project, service, create=False) as store:
-                one = _with_history(one, store, keeps=project.desired.urls is not None)
-    made_at, folder = now(), reports.folder(project)
-    document: Mapping[str, Any]
-    if one is not None:
-        one = screen.masked_data(one)
-        document, sheet = site_document(one, created_at=made_at), partial(site_sheet, one, made_at=made_at, full=full, zone=HERE)
-    else:
-        result = screen.masked_data(result)
-        document, sheet = health_document(result, created_at=made_at), partial(health_sheet, result, full=full, zone=HERE)
-    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
-    return exits.strongest([CODES.get(word, exits.DONE) for check in result.checks if (word := check.word(result.today)) is not None])
+                shown = _with_history(shown, store, keeps=project.desired.urls is not None)
+    return project, result, shown
 
 
 async def _site(reader: Reader, inputs: HealthInputs, site: Key, report: HealthReport, planned: run.Planned, kept: KeptTrees) -> SiteHealth:
