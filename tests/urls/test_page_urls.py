@@ -260,7 +260,7 @@ def test_an_object_that_shows_a_deleted_one_and_stays_is_named_with_its_url(site
 
 
 def test_a_url_at_which_the_same_page_answers_by_default_does_not_break(site: Site) -> None:
-    """What is below it does. The section and its variant are both called `home`: the variant, without the section's segment, answers there."""
+    """What is below it does. The section and its variant are both called `home`: without the section's segment, the variant answers."""
     before = tree()
     section(before, 0)["spaces"] = [{"space": "start", "path": "home", "default": True}]
     site.reorganize({"acme": before})
