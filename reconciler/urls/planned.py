@@ -16,18 +16,25 @@ from reconciler.model import (
     DeadUrl,
     DeadUrls,
     Desired,
+    PageChange,
     Plan,
     Redirect,
     RedirectFile,
     RedirectFormat,
     RedirectPlan,
     SiteRedirects,
+    UrlReason,
     UrlSettings,
 )
+from reconciler.model.ledger import UrlRecord
 from reconciler.urls.formats import NAMES, texts
-from reconciler.urls.redirects import LOOPBACK, Wildcard, gone_test, groups, path_below, recorded_url, redirection
+from reconciler.urls.history import recorded_redirects
+from reconciler.urls.redirects import LOOPBACK, Wildcard, common_root, gone_test, groups, path_below, recorded_url, redirection
 
-UNWRITTEN: Final = "The redirects that follow are not written: the fleet has no checkout to commit them to. Apply from a pipeline instead."
+UNWRITTEN: Final = (
+    "The redirects that follow are not written: a fleet commits to no repository. "
+    "After the apply, write them in a checkout: reconciler urls export --write"
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,24 @@ def with_redirects(desired: Desired, plan: Plan, recorded: Callable[[], Recorded
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
+
+
+def recorded_files(settings: UrlSettings, live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]) -> RedirectPlan:
+    """The files of redirects that follow from the ledger and from what the files have: what runs ended that wrote none. `live`: by URL."""
+    past = {record.url: record for record in ended if record.url not in live}
+    known = {redirect.source: redirect for redirect in settings.earlier for redirect in [_as_recorded(redirect)]}
+    targets = {
+        redirect.source: redirect.target for some in recorded_redirects(live, past.values()).values() for redirect in some
+    }  # fmt: skip
+    changes = [
+        PageChange(record.page, "", None, record.site, url, targets.get(url), UrlReason.MOVED if url in targets else UrlReason.GONE)
+        for url, record in past.items()
+        # A line of the file that works is kept, whoever wrote it.
+        if url not in known or (known[url].target is not None and known[url].target not in live)
+    ]
+    roots = {site: common_root(url for url, record in (*live.items(), *past.items()) if record.site == site) for site in settings.sites}
+    result = redirection(known.values(), changes, gone_test(settings.gone, roots), live.__contains__)
+    return compared(settings, result.redirects, result.dead, {*live, *past})
 
 
 def _as_served(redirect: Redirect, root: str | None) -> Redirect:

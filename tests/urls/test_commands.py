@@ -255,3 +255,46 @@ def test_a_table_from_before_has_its_ports_removed(cli: Cli) -> None:
     table.write_text(new.replace("127.0.0.1", "127.0.0.1:38525"))
     apply(cli, {**FIRST, "use": "product", "old": "v1x"}, NGINX)
     assert set(new.splitlines()) < set(table.read_text().splitlines())
+
+
+def test_the_files_that_a_fleet_did_not_write_are_written_from_the_ledger(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Two applies whose files nobody committed, as those of a fleet. What is written is what the applies would have written."""
+    gone = {**NGINX, "gone": [{"url": "/v1/**", "reason": "Version 1 is no longer supported"}]}
+    without = {"start": "start", "use": "guide"}
+    apply(cli, FIRST, gone)
+    apply(cli, {**FIRST, "use": "product"}, gone)
+    apply(cli, without, gone)
+    folder = cli.root / "p/redirects"
+    right = {path.name: path.read_text() for path in folder.iterdir()}
+    assert cli("urls", "export", "p", "--write", code=0).stderr.endswith("The files of redirects have all that the ledger knows.\n")
+    shutil.rmtree(folder)
+    written = cli("urls", "export", "p", "--write", code=0).stderr
+    assert "Wrote redirects/docs.csv and redirects/docs.nginx.conf." in written
+    assert {path.name: path.read_text() for path in folder.iterdir()} == right
+    assert f"{BASE}/v1/past,,410,reconciler" in right["docs.csv"]
+    assert "No changes." in cli("plan", "p", code=0).stdout
+
+
+def test_lines_that_people_wrote_are_kept_if_they_work(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    table = cli.root / "p/redirects/docs.csv"
+    mine = f"{BASE}/2019,{BASE}/use/install,301,ada\n{BASE}/use/run,{BASE}/start,301,ada\n"
+    table.write_text(f"from,to,status,by\n{mine}")
+    cli("urls", "export", "p", "--write", "--site", "docs", code=0)
+    rows = dict(line.split(",")[:2] for line in table.read_text().splitlines())
+    assert rows[f"{BASE}/2019"] == f"{BASE}/product/install", "one step"
+    assert rows[f"{BASE}/use/run"] == f"{BASE}/start"
+    assert rows[f"{BASE}/use/tune"] == f"{BASE}/product/tune"
+
+
+def test_what_cannot_be_written_says_why(cli: Cli) -> None:
+    apply(cli, FIRST, {"redirects": []})
+    assert "this project writes no redirects" in cli("urls", "export", "p", "--write", code=exits.WRONG).stderr
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    assert "--format csv prints one" in cli("urls", "export", "p", "--write", "--format", "csv", code=exits.WRONG).stderr
+    with sqlite3.connect(cli.root / "p/.reconciler/state.db") as state:
+        state.execute("UPDATE url_sites SET digest = ''")
+    shutil.rmtree(cli.root / "p/redirects")
+    assert "did not record them" in cli("urls", "export", "p", "--write", code=exits.WRONG).stderr
+    assert not (cli.root / "p/redirects").exists()
