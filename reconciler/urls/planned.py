@@ -6,7 +6,7 @@ Plan.urls + UrlSettings (earlier redirects, files as they are) -> Plan.redirects
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -29,7 +29,7 @@ from reconciler.model import (
 from reconciler.model.ledger import UrlRecord
 from reconciler.urls.formats import NAMES, texts
 from reconciler.urls.history import recorded_redirects
-from reconciler.urls.redirects import LOOPBACK, Wildcard, common_root, gone_test, groups, path_below, recorded_url, redirection
+from reconciler.urls.redirects import ANY, LOOPBACK, Wildcard, common_root, gone_test, groups, path_below, recorded_url, redirection
 
 UNWRITTEN: Final = (
     "The redirects that follow are not written: a fleet commits to no repository. "
@@ -54,14 +54,18 @@ def with_redirects(desired: Desired, plan: Plan, recorded: Callable[[], Recorded
     if desired.urls is None and desired.guards.dead_urls is None:
         return plan
     settings = desired.urls or UrlSettings()
-    ledger = recorded() if settings.sites and (settings.earlier or plan.urls) else RecordedUrls()
+    ledger = recorded() if (settings.sites or settings.former) and (settings.earlier or plan.urls) else RecordedUrls()
     roots = {group.site: group.root for group in plan.url_groups if group.root}
-    earlier = [_as_served(redirect, roots.get(redirect.site)) for redirect in settings.earlier]
+    # Every site of a sandbox is below one URL.
+    sandbox = next((root for root in roots.values() if urlsplit(root).hostname in LOOPBACK), None)
+    earlier = [_as_served(redirect, roots.get(redirect.site, sandbox)) for redirect in settings.earlier]
     result = redirection(earlier, plan.urls, gone_test(settings.gone, roots), lambda url: recorded_url(url) in ledger.live)
     shown = result.dead if desired.dead_urls is not DeadUrls.IGNORE else ()
     dead = tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in shown)
-    after = {recorded_url(change.after) for change in plan.urls if change.after is not None}
-    redirects = compared(settings, result.redirects, dead, ledger.live | ledger.ended | after if ledger.live else None)
+    after = {change.after for change in plan.urls if change.after is not None}
+    unlisted = [*plan.site_urls.restricted, *(url.removesuffix(ANY) for url in after if url.endswith(ANY))]
+    public = {*ledger.live, *ledger.ended, *map(recorded_url, after)} if ledger.live else None
+    redirects = compared(settings, result.redirects, dead, public, map(recorded_url, unlisted))
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
@@ -80,9 +84,13 @@ def recorded_files(settings: UrlSettings, live: Mapping[str, UrlRecord], ended: 
         # A line of the file that works is kept, whoever wrote it.
         if url not in known or (known[url].target is not None and known[url].target not in live)
     ]
-    roots = {site: common_root(url for url, record in (*live.items(), *past.items()) if record.site == site) for site in settings.sites}
+    sites = {record.site for record in (*live.values(), *past.values())}
+    roots = {site: common_root(url for url, record in (*live.items(), *past.items()) if record.site == site) for site in sites}
     result = redirection(known.values(), changes, gone_test(settings.gone, roots), live.__contains__)
-    return compared(settings, result.redirects, result.dead, {*live, *past})
+    # Without wildcards: the ledger does not know the URLs of some readers alone, which a wildcard would take.
+    redirects = compared(settings, result.redirects, result.dead)
+    files = [file for file in redirects.files if file.added or file.changed or file.removed or file.path not in settings.texts]
+    return replace(redirects, files=tuple(files))
 
 
 def _as_served(redirect: Redirect, root: str | None) -> Redirect:
@@ -107,31 +115,53 @@ def _as_recorded(redirect: Redirect) -> Redirect:
 
 
 def compared(
-    settings: UrlSettings, redirects: Iterable[Redirect], dead: tuple[DeadUrl, ...] = (), public: Iterable[str] | None = None
+    settings: UrlSettings,
+    redirects: Iterable[Redirect],
+    dead: tuple[DeadUrl, ...] = (),
+    public: Iterable[str] | None = None,
+    unlisted: Iterable[str] = (),
 ) -> RedirectPlan:
-    """These redirects as files, compared with those that exist. A site that writes no files has no redirects. `public`: every URL that is
-    or was public, as the ledger spells it; None where they are not known."""
+    """These redirects as files, compared with those that exist. A declared site that writes no files has no redirects. `public`: every URL
+    that is or was public, as the ledger spells it; None where they are not known. `unlisted`: URLs below which there are others."""
     new, old = _by_site(redirects), _by_site(settings.earlier)
     others = None if public is None else {*public, *(recorded_url(url.url) for url in dead)}
+    below = frozenset(unlisted)
     files = []
-    for site, kept in settings.sites.items():
+    for site, kept in {**settings.sites, **_undeclared(settings, new)}.items():
         rows, numbers = list(new[site].values()), _differences(old[site], new[site])
-        wildcards = () if others is None else _wildcards(rows, others)
-        files += [replace(file, **numbers) for file in _files(settings.texts, kept, rows, wildcards, same=not any(numbers.values()))]
-    of_files = tuple(redirect for site in settings.sites for redirect in new[site].values())
+        same = not any(numbers.values())
+        if same and site in settings.former:
+            continue  # the table of another project that writes into the same folder
+        wildcards = () if others is None else _wildcards(rows, others, below)
+        files += [replace(file, **numbers) for file in _files(settings.texts, kept, rows, wildcards, same=same)]
+    of_files = tuple(redirect for site in new if site not in settings.silent for redirect in new[site].values())
     return RedirectPlan(tuple(file for file in files if file.text is not None), dead, of_files)
 
 
-def _wildcards(redirects: list[Redirect], others: set[str]) -> tuple[Wildcard, ...]:
+def _undeclared(settings: UrlSettings, redirects: Iterable[Address]) -> dict[Address, SiteRedirects]:
+    """The files of sites that are not declared: those that they have already, and new ones for what ends with this plan."""
+    names = {files.name for files in (*settings.sites.values(), *settings.former.values())}
+    new: dict[Address, SiteRedirects] = {}
+    for site in sorted({*redirects} - settings.sites.keys() - settings.former.keys() - settings.silent) if settings.formats else ():
+        name = site.key if site.key not in names else f"{site.containers[-1]}.{site.key}"
+        names.add(name)
+        new[site] = SiteRedirects(settings.formats, settings.folder, name)
+    return {**settings.former, **new}
+
+
+def _wildcards(redirects: list[Redirect], others: set[str], unlisted: Collection[str]) -> tuple[Wildcard, ...]:
     """The groups of these redirects."""
+    hosts = {urlsplit(url).netloc for url in others}
     rules = {redirect.source: redirect.target for redirect in redirects}
-    return groups(rules, others - rules.keys())
+    # Of a host that the ledger does not know, such as that of another environment, nobody knows which URLs there are.
+    unlisted = {*unlisted, *(f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, rules) if parts.netloc not in hosts)}
+    return groups(rules, others - rules.keys(), unlisted)
 
 
 def between(before: UrlSettings | None, after: UrlSettings | None) -> RedirectPlan | None:
     """What a change of the files changes in the redirects that they have; None if nothing."""
     old, new = (_by_site(settings.earlier if settings is not None else ()) for settings in (before, after))
-    sites = {**(before.sites if before is not None else {}), **(after.sites if after is not None else {})}
+    sites = {site: files for some in (before, after) if some is not None for site, files in {**some.former, **some.sites}.items()}
     changed = [(site, _table(kept)) for site, kept in sites.items() if old[site] != new[site]]
     files = tuple(RedirectFile(table, RedirectFormat.CSV, table, **_differences(old[site], new[site])) for site, table in changed)
     return RedirectPlan(files) if files else None

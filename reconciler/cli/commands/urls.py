@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from reconciler.address import Address
 from reconciler.cli import exits, options as shared
 from reconciler.cli.options import Decorator, Options
 from reconciler.cli.program import Lazy, LazyGroup
@@ -26,7 +27,7 @@ from reconciler.text.names import HERE, did_you_mean
 from reconciler.urls.formats import texts
 from reconciler.urls.history import recorded_redirects
 from reconciler.urls.planned import recorded_files
-from reconciler.urls.redirects import groups, recorded_url
+from reconciler.urls.redirects import recorded_url
 
 command = LazyGroup(
     name="urls",
@@ -155,10 +156,9 @@ def export_command(screen: Screen, /, site: str | None, write: bool, **parameter
             return
         live = {record.url: record for record in store.urls()}
         ended = list(store.urls(site=of_site, ended=True))
-    public = {*live, *(record.url for record in ended)}
+    # Without wildcards: the ledger does not know the URLs of some readers alone, which a wildcard would take.
     for at, redirects in sorted(recorded_redirects(live, ended).items()):
-        rules = {redirect.source: redirect.target for redirect in redirects}
-        for file in texts(at.key, RedirectFormat(options.format), redirects, groups(rules, public - rules.keys())):
+        for file in texts(at.key, RedirectFormat(options.format), redirects):
             screen.raw(file.text)
 
 
@@ -169,7 +169,7 @@ def _write(screen: Screen, options: Options, site: str | None) -> None:
         raise UsageError(f"--write writes files, and --format {options.format} prints one", id="RC-options-conflict", hint=hint)
     project = load(screen, options, load_kinds())
     settings = project.desired.urls
-    if settings is None or not settings.sites:
+    if settings is None or not (settings.sites or settings.formats):
         raise UsageError(
             "this project writes no redirects", id="RC-url-not-recorded", hint="Write urls: {redirects: [nginx]}, or another format."
         )
@@ -179,9 +179,17 @@ def _write(screen: Screen, options: Options, site: str | None) -> None:
             wrong = "a run may have changed URLs and did not record them"
             raise UsageError(wrong, id="RC-url-not-recorded", hint="The next apply with a request records them.")
         live, ended = {record.url: record for record in store.urls()}, list(store.urls(ended=True))
-    chosen = {at: files for at, files in settings.sites.items() if of_site in (None, str(at))}
-    kept = replace(settings, sites=chosen, earlier=tuple(redirect for redirect in settings.earlier if redirect.site in chosen))
-    redirects = recorded_files(kept, live, [record for record in ended if record.site in chosen])
+
+    def is_chosen(at: Address) -> bool:
+        return of_site in (None, str(at))
+
+    kept = replace(
+        settings,
+        sites={at: files for at, files in settings.sites.items() if is_chosen(at)},
+        former={at: files for at, files in settings.former.items() if is_chosen(at)},
+        earlier=tuple(redirect for redirect in settings.earlier if is_chosen(redirect.site)),
+    )
+    redirects = recorded_files(kept, live, [record for record in ended if is_chosen(record.site)])
     written = written_redirects(screen, project.settings.root, redirects)
     if written is None:
         screen.say("The files of redirects have all that the ledger knows.")
