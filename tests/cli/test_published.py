@@ -106,7 +106,7 @@ def test_a_redirect_to_the_link_local_network_is_not_followed(path: str, host: s
     assert foreign.known, "the URL leads somewhere wrong, which is an answer"
 
 
-def test_each_answer_of_another_server_is_told_apart() -> None:
+def test_each_answer_of_another_server_has_its_own_sentence() -> None:
     with serving() as (url, handler):
         paths = ["/ok", "/missing", "/ended", "/closed", "/broken", "/moved", "/far", "/lost", "/round", "/hop0", "/other"]
         results = answers(quick(), *(url + path for path in paths))

@@ -203,7 +203,7 @@ def test_a_sitemap_and_redirects_from_the_ledger(cli: Cli) -> None:
     exported = cli("urls", "export", "p", "--site", "docs", "--format", "csv", code=0).stdout
     assert f"{BASE}/use/install,{BASE}/product/install,301,reconciler" in exported
     netlify = cli("urls", "export", "p", "--format", "netlify", code=0).stdout
-    assert f"/published/docs/use/install /published/docs/product/install 301" in netlify
+    assert "/published/docs/use/install /published/docs/product/install 301" in netlify
     assert "*" not in netlify, "the ledger does not know the pages of some readers alone"
     assert "did you mean" in cli("urls", "export", "p", "--site", "dcos", code=exits.WRONG).stderr
 
