@@ -1,8 +1,16 @@
-"""Certificates for tests, each as one line without a frame: a scalar of YAML without line breaks. Their keys are thrown away."""
+"""Certificates for tests, each as one line without a frame: a scalar of YAML without line breaks. Their keys are thrown away.
+
+And one with its key, for a server.
+"""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
 from textwrap import wrap
+
+import pytest
 
 IDP = (
     "MIIBQjCB9aADAgECAhQsGrvKiB6sJ01rTly0LQtpmJ+muTAFBgMrZXAwFjEUMBIGA1UEAwwLaWRwLmV4YW1wbGUwIBcNMjYxMTI2MDEyMjI0Wh"
@@ -24,3 +32,18 @@ OTHER = (
 def pem(line: str) -> str:
     """A certificate as a file has it, which is what the program sends."""
     return "\n".join(["-----BEGIN CERTIFICATE-----", *wrap(line, 64), "-----END CERTIFICATE-----", ""])
+
+
+def untrusted(folder: Path) -> Path:
+    """A certificate and its key in one file, for localhost, that nobody trusts."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    command = (
+        f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout {key} -out {cert}"
+    )
+    subprocess.run([openssl, *command.split()], check=True, capture_output=True)
+    both = folder / "both.pem"
+    both.write_bytes(cert.read_bytes() + key.read_bytes())
+    return both

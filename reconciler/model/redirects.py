@@ -109,10 +109,14 @@ class RedirectFile:
 
 @dataclass(frozen=True)
 class RedirectPlan:
-    """The redirects of a project after a plan: the files that differ, and what nothing will answer."""
+    """The redirects of a project after a plan: the files that differ, and what nothing will answer.
+
+    `redirects`: all of them, also where no file differs; () in a plan that was read from a document.
+    """
 
     files: tuple[RedirectFile, ...] = ()
     dead: tuple[DeadUrl, ...] = ()
+    redirects: tuple[Redirect, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def written(self) -> tuple[RedirectFile, ...]:

@@ -139,6 +139,9 @@ class Rehearsal:
     open_work: tuple[str, ...] = ()
     deleted: tuple[DeletedObject, ...] = ()
     sites: tuple[RehearsedSite, ...] = ()
+    # Redirects of the project's files that were asked of the copy, and those from before that do not work, one sentence each.
+    redirects: int = 0
+    broken_redirects: tuple[str, ...] = ()
     # Data of the preview, for `report.preview.page`; not part of the document.
     preview: Mapping[str, Any] = field(default_factory=dict)
 

@@ -41,7 +41,7 @@ Tasks = Iterator[Awaitable[Sequence[tuple[Key, WorkSort]]]]
 async def open_work(reader: Reader, kinds: Kinds, lost: Sequence[Loss], actual: Actual) -> Answers:
     """What is under way in each object."""
     left = [loss for loss in lost if loss.effect in LEFT]
-    tasks: list[Awaitable[Sequence[tuple[Key, WorkSort]]]] = [*_counted(reader, lost)]
+    tasks: list[Awaitable[Sequence[tuple[Key, WorkSort]]]] = [*_counted(reader, [(loss.kind, loss.observed) for loss in lost])]
     for loss in left:
         if (sort := unfinished(loss.kind, [loss.observed.raw])) is not None:
             tasks.append(_known(loss.key, sort))
@@ -50,6 +50,15 @@ async def open_work(reader: Reader, kinds: Kinds, lost: Sequence[Loss], actual: 
         tasks += _attached(reader, kind, left, actual)
         if kind.links is not None:
             tasks += _linked(reader, kinds, kind, kind.links, left, actual)
+    return await _joined(tasks)
+
+
+async def counted_work(reader: Reader, objects: Sequence[tuple[Kind, Observed]]) -> Answers:
+    """What people have begun in each of these objects, as far as the objects count it."""
+    return await _joined([*_counted(reader, objects)])
+
+
+async def _joined(tasks: Sequence[Awaitable[Sequence[tuple[Key, WorkSort]]]]) -> Answers:
     answers: dict[Key, tuple[WorkSort, ...]] = defaultdict(tuple)
     for sorts in await asyncio.gather(*tasks):
         for key, sort in sorts:
@@ -79,25 +88,28 @@ async def _first(reader: Reader, path: str, query: Mapping[str, str], number: in
 # -- what an object counts -----------------------------------------------------------------------------------------------------------
 
 
-def _counted(reader: Reader, lost: Sequence[Loss]) -> Tasks:
+def _counted(reader: Reader, objects: Sequence[tuple[Kind, Observed]]) -> Tasks:
     asked = 0
-    for loss in lost:
-        for word in loss.kind.counted:
-            number = number_of(loss.observed.raw, word)
+    for kind, observed in objects:
+        for word in kind.counted:
+            number, key = number_of(observed.raw, word), (kind.name, observed.id)
             if number == 0:
                 continue
             asked += 1
-            yield _titles(reader, loss, word, number) if asked <= LISTS_MAX else _known(loss.key, counted_sort(word, number, (), TOO_MANY))
+            is_asked = asked <= LISTS_MAX
+            yield _titles(reader, key, observed, word, number) if is_asked else _known(key, counted_sort(word, number, (), TOO_MANY))
 
 
-async def _titles(reader: Reader, loss: Loss, word: CountedWork, number: int | None) -> Sequence[tuple[Key, WorkSort]]:
+async def _titles(
+    reader: Reader, key: Key, observed: Observed, word: CountedWork, number: int | None
+) -> Sequence[tuple[Key, WorkSort]]:  # fmt: skip
     try:
-        items = await _first(reader, _path(word.path, loss.observed), word.query, ITEMS_MAX)
+        items = await _first(reader, _path(word.path, observed), word.query, ITEMS_MAX)
     except ServiceError as error:
-        return [(loss.key, counted_sort(word, number, (), error.message))]
+        return [(key, counted_sort(word, number, (), error.message))]
     sort = counted_sort(word, number, items)
     # An object that does not count it still has a list of it.
-    return [(loss.key, sort if number is not None else WorkSort(sort.noun, len(sort.items), sort.items, more=len(items) == ITEMS_MAX))]
+    return [(key, sort if number is not None else WorkSort(sort.noun, len(sort.items), sort.items, more=len(items) == ITEMS_MAX))]
 
 
 # -- what refers to an object ----------------------------------------------------------------------------------------------------------

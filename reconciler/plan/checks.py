@@ -113,7 +113,8 @@ def places(inputs: HealthInputs) -> Iterator[Shown]:
             assert root_kind is not None
             root = actual.find(root_kind.name, observed.within.get(root_kind.name, ""))
             url, above = kind.url(observed.raw), root_kind.url(root.raw) if root is not None else None
-            if root is None or url is None or above is None:
+            looked_at = inputs.only is None or (kind.name, observed.id) in inputs.only
+            if root is None or url is None or above is None or not looked_at:
                 continue
             outer = parent(kind, observed)
             node = actual.find(*outer) if outer is not None else None

@@ -79,7 +79,7 @@ def free_checks(inputs: HealthInputs, *, unseen: str = "") -> tuple[CheckResult,
 
 @dataclass(frozen=True)
 class HealthInputs:
-    """One reading, and what was computed from it. `now`: the time of the reading."""
+    """One reading, and what was computed from it. `now`: the time of the reading. `only`: the objects to look at; None: all."""
 
     kinds: Kinds
     desired: Desired
@@ -87,6 +87,7 @@ class HealthInputs:
     actual: Actual
     drift: Drift
     now: datetime
+    only: frozenset[Key] | None = None
 
     @cached_property
     def matches(self) -> Matches:
@@ -105,10 +106,10 @@ class HealthInputs:
         return caller(self.kinds, addresses, self.actual.objects, self.actual.objects)
 
     def objects(self) -> Iterator[tuple[Kind, Observed]]:
-        """Everything that was read and is not deleted."""
+        """Everything that was read and is not deleted, as far as it is to be looked at."""
         for name, some in self.actual.objects.items():
             for observed in some.values():
-                if observed.deleted_at is None:
+                if observed.deleted_at is None and (self.only is None or (name, observed.id) in self.only):
                     yield self.kinds[name], observed
 
     def concern(self, sort: Sort, kind: Kind, observed: Observed, sentence: str) -> Concern:

@@ -5,12 +5,12 @@ In: Desired, State and Actual. Out: a Plan. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Actual, Desired, Exposure, Plan, SiteUrls, State, Step
+from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, SiteUrls, State, Step
 from reconciler.plan.access.tests import run_access_tests
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
@@ -28,6 +28,7 @@ from reconciler.plan.changes import (
     unmanaged,
     unmanaged_cascades,
 )
+from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, unchanged_notes
 from reconciler.plan.drafts.declared import declared
@@ -43,7 +44,7 @@ from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.siblings.rows import SiblingRow, arrange, current_positions, ignored_positions, unmanaged_siblings
 from reconciler.plan.steps.rules import scheduled
 from reconciler.plan.transfers import decide_with_transfers, positions_before_transfer, shown_where, unmanaged_in_transfers
-from reconciler.plan.urls.variants import Published, restricted_urls, site_urls, touches_urls
+from reconciler.plan.urls.variants import Published, answers_alike, restricted_urls, site_urls, touches_urls, unread_openers
 from reconciler.plan.warnings.exposure import (
     audience_lines,
     changed_rules,
@@ -150,7 +151,7 @@ def plan(
         ),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, drafts, before),
-        lists=access.lists | disclosed.lists | decisions.lists | schemas,
+        lists=access.lists | disclosed.lists | decisions.lists | schemas | unread_openers(kinds, before, urls),
         unmanaged=unmanaged(kinds, desired, state, before, matches),
         unknown=tuple(failure for failure in world.actual.unknown if (failure.kind, failure.scope) not in schemas),
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),
@@ -161,7 +162,11 @@ def plan(
         state_update=replace(update, rules=changed_rules(desired.as_written, matches.former.before) if selection.only is None else None),
         exposures=exposed,
         consents=consents(exposed, disclosed.reach, disclosed.called, drafts, names),
-        broken=tuple(broken_urls(kinds, world.actual, drafts, removals, _recreated(kinds, urls, drafts, disclosed))),
+        broken=tuple(
+            inner
+            for line in broken_urls(kinds, world.actual, drafts, removals, _recreated(kinds, urls, drafts, disclosed), disclosed.called)
+            for inner in _still_broken(urls, line, disclosed.called)
+        ),
         site_urls=urls,
         lost_readers=lost_readers(disclosed, before.objects),
         forbidden=forbidden_requests(kinds, world.actual, run.steps, matches.ids),
@@ -290,6 +295,19 @@ def _recreated(kinds: Kinds, urls: SiteUrls, drafts: Mapping[Address, Draft], di
     ids = disclosed.worlds.ids if disclosed.worlds is not None else {}
     keys = {address: (draft.kind.name, ids.get(address, "")) for address, draft in drafts.items() if draft.old is not None}
     return {address: known[key] for address, key in keys.items() if key in known}
+
+
+def _still_broken(urls: SiteUrls, line: BrokenUrl, called: Callable[[Key], Address]) -> Iterator[BrokenUrl]:
+    """The URL that breaks; where the same pages answer at it by another default, those below it that break instead."""
+    if not answers_alike(urls, line.before):
+        yield line
+        return
+    now = {variant.at: variant for variant in urls.after}
+    for variant in urls.before:
+        base = variant.bases.get(0, "")
+        if base.startswith(f"{line.before}/") and not answers_alike(urls, base):
+            after = now[variant.at].bases.get(0) if variant.at in now else None
+            yield BrokenUrl(called(variant.at), variant.at[0], base, after, line.reason, line.source)
 
 
 def _outside(world: World, decisions: Decisions, names: Names) -> int:

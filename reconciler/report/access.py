@@ -22,13 +22,13 @@ from reconciler.model import Severity, Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import record, unknown_data, violation_data
 from reconciler.report.gathering import EntryPart, gathered
-from reconciler.report.html import escaped, page
+from reconciler.report.html import page
 from reconciler.report.layout import Style, table
 from reconciler.report.schemas.plan import AccessDocument, ReaderData, ReviewedData
 from reconciler.report.sheet import Harm, Sheet, SheetLine, Weight
 from reconciler.report.words import RULES, count
 from reconciler.resource.risks import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
-from reconciler.text.escape import UNLIMITED
+from reconciler.text.escape import UNLIMITED, html as escaped
 from reconciler.text.names import utc_text
 
 # An empty cell could also mean that nobody looked.

@@ -43,7 +43,7 @@ STYLES: Final = {
     ConcernLevel.WARNING: Style.UPDATE,
     ConcernLevel.INFORMATION: Style.DIM,
 }
-COLORS: Final = {
+STATUS_STYLES: Final = {
     HealthStatus.BROKEN: Style.DELETE,
     HealthStatus.UNKNOWN: Style.BLOCKED,
     HealthStatus.WARNING: Style.UPDATE,
@@ -56,24 +56,28 @@ SIGNS: Final = {"!": "needs your attention", "?": "not known"}
 def health_sheet(report: HealthReport, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
     """The whole report. `full`: equal entries are not folded. `zone`: of its times."""
     words = [(check, check.word(report.today)) for check in report.checks]
-    entries = gathered([*_concerns(report), *_unknown(report)], SECTIONS, full=full)
-    parts = [PicturePart(word.value, number, COLORS[word]) for word in HealthStatus if (number := sum(other is word for _, other in words))]
+    entries = gathered([*concern_parts(report), *unknown_parts(report)], SECTIONS, full=full)
+    parts = [
+        PicturePart(word.value, number, STATUS_STYLES[word])
+        for word in HealthStatus
+        if (number := sum(other is word for _, other in words))
+    ]
     return Sheet(
         "health",
         report.project,
         report.environment,
-        f"Health: {_headline(report)}",
-        [*entries, _checks(report, zone)],
+        f"Health: {health_headline(report)}",
+        [*entries, checks_entry(report, zone)],
         report.notes,
         parts,
-        headline=_headline(report),
-        consequences=(Span(COLORS[report.word], f"{report.word.capitalize()}."),),
+        headline=health_headline(report),
+        consequences=(Span(STATUS_STYLES[report.word], f"{report.word.capitalize()}."),),
         signs=SIGNS,
         quiet=report.word is HealthStatus.HEALTHY,
     )
 
 
-def _headline(report: HealthReport) -> str:
+def health_headline(report: HealthReport) -> str:
     """`Broken; 2 concerns, 1 warning, 1 unknown. 16 requests beside the reading.`"""
     levels = [level_of(concern, report.today) for check in report.checks for concern in check.concerns]
     unknown = sum(len(check.unread) for check in report.checks)
@@ -91,7 +95,8 @@ def _headline(report: HealthReport) -> str:
     return f"{'; '.join(filter(None, [report.word.capitalize(), ', '.join(found)]))}.{cost}"
 
 
-def _concerns(report: HealthReport) -> Iterator[EntryPart]:
+def concern_parts(report: HealthReport) -> Iterator[EntryPart]:
+    """What is wrong, as parts of entries."""
     for check in report.checks:
         for concern in check.concerns:
             level = level_of(concern, report.today)
@@ -117,14 +122,15 @@ def _sentence(concern: Concern, today: date) -> str:
     return f"{concern.sentence}, {left}"
 
 
-def _unknown(report: HealthReport) -> Iterator[EntryPart]:
+def unknown_parts(report: HealthReport) -> Iterator[EntryPart]:
+    """What is not known, as parts of entries."""
     for check in report.checks:
         lines = [SheetLine(Style.BLOCKED, "?", "unknown", text, id=UNREAD) for text in check.unread]
         if lines:
             yield EntryPart(title=check.name, lines=lines, weight=Weight.HINDERED, rank=2)
 
 
-def _checks(report: HealthReport, zone: tzinfo | None) -> SheetEntry:
+def checks_entry(report: HealthReport, zone: tzinfo | None) -> SheetEntry:
     """What was looked at, when, and what it cost; of what was not, what it would."""
     lines = []
     for check in report.checks:
@@ -146,12 +152,13 @@ def health_document(report: HealthReport, *, created_at: datetime) -> types.Heal
         "environment": report.environment,
         "createdAt": utc_text(created_at),
         "status": report.word.value,
-        "checks": [_check(check, report.today) for check in report.checks],
+        "checks": [check_data(check, report.today) for check in report.checks],
         "notes": list(report.notes),
     }
 
 
-def _check(check: CheckResult, today: date) -> types.HealthCheckData:
+def check_data(check: CheckResult, today: date) -> types.HealthCheckData:
+    """A check of a document."""
     word = check.word(today)
     return {
         "name": check.name,

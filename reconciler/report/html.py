@@ -5,14 +5,14 @@ All texts of the service and the YAML pass `escaped`.
 
 from __future__ import annotations
 
-import html as entities
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 from reconciler.model.drift import Share
-from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
-from reconciler.text import escape
+from reconciler.report import figures
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
+from reconciler.text.escape import html as escaped
 
 CSS: Final = """
 :root { color-scheme: light dark; --back: #fff; --fore: #1c2024; --dim: #6b7280; --edge: #e2e5e9; --soft: #f6f7f9;
@@ -54,13 +54,14 @@ def html(sheet: Sheet, *, created_at: datetime) -> str:
     means = "".join(f'<li class="{sentence.style.value}">{escaped(sentence.text)}</li>' for sentence in sheet.consequences)
     body = [
         *([f'<ul class="means">{means}</ul>'] if means else []),
-        bar(sheet.parts) if sheet.parts else '<p class="nothing">Everything matches the declaration.</p>',
+        figures.bar(sheet.parts) if sheet.parts else '<p class="nothing">Everything matches the declaration.</p>',
+        *(figures.drawn(figure, created_at.tzinfo) for figure in sheet.figures),
         *_sections(sheet.entries),
         *([_legend(sheet.legend)] if sheet.legend else []),
         *(["<h2>Coverage</h2>", coverage(sheet.coverage)] if sheet.coverage else []),
         *(["<h2>Remarks</h2>\n<ul>", *(f"<li>{escaped(note)}</li>" for note in sheet.notes), "</ul>"] if sheet.notes else []),
     ]
-    css = CSS + "".join(_color(name) for name in STYLES)
+    css = CSS + (figures.CSS if sheet.figures else "") + "".join(_color(name) for name in STYLES)
     return page(sheet.title, sheet.summary, body, css=css, created_at=created_at)
 
 
@@ -88,8 +89,10 @@ def _sections(entries: Sequence[SheetEntry]) -> list[str]:
     """The entries under their headings; a sheet has the most serious ones last, a page first."""
     sections: dict[str, list[str]] = {}
     background = [entry for entry in entries if entry.weight is Weight.BACKGROUND]
-    for entry in (*reversed([entry for entry in entries if entry not in background]), *reversed(background)):
+    for entry in reversed([entry for entry in entries if entry not in background]):
         sections.setdefault(entry.section or "Details", []).insert(0, _entry(entry))
+    for entry in background:
+        sections.setdefault(entry.section or "Details", []).append(_entry(entry))
     return [line for section, articles in sections.items() for line in (f"<h2>{section}</h2>", *articles)]
 
 
@@ -109,19 +112,6 @@ def _row(line: SheetLine) -> str:
         f'<tr><td class="sign {line.style.value}">{escaped(line.symbol)}</td><td class="name {line.style.value}">{escaped(line.name)}</td>'
         f'<td class="value">{escaped(line.value)}{note}</td></tr>'
     )
-
-
-def escaped(text: str) -> str:
-    """A text as it is shown: no markup, and no control characters."""
-    return entities.escape(escape.terminal(text))
-
-
-def bar(parts: Sequence[PicturePart]) -> str:
-    """One bar with a part for each word, and their numbers below it."""
-    label = ", ".join(f"{part.number:,} {part.word}" for part in parts)
-    pieces = "".join(f'<span class="fill-{part.style.value}" style="flex:{part.number}"></span>' for part in parts)
-    numbers = "".join(f'<li><span class="fill-{part.style.value}"></span>{part.number:,} {escaped(part.word)}</li>' for part in parts)
-    return f'<figure><div class="bar" role="img" aria-label="{escaped(label)}">{pieces}</div><ul class="parts">{numbers}</ul></figure>'
 
 
 def coverage(shares: Mapping[str, Share]) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime, tzinfo
 from typing import Final
 from xml.sax.saxutils import escape
 
-from reconciler.address import Address
-from reconciler.model import Redirect
 from reconciler.model.ledger import UrlHistory, UrlRecord
 from reconciler.report.schemas.state import UrlHistoryDocument, UrlRecordData
 from reconciler.report.words import listed
 from reconciler.text.escape import terminal, xml
 from reconciler.text.names import utc_text
+from reconciler.urls.history import nearest
 
 RUN_SHOWN: Final = 8  # characters of the id of a run
 COMMIT_SHOWN: Final = 9
@@ -79,30 +78,3 @@ def sitemap(urls: Iterable[str]) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
     yield from (f"  <url><loc>{escape(xml(url))}</loc></url>\n" for url in urls)
     yield "</urlset>\n"
-
-
-def nearest(record: UrlRecord, places: Sequence[UrlRecord]) -> UrlRecord:
-    """Where the page of a URL that ended answers now: on the same site, at a URL that began when the other ended, and the most similar."""
-    old = record.url.split("/")[::-1]
-
-    def distance(place: UrlRecord) -> tuple[bool, bool, int, int, str]:
-        new = place.url.split("/")[::-1]
-        alike = next((number for number, (before, now) in enumerate(zip(old, new, strict=False)) if before != now), min(len(old), len(new)))
-        return place.site != record.site, place.run != record.ender, -alike, abs(len(old) - len(new)), place.url
-
-    return min(places, key=distance)
-
-
-def recorded_redirects(live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]) -> dict[Address, list[Redirect]]:
-    """The redirects that follow from the ledger, by site: each URL that ended leads to where its page answers now; pages that ended have
-    none. `live`: by URL."""
-    places: dict[str, list[UrlRecord]] = {}
-    for record in live.values():
-        places.setdefault(record.page, []).append(record)
-    redirects: dict[Address, dict[str, Redirect]] = {}
-    for record in ended:
-        now = places.get(record.page, ())
-        if record.url not in live and now:
-            target = nearest(record, now).url
-            redirects.setdefault(record.site, {})[record.url] = Redirect(record.site, record.url, target)
-    return {site: [some[url] for url in sorted(some)] for site, some in redirects.items()}

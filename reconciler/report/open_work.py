@@ -31,7 +31,7 @@ WORD: Final = "contains"
 def work_lines(plan: Plan) -> Iterator[tuple[OpenWork, SheetLine]]:
     """A line for each object in which somebody works."""
     for work in plan.open_work:
-        texts = [_sort(sort, plan.ages_at) for sort in work.sorts]
+        texts = [sort_text(sort, plan.ages_at) for sort in work.sorts]
         yield work, _line(work, listed(texts, len(texts)), work.asked)
 
 
@@ -64,7 +64,7 @@ def totals(works: Sequence[OpenWork]) -> list[str]:
     return [WorkSort(noun, number or None, more=more[noun]).text for noun, number in numbers.items()]
 
 
-def _sort(sort: WorkSort, now: datetime | None) -> str:
+def sort_text(sort: WorkSort, now: datetime | None) -> str:
     """`2 open comments ("Why?", Ada, 3 hours old; "Typo", Grace, 1 day old)`."""
     named = [text for item in sort.items if (text := _item(item, now))]
     rest = (sort.number or len(named)) - len(named)

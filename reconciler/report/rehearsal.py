@@ -46,6 +46,7 @@ def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
             "after": rehearsal.urls_after,
             "dead": list(rehearsal.dead),
             "moved": [record(types.MovedUrlData, moved) for moved in rehearsal.moved],
+            "redirects": {"asked": rehearsal.redirects, "broken": list(rehearsal.broken_redirects)},
         },
         "deleted": [record(types.DeletedObjectData, deleted) for deleted in rehearsal.deleted],
         "sites": [record(types.RehearsedSiteData, site) for site in rehearsal.sites],
@@ -209,6 +210,7 @@ def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
     dead = _sentences("-", _dead(rehearsal.dead), Style.DELETE, named, Harm.DEAD_URL)
     moved = _sentences(">", _moved(rehearsal.moved), Style.MOVE, named)
     yield SheetEntry("Published URLs", "", [*dead, *moved], Weight.URGENT)
+    yield entry("Redirects", "!", Style.UPDATE, rehearsal.broken_redirects, Weight.HINDERED)
     yield entry("apply would refuse this", "!", Style.BLOCKED, rehearsal.refusals, Weight.HINDERED)
     yield entry("Work in progress", "!", Style.UPDATE, rehearsal.open_work, Weight.HINDERED)
     yield entry("Failed on the copy", "!", Style.BLOCKED, rehearsal.failures, Weight.HINDERED)

@@ -17,7 +17,7 @@ wrap, but it has no sentence about a plan of its own. All texts of a sheet are u
         lines                            SheetLine: `  ~ title       Guide -> Guides      (note)`
       notes                              sentences below the entries
       legend                             the signs of the lines, with their words
-      parts, coverage                    numbers for pictures and tables
+      parts, figures, coverage           numbers for pictures and tables
 
 A sheet as text for a screen: the consequences, an address and its position on a line, its lines below it, the summary at the end.
 """
@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Final
 
@@ -108,6 +109,38 @@ class PicturePart:
 
 
 @dataclass(frozen=True)
+class FigureRow:
+    """A row of a tree. `depth`: from 0. `number`: None where it is not known."""
+
+    depth: int
+    name: str
+    number: int | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class NumberTree:
+    """A picture of parts inside each other, each with a number. `noun`: what is counted."""
+
+    title: str
+    noun: str
+    rows: Sequence[FigureRow]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A picture of a number over time, the same until the next point. `points`: at least one, the oldest first. `end`: now."""
+
+    title: str
+    noun: str
+    points: Sequence[tuple[datetime, int]]
+    end: datetime
+
+
+Figure = NumberTree | Trend
+
+
+@dataclass(frozen=True)
 class Sheet:
     """A report."""
 
@@ -133,6 +166,8 @@ class Sheet:
     quiet: bool = False
     # The columns of the longest address that the report is about. Folded ones count: positions begin in one column with and without --full.
     address_columns: int = field(default=0, compare=False)
+    # For formats that can show pictures; the entries say the same.
+    figures: Sequence[Figure] = ()
 
     @property
     def title(self) -> str:

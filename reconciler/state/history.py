@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Action, Consent, JournalEntry, RecordedRun, StateChange, What, renamed_with_containers
+from reconciler.model.site import SiteRun
 from reconciler.state.connection import Connection
 from reconciler.state.tables.rows import INTENTS, intent_of
 from reconciler.state.tables.schema import insert
@@ -198,6 +199,41 @@ def _recorded(summary: Mapping[str, Any]) -> dict[str, int]:
 def _numbers(value: Any) -> dict[str, int]:
     """The numbers of a summary by their words; none in that of an older version."""
     return {word: number for word, number in value.items() if isinstance(number, int)} if isinstance(value, dict) else {}
+
+
+def read_site_runs(connection: Connection, state: int, site: str) -> tuple[SiteRun, ...]:
+    """The runs that changed a site, or saw its URLs begin or end, newest first. `site`: an address."""
+    begun = "SELECT run, min(since) AS at, count(*) AS number FROM urls WHERE site = :site AND +state = :state GROUP BY run"
+    ended = (
+        "SELECT ender AS run, min(ended) AS at, count(*) AS number FROM urls WHERE site = :site AND +state = :state AND ended IS NOT NULL"
+        " GROUP BY ender"
+    )
+    urls = [{row.run: row for row in connection.rows(query, state=state, site=site)} for query in (begun, ended)]
+    query = (
+        "SELECT journal.run, journal.verb, count(DISTINCT journal.id) AS number FROM journal"
+        " JOIN outcomes ON outcomes.state = journal.state AND outcomes.intent = journal.id"
+        " WHERE journal.state = :state AND outcomes.status IN :done"
+        " AND (journal.address = :site OR substr(journal.address, 1, :length) = :below)"
+        " GROUP BY journal.run, journal.verb ORDER BY min(journal.id)"
+    )
+    changed: dict[str, dict[str, int]] = defaultdict(dict)
+    below = f"{site}/"
+    for row in connection.rows(query, state=state, done=DONE, site=site, below=below, length=len(below)):
+        changed[row.run][row.verb] = row.number
+    rows = connection.rows("SELECT * FROM runs WHERE state = :state ORDER BY started, id", state=state)
+    runs, live = [], 0
+    for row in rows:
+        first, last = (some.get(row.id) for some in urls)
+        if first is None and last is None and row.id not in changed:
+            continue
+        began, over = (line.number if line is not None else 0 for line in (first, last))
+        live += began - over
+        summary = mapping(row.summary, "the summary of a run") if row.summary else {}
+        commit = summary.get("commit")
+        at = datetime.fromisoformat(next((line.at for line in (first, last) if line is not None), row.started))
+        known = commit if isinstance(commit, str) else None
+        runs.append(SiteRun(row.id, at, row.who, row.command, known, changed[row.id], began, over, live))
+    return tuple(reversed(runs))
 
 
 def read_undos(connection: Connection, state: int) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from reconciler.address import Address
 from reconciler.errors import Refused, StateError
 from reconciler.model import JournalEntry, PageTree, RecordedRun, State, StateChange
 from reconciler.model.ledger import UrlHistory, UrlRecord
+from reconciler.model.site import SiteRun
 from reconciler.model.state import StateScope
 from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection
@@ -30,6 +31,7 @@ from reconciler.state.history import (
     read_ids,
     read_later,
     read_runs,
+    read_site_runs,
     read_state_changes,
     read_undos,
     read_users,
@@ -169,6 +171,10 @@ class Store:
     def url_history(self, url: str) -> UrlHistory:
         """What is known of one URL, in the spelling of the ledger."""
         return self._of_state(lambda connection, state: read_history(connection, state, url)) or UrlHistory(url)
+
+    def site_runs(self, site: Address) -> tuple[SiteRun, ...]:
+        """The runs that changed a site, or saw its URLs begin or end, newest first."""
+        return self._of_state(lambda connection, state: read_site_runs(connection, state, str(site))) or ()
 
     def seen(self) -> bool:
         """Whether this state was ever used for the project: whether any run tracked, sent or recorded anything in it."""

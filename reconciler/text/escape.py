@@ -1,4 +1,4 @@
-"""One encoder for each place a text can go: a terminal, a log, JSON, XML, a URI, mermaid, dot.
+"""One encoder for each place a text can go: a terminal, a log, JSON, XML, HTML, a URI, mermaid, dot.
 
 In: any text, from the service or the YAML. Out: text that its reader cannot mistake for anything else. Characters that are invisible or
 change how their neighbours are displayed (control, bidi, escape, zero-width characters, lone surrogates) are written as `\\x1b`,
@@ -7,6 +7,7 @@ change how their neighbours are displayed (control, bidi, escape, zero-width cha
 
 from __future__ import annotations
 
+import html as entities
 import json
 import re
 from collections.abc import Callable
@@ -64,6 +65,11 @@ def log(text: str) -> str:
 def xml(text: str) -> str:
     """One line of a text or an attribute in XML, before `&`, `<` and `>` are escaped: XML has no other spelling for control characters."""
     return log(terminal(text))
+
+
+def html(text: str) -> str:
+    """A text as it is shown in HTML: no markup, and no control characters."""
+    return entities.escape(terminal(text))
 
 
 def uri(path: str) -> str:

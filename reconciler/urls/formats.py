@@ -27,7 +27,7 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from reconciler.model import Redirect, RedirectFormat
-from reconciler.urls.redirects import Wildcard
+from reconciler.urls.redirects import LOOPBACK, Wildcard
 
 HEADER: Final = "Written by Reconciler, which replaces this file. Change reconciler.yaml instead."
 MARK: Final = f"# {HEADER}\n"
@@ -179,15 +179,22 @@ def _netlify(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildc
             left_out[redirect.source] = NO_GONE
             lines.append((redirect.source, f"# gone: {_netlify_url(redirect.source, whole=True)}"))
         else:
-            lines.append((redirect.source, f"{_netlify_url(redirect.source, whole=whole)} {_netlify_url(redirect.target, whole=True)} 301"))
+            to = _netlify_url(redirect.target, whole=whole or not _is_local(redirect.target))
+            lines.append((redirect.source, f"{_netlify_url(redirect.source, whole=whole)} {to} 301"))
     ends = [
-        f"{_netlify_url(group.source, whole=whole)}/* {_netlify_url(group.target, whole=True)}/:splat 301" for group in wildcards
-    ]  # fmt: skip
+        f"{_netlify_url(group.source, whole=whole)}/* {_netlify_url(group.target, whole=whole or not _is_local(group.target))}/:splat 301"
+        for group in wildcards
+    ]
     # The first match wins, so the lines about one URL come before those about many.
     text = "".join(f"{line}\n" for line in (*(line for _, line in sorted(lines)), *sorted(ends, reverse=True)))
     if len(lines) + len(ends) > NETLIFY_MOST:
         left_out[""] = f"it has {len(lines) + len(ends):,} redirects, and Netlify advises fewer than {NETLIFY_MOST:,}"
     return RedirectText(name, MARK + text, left_out)
+
+
+def _is_local(url: str) -> bool:
+    """Whether a sandbox serves it, at a port that no file can know. A path alone leads to the server that reads the file."""
+    return urlsplit(url).hostname in LOOPBACK
 
 
 def _netlify_url(url: str, *, whole: bool) -> str:
@@ -246,8 +253,10 @@ def _unreadable(path: bytes, target: str | None) -> str | None:
 
 def _nginx_target(url: str) -> str:
     """A URL in which nothing is special to nginx: neither quotes nor variables."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}{quote(unquote_to_bytes(parts.path), safe='/-._~!()*+,=:@&')}"
+    parts, begin = urlsplit(url), ""
+    if not _is_local(url):
+        begin = f"{parts.scheme}://{parts.netloc}"
+    return f"{begin}{quote(unquote_to_bytes(parts.path), safe='/-._~!()*+,=:@&') or ('' if begin else '/')}"
 
 
 NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}

@@ -16,18 +16,25 @@ from reconciler.model import (
     DeadUrl,
     DeadUrls,
     Desired,
+    PageChange,
     Plan,
     Redirect,
     RedirectFile,
     RedirectFormat,
     RedirectPlan,
     SiteRedirects,
+    UrlReason,
     UrlSettings,
 )
+from reconciler.model.ledger import UrlRecord
 from reconciler.urls.formats import NAMES, texts
-from reconciler.urls.redirects import ANY, LOOPBACK, Wildcard, gone_test, groups, path_below, recorded_url, redirection
+from reconciler.urls.history import recorded_redirects
+from reconciler.urls.redirects import ANY, LOOPBACK, Wildcard, common_root, gone_test, groups, path_below, recorded_url, redirection
 
-UNWRITTEN: Final = "The redirects that follow are not written: the fleet has no checkout to commit them to. Apply from a pipeline instead."
+UNWRITTEN: Final = (
+    "The redirects that follow are not written: a fleet commits to no repository. "
+    "After the apply, write them in a checkout: reconciler urls export --write"
+)
 
 
 @dataclass(frozen=True)
@@ -51,21 +58,39 @@ def with_redirects(desired: Desired, plan: Plan, recorded: Callable[[], Recorded
     roots = {group.site: group.root for group in plan.url_groups if group.root}
     # Every site of a sandbox is below one URL.
     sandbox = next((root for root in roots.values() if urlsplit(root).hostname in LOOPBACK), None)
-    earlier = {_as_served(redirect, roots.get(redirect.site, sandbox)): redirect for redirect in settings.earlier}
+    earlier = [_as_served(redirect, roots.get(redirect.site, sandbox)) for redirect in settings.earlier]
     result = redirection(earlier, plan.urls, gone_test(settings.gone, roots), lambda url: recorded_url(url) in ledger.live)
     shown = result.dead if desired.dead_urls is not DeadUrls.IGNORE else ()
     dead = tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in shown)
     after = {change.after for change in plan.urls if change.after is not None}
     unlisted = [*plan.site_urls.restricted, *(url.removesuffix(ANY) for url in after if url.endswith(ANY))]
     public = {*ledger.live, *ledger.ended, *map(recorded_url, after)} if ledger.live else None
-    now, was = _by_site(result.redirects), _by_site(earlier)
-    as_it_is = {site for site in was if was[site] == now[site]}
-    kept = [earlier[redirect] if redirect.site in as_it_is else redirect for redirect in result.redirects]
-    settings = replace(settings, earlier=tuple(old if old.site in as_it_is else new for new, old in earlier.items()))
-    redirects = compared(settings, kept, dead, public, map(recorded_url, unlisted))
+    redirects = compared(settings, result.redirects, dead, public, map(recorded_url, unlisted))
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
+
+
+def recorded_files(settings: UrlSettings, live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]) -> RedirectPlan:
+    """The files of redirects that follow from the ledger and from what the files have: what runs ended that wrote none. `live`: by URL."""
+    past = {record.url: record for record in ended if record.url not in live}
+    known = {redirect.source: redirect for redirect in settings.earlier for redirect in [_as_recorded(redirect)]}
+    targets = {
+        redirect.source: redirect.target for some in recorded_redirects(live, past.values()).values() for redirect in some
+    }  # fmt: skip
+    changes = [
+        PageChange(record.page, "", None, record.site, url, targets.get(url), UrlReason.MOVED if url in targets else UrlReason.GONE)
+        for url, record in past.items()
+        # A line of the file that works is kept, whoever wrote it.
+        if url not in known or (known[url].target is not None and known[url].target not in live)
+    ]
+    sites = {record.site for record in (*live.values(), *past.values())}
+    roots = {site: common_root(url for url, record in (*live.items(), *past.items()) if record.site == site) for site in sites}
+    result = redirection(known.values(), changes, gone_test(settings.gone, roots), live.__contains__)
+    # Without wildcards: the ledger does not know the URLs of some readers alone, which a wildcard would take.
+    redirects = compared(settings, result.redirects, result.dead)
+    files = [file for file in redirects.files if file.added or file.changed or file.removed or file.path not in settings.texts]
+    return replace(redirects, files=tuple(files))
 
 
 def _as_served(redirect: Redirect, root: str | None) -> Redirect:
@@ -81,6 +106,12 @@ def _as_served(redirect: Redirect, root: str | None) -> Redirect:
 
     target = None if redirect.target is None else moved(redirect.target)
     return replace(redirect, source=moved(redirect.source), target=target)
+
+
+def _as_recorded(redirect: Redirect) -> Redirect:
+    """A redirect as files have it: without the port of a sandbox, so that two runs write the same bytes."""
+    target = None if redirect.target is None else recorded_url(redirect.target)
+    return replace(redirect, source=recorded_url(redirect.source), target=target)
 
 
 def compared(
@@ -103,7 +134,8 @@ def compared(
             continue  # the table of another project that writes into the same folder
         wildcards = () if others is None else _wildcards(rows, others, below)
         files += [replace(file, **numbers) for file in _files(settings.texts, kept, rows, wildcards, same=same)]
-    return RedirectPlan(tuple(file for file in files if file.text is not None), dead)
+    of_files = tuple(redirect for site in new if site not in settings.silent for redirect in new[site].values())
+    return RedirectPlan(tuple(file for file in files if file.text is not None), dead, of_files)
 
 
 def _undeclared(settings: UrlSettings, redirects: Iterable[Address]) -> dict[Address, SiteRedirects]:
@@ -118,32 +150,17 @@ def _undeclared(settings: UrlSettings, redirects: Iterable[Address]) -> dict[Add
 
 
 def _wildcards(redirects: list[Redirect], others: set[str], unlisted: Collection[str]) -> tuple[Wildcard, ...]:
-    """The groups of these redirects. Compared as the ledger spells URLs; written as they are served."""
+    """The groups of these redirects."""
     hosts = {urlsplit(url).netloc for url in others}
-    served: dict[str, str] = {}
-    rules: dict[str, str | None] = {}
-    for redirect in redirects:
-        for url in filter(None, (redirect.source, redirect.target)):
-            served[urlsplit(recorded_url(url)).netloc] = urlsplit(url).netloc
-        rules[recorded_url(redirect.source)] = None if redirect.target is None else recorded_url(redirect.target)
-
-    def as_served(url: str) -> str:
-        parts = urlsplit(url)
-        return parts._replace(netloc=served[parts.netloc]).geturl()
-
+    rules = {redirect.source: redirect.target for redirect in redirects}
     # Of a host that the ledger does not know, such as that of another environment, nobody knows which URLs there are.
     unlisted = {*unlisted, *(f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, rules) if parts.netloc not in hosts)}
-    known = groups(rules, others - rules.keys(), unlisted)
-    return tuple(Wildcard(as_served(group.source), as_served(group.target), group.number) for group in known)
+    return groups(rules, others - rules.keys(), unlisted)
 
 
 def between(before: UrlSettings | None, after: UrlSettings | None) -> RedirectPlan | None:
     """What a change of the files changes in the redirects that they have; None if nothing."""
-    # The port of a sandbox does not count.
-    old, new = (
-        _by_site(_as_served(redirect, "http://127.0.0.1") for redirect in (settings.earlier if settings is not None else ()))
-        for settings in (before, after)
-    )
+    old, new = (_by_site(settings.earlier if settings is not None else ()) for settings in (before, after))
     sites = {site: files for some in (before, after) if some is not None for site, files in {**some.former, **some.sites}.items()}
     changed = [(site, _table(kept)) for site, kept in sites.items() if old[site] != new[site]]
     files = tuple(RedirectFile(table, RedirectFormat.CSV, table, **_differences(old[site], new[site])) for site, table in changed)
@@ -155,7 +172,7 @@ Targets = dict[str, Redirect]
 
 def _by_site(redirects: Iterable[Redirect]) -> Mapping[Address, Targets]:
     by_site: dict[Address, Targets] = defaultdict(dict)
-    for redirect in redirects:
+    for redirect in map(_as_recorded, redirects):
         by_site[redirect.site][redirect.source] = redirect
     return by_site
 

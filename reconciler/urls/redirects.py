@@ -239,6 +239,25 @@ class Wildcard:
     number: int
 
 
+def common_root(urls: Iterable[str]) -> str:
+    """The longest URL that all of these are, or are below; "" for none."""
+    root: list[str] | None = None
+    for url in urls:
+        parts = url.split("/")
+        same = len(parts) if root is None else next((n for n, (a, b) in enumerate(zip(root, parts, strict=False)) if a != b), len(parts))
+        root = parts if root is None else root[:same]
+    return "/".join(root or ())
+
+
+def moved_parts(before: str, after: str) -> tuple[str, str]:
+    """What differs of two URLs of a page, from the host on: what is left without the end that they share."""
+    left, right = before.split("/"), after.split("/")
+    # A URL begins with a scheme and a host, which are no part of a path.
+    while len(left) > 3 and len(right) > 3 and left[-1] == right[-1]:
+        left, right = left[:-1], right[:-1]
+    return "/".join(left), "/".join(right)
+
+
 GROUP_MIN: Final = 5  # redirects; fewer are read more easily one by one
 
 

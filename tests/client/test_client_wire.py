@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import shutil
 import ssl
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from reconciler.client import Broken, ClientSettings, NeverSent, Request, RetryC
 from reconciler.client.service import Reader, Writer
 from reconciler.client.wire import Wire, default_transport
 from reconciler.errors import Ambiguous, ServiceError, Unavailable
+from tests.certificates import untrusted
 
 
 @asynccontextmanager
@@ -165,17 +165,7 @@ for module in pkgutil.walk_packages(reconciler.__path__, "reconciler."):
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate and its key in one file, for localhost, that nobody trusts."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("there is no openssl to make a certificate with")
-    key, cert = (tmp_path_factory.mktemp("tls") / name for name in ("key.pem", "cert.pem"))
-    command = (
-        f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout {key} -out {cert}"
-    )
-    subprocess.run([openssl, *command.split()], check=True, capture_output=True)
-    both = cert.with_name("both.pem")
-    both.write_bytes(cert.read_bytes() + key.read_bytes())
-    return both
+    return untrusted(tmp_path_factory.mktemp("tls"))
 
 
 def with_tls(certificate: Path, client: Callable[[str], Awaitable[None]]) -> None:

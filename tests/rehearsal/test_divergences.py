@@ -88,7 +88,8 @@ def _unbroken(plan: Plan) -> Plan:
     if address is None:
         return plan
     url = next(line.before for line in plan.broken if line.before is not None)
-    return replace(plan, broken=(*plan.broken, BrokenUrl(address, "site-space", url.replace("/guides", "/internal"), url, "path changes")))
+    other = f"{url.partition('/guides')[0]}/internal"
+    return replace(plan, broken=(*plan.broken, BrokenUrl(address, "site-space", other, url, "path changes")))
 
 
 MISTAKES: Mapping[str, tuple[Callable[[Plan], Plan], str, str]] = {

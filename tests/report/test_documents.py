@@ -72,7 +72,7 @@ def test_what_waits_cannot_be_read_or_is_in_doubt_is_in_the_document() -> None:
     made = plan(
         blocked=(Blocked(at("acme/site/docs"), "no", "yes", id="RC-waits"),),
         deferred={at("acme/site/docs/site-space/a"): "the service rearranges it"},
-        unknown=(Unknown("team", "org_acme", "503"), Unknown("site", None, "500")),
+        unknown=(Unknown("team", "org_acme", "503"), Unknown("site-health", None, "500")),
         in_doubt=(at("acme/team/x"),),
     )
     document = valid(plan_document(made, created_at=NOW), "plan")
@@ -81,7 +81,7 @@ def test_what_waits_cannot_be_read_or_is_in_doubt_is_in_the_document() -> None:
     assert document["summary"]["blocked"] == 2
     assert document["unknown"] == [
         {"kind": "team", "reason": "in org_acme: 503", "id": "RC-unread"},
-        {"kind": "site", "reason": "500", "id": "RC-unread"},
+        {"kind": "site-health", "reason": "500", "id": "RC-unread"},
     ]
     assert document["inDoubt"] == ["acme/team/x"]
 
@@ -164,7 +164,7 @@ def written(name: str) -> Any:
 
 LATER = {
     "access", "findings", "fleet-approval", "fleet-audit", "fleet-plan", "fleet-preview", "fleet-status", "health", "proposal",
-    "rehearsal", "test-results", "url-history", "urls",
+    "rehearsal", "site-health", "test-results", "url-history", "urls",
 }  # fmt: skip
 """Documents that were types from the beginning."""
 

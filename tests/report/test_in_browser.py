@@ -14,10 +14,11 @@ from reconciler.report.drift import drift_sheet
 from reconciler.report.html import html
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
+from reconciler.report.site import site_sheet
 from reconciler.resource import UNSET
 from tests import browser
 from tests.plan.edits import NOW
-from tests.report.made import at, change, delta, plan
+from tests.report.made import at, change, delta, plan, site_page
 from tests.report.test_gathering import broken, exposure
 from tests.report.test_pages import drifted
 
@@ -57,13 +58,16 @@ def chromium() -> Iterator[Browser]:
     ("scheme", "width"),
     [("dark", 360), *(pytest.param(scheme, width, marks=pytest.mark.proof) for scheme in ("light", "dark") for width in (360, 768, 1440))],
 )
-@pytest.mark.parametrize("name", ["plan", "drift", "nothing"])
+@pytest.mark.parametrize("name", ["plan", "drift", "nothing", "site"])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
     chromium: Browser, tmp_path: Path, name: str, scheme: str, width: int
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    sheets: dict[str, Sheet] = {"plan": plan_sheet(everything()), "drift": drift_sheet(drifted()), "nothing": plan_sheet(plan())}
+    site = site_sheet(site_page("A site whose title is as long as the service allows " * 2), made_at=NOW)
+    sheets: dict[str, Sheet] = {
+        "plan": plan_sheet(everything()), "drift": drift_sheet(drifted()), "nothing": plan_sheet(plan()), "site": site,
+    }  # fmt: skip
     file = tmp_path / f"{name}.html"
     file.write_text(html(sheets[name], created_at=NOW), encoding="utf-8")
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})  # type: ignore[arg-type]

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -201,7 +203,7 @@ def test_a_sitemap_and_redirects_from_the_ledger(cli: Cli) -> None:
     exported = cli("urls", "export", "p", "--site", "docs", "--format", "csv", code=0).stdout
     assert f"{BASE}/use/install,{BASE}/product/install,301,reconciler" in exported
     netlify = cli("urls", "export", "p", "--format", "netlify", code=0).stdout
-    assert f"/published/docs/use/install {BASE}/product/install 301" in netlify
+    assert "/published/docs/use/install /published/docs/product/install 301" in netlify
     assert "*" not in netlify, "the ledger does not know the pages of some readers alone"
     assert "did you mean" in cli("urls", "export", "p", "--site", "dcos", code=exits.WRONG).stderr
 
@@ -234,3 +236,78 @@ def test_the_urls_of_a_sitemap_are_asked_on_hosts_of_the_project_alone(cli: Cli,
     result = cli("urls", "check", "p", "--sitemap", "map.xml", *FAST, code=exits.PARTLY)
     assert "4 URLs asked: 1 answer, 0 do not, 3 could not be asked." in result.stdout
     assert "169.254.169.254 is not a host of this project's sites, and is not asked" in result.stdout
+
+
+def test_two_runs_on_embedded_sandboxes_write_the_same_bytes(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> None:
+    formats = {"redirects": ["nginx", "netlify", "cloudflare", "csv"]}
+    written = []
+    for _ in range(2):
+        other = Cli(tmp_path_factory.mktemp("again"))
+        shutil.copytree(cli.root, other.root, dirs_exist_ok=True)
+        apply(other, FIRST, formats)
+        apply(other, {**FIRST, "use": "product"}, formats)
+        # A third run, at a third port, finds nothing to write.
+        assert "No changes." in other("plan", "p", code=0).stdout
+        files = sorted((other.root / "p/redirects").rglob("*"))
+        written.append({str(path.relative_to(other.root)): path.read_bytes() for path in files if path.is_file()})
+    assert written[0] == written[1]
+    assert len(written[0]) == 4
+    assert not any(re.search(rb"127\.0\.0\.1:\d|localhost:\d", text) for text in written[0].values())
+    table = written[0]["p/redirects/docs.csv"].decode()
+    assert f"{BASE}/use/install,{BASE}/product/install,301,reconciler" in table
+    nginx = written[0]["p/redirects/docs.nginx.conf"].decode()
+    assert '"(?s)^/published/docs/use/(.+)" "/published/docs/product/$1" permanent;' in nginx
+
+
+def test_a_table_from_before_has_its_ports_removed(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    table = cli.root / "p/redirects/docs.csv"
+    new = table.read_text()
+    table.write_text(new.replace("127.0.0.1", "127.0.0.1:38525"))
+    apply(cli, {**FIRST, "use": "product", "old": "v1x"}, NGINX)
+    assert set(new.splitlines()) < set(table.read_text().splitlines())
+
+
+def test_the_files_that_a_fleet_did_not_write_are_written_from_the_ledger(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Two applies whose files nobody committed, as those of a fleet. What is written is what the applies would have written."""
+    gone = {**NGINX, "gone": [{"url": "/v1/**", "reason": "Version 1 is no longer supported"}]}
+    without = {"start": "start", "use": "guide"}
+    apply(cli, FIRST, gone)
+    apply(cli, {**FIRST, "use": "product"}, gone)
+    apply(cli, without, gone)
+    folder = cli.root / "p/redirects"
+    right = {path.name: path.read_text() for path in folder.iterdir()}
+    assert cli("urls", "export", "p", "--write", code=0).stderr.endswith("The files of redirects have all that the ledger knows.\n")
+    shutil.rmtree(folder)
+    written = cli("urls", "export", "p", "--write", code=0).stderr
+    assert "Wrote redirects/docs.csv and redirects/docs.nginx.conf." in written
+    assert (folder / "docs.csv").read_text() == right["docs.csv"]
+    assert '"/published/docs/use/install" { return 301' in (folder / "docs.nginx.conf").read_text(), "no wildcard"
+    assert f"{BASE}/v1/past,,410,reconciler" in right["docs.csv"]
+    assert "No changes." in cli("plan", "p", code=0).stdout
+
+
+def test_lines_that_people_wrote_are_kept_if_they_work(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    table = cli.root / "p/redirects/docs.csv"
+    mine = f"{BASE}/2019,{BASE}/use/install,301,ada\n{BASE}/use/run,{BASE}/start,301,ada\n"
+    table.write_text(f"from,to,status,by\n{mine}")
+    cli("urls", "export", "p", "--write", "--site", "docs", code=0)
+    rows = dict(line.split(",")[:2] for line in table.read_text().splitlines())
+    assert rows[f"{BASE}/2019"] == f"{BASE}/product/install", "one step"
+    assert rows[f"{BASE}/use/run"] == f"{BASE}/start"
+    assert rows[f"{BASE}/use/tune"] == f"{BASE}/product/tune"
+
+
+def test_what_cannot_be_written_says_why(cli: Cli) -> None:
+    apply(cli, FIRST, {"redirects": []})
+    assert "this project writes no redirects" in cli("urls", "export", "p", "--write", code=exits.WRONG).stderr
+    apply(cli, {**FIRST, "use": "product"}, NGINX)
+    assert "--format csv prints one" in cli("urls", "export", "p", "--write", "--format", "csv", code=exits.WRONG).stderr
+    with sqlite3.connect(cli.root / "p/.reconciler/state.db") as state:
+        state.execute("UPDATE url_sites SET digest = ''")
+    shutil.rmtree(cli.root / "p/redirects")
+    assert "did not record them" in cli("urls", "export", "p", "--write", code=exits.WRONG).stderr
+    assert not (cli.root / "p/redirects").exists()

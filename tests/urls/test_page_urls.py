@@ -249,6 +249,53 @@ def test_the_urls_of_a_site_that_admits_only_some_readers_move_too(site: Site, m
     assert {group.after.removeprefix(group.root) for group in plan.url_groups if group.after is not None} >= {"/product/**"}
 
 
+@pytest.mark.parametrize("active", [True, False])
+def test_the_share_links_of_a_site_are_read_before_its_urls_count_as_known_to_their_holders(site: Site, active: bool) -> None:
+    """The project declares none of them, so that no reading needs them otherwise."""
+    before = tree()
+    before["sites"]["docs"] |= {"visibility": "share-link", "shareLinks": {"partners": {"name": "Partners", "active": active}}}
+    site.reorganize({"acme": before})
+    site.apply()
+    after = tree()
+    after["sites"]["docs"]["visibility"] = "share-link"
+    site.write(after, removed=[{"address": "acme/site/docs/share-link/partners", "action": "forget"}])
+    site.apply()
+    section(after, 1)["path"] = "product"
+    site.write(after)
+    site.requests.clear()
+    plan = site.urls().plan
+    assert len([path for _, path in site.requests if path.endswith("/share-links")]) == 1
+    assert {change.reason for change in plan.urls} == ({UrlReason.MOVED} if active else set())
+
+
+def test_an_object_that_shows_a_deleted_one_and_stays_is_named_with_its_url(site: Site) -> None:
+    after = tree()
+    after["content"] = [node for node in after["content"] if node["space"] != "old"]
+    section(after, 1)["spaces"].pop()
+    site.write(after, prune={"site-space": "none"})
+    plan = site.urls().plan
+    assert [(str(line.address), (line.before or "").rpartition("/docs")[2], line.after, line.reason) for line in plan.broken] == [
+        ("acme/site/docs/site-space/old", "/use/v1", None, "it shows acme/space/old, which is deleted")
+    ]
+    assert "! breaks" in said(plan)
+    assert {reason for *_, reason in lines(plan.urls)} == {"gone"}
+
+
+def test_a_url_at_which_the_same_page_answers_by_default_does_not_break(site: Site) -> None:
+    """What is below it does. The section and its variant are both called `home`: without the section's segment, the variant answers."""
+    before = tree()
+    section(before, 0)["spaces"] = [{"space": "start", "path": "home", "default": True}]
+    site.reorganize({"acme": before})
+    site.apply()
+    after = tree()
+    section(after, 0).update(path="begin", spaces=section(before, 0)["spaces"])
+    plan = planned(site, after)
+    broken = [(str(line.address), *((url or "").rpartition("/docs")[2] for url in (line.before, line.after))) for line in plan.broken]
+    assert broken == [("acme/site/docs/site-space/start", "/home/home", "/begin/home")]
+    assert ("Welcome", "/home/home", "/begin/home", "moved") in lines(plan.urls)
+    assert "/home" not in {before for _, before, _, _ in lines(plan.urls)}
+
+
 def test_a_page_that_only_some_readers_can_read_afterwards_has_not_moved_for_those_who_knew_its_url(site: Site) -> None:
     before = tree()
     before["sites"]["internal"] = {

@@ -11,6 +11,7 @@ import ipaddress
 import socket
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
@@ -64,7 +65,9 @@ class UrlChecker:
 
     def _client(self) -> httpx2.AsyncClient:
         headers = {"User-Agent": f"reconciler/{__version__}", "Accept": "text/html, */*"}
-        return httpx2.AsyncClient(headers=headers, timeout=SECONDS, follow_redirects=False, verify=tls_context())
+        # A reader who comes for the first time has no cookie, and what a server sets must not come back to it.
+        none = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+        return httpx2.AsyncClient(headers=headers, cookies=none, timeout=SECONDS, follow_redirects=False, verify=tls_context())
 
     async def text(self, url: str) -> str:
         """The text at a URL, such as a sitemap. Raises ValueError with the end of a sentence."""
@@ -81,7 +84,7 @@ class UrlChecker:
                     if reply.status_code != 200:
                         raise ValueError(f"it answers {reply.status_code}")
             except (httpx2.HTTPError, OSError) as error:
-                raise ValueError(str(error) or type(error).__name__) from None
+                raise ValueError(_why(error)) from None
         return data.decode("utf-8", "replace")
 
     async def _answer(self, client: httpx2.AsyncClient, url: str) -> CheckedUrl:
@@ -95,7 +98,7 @@ class UrlChecker:
                 async with client.stream("GET", self._asked(at)) as reply:
                     status, location = reply.status_code, reply.headers.get("Location")
             except (httpx2.HTTPError, OSError) as error:
-                return CheckedUrl(url, None, target, f"cannot be asked: {str(error) or type(error).__name__}", known=False)
+                return CheckedUrl(url, None, target, f"cannot be asked: {_why(error)}", known=False)
             if status not in (301, 302, 303, 307, 308) or not location:
                 return CheckedUrl(url, status, target, _wrong(status), known=status < 500)
             at = target = urljoin(at, location)
@@ -137,7 +140,32 @@ async def _link_local(host: str) -> str:
     except OSError:
         return ""
     addresses = {ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in known}
-    return f"{host} has an address of the link-local network, which is not asked" if any(item.is_link_local for item in addresses) else ""
+    if not any(_is_of_machine(address) for address in addresses):
+        return ""
+    return f"{host} has an address of the link-local network, or one at which clouds keep credentials of machines, which is not asked"
+
+
+METADATA: Final = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "192.0.0.192", "fd00:ec2::254")))
+"""Addresses of the metadata services of clouds that are not link-local: Alibaba, Oracle, and Amazon by IPv6."""
+
+NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+
+
+def _is_of_machine(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address is link-local or of a metadata service, or leads to one: IPv6 has several spellings of an address of IPv4."""
+    inner: ipaddress.IPv4Address | None = None
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if address in NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.is_link_local or address in METADATA or (inner is not None and _is_of_machine(inner))
+
+
+def _why(error: Exception) -> str:
+    """Why there was no answer, as the end of a sentence."""
+    if isinstance(error, httpx2.TimeoutException):
+        return f"no answer within {SECONDS:g} seconds"
+    return str(error) or type(error).__name__
 
 
 def _wrong(status: int) -> str:

@@ -150,7 +150,7 @@ def command(
                 screen.say("Nothing was applied.")
                 journal.finish(exit_code=declined, summary={})
                 return declined
-            redirects = written_redirects(screen, project.settings.root, planned.plan)
+            redirects = written_redirects(screen, project.settings.root, planned.plan.redirects)
             outcome = session.apply(planned, on_error=on_error, verify=verify)
             if redirects is not None:
                 redirects.settle(outcome)

@@ -111,7 +111,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             journal.finish(exit_code=exits.FAILED, summary={})
             return exits.FAILED
         lines = _lines(session, planned, inverse.state_changes)
-        redirects = written_redirects(screen, project.settings.root, planned.plan)
+        redirects = written_redirects(screen, project.settings.root, planned.plan.redirects)
         outcome = session.apply(planned, on_error=on_error)
         if redirects is not None:
             redirects.settle(outcome)

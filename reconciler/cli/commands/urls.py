@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
 import click
 
+from reconciler.address import Address
 from reconciler.cli import exits, options as shared
 from reconciler.cli.options import Decorator, Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.loading import load_settings
+from reconciler.cli.wiring.loading import load, load_settings
+from reconciler.cli.wiring.redirect_files import written_redirects
 from reconciler.cli.wiring.unseen import known_state
 from reconciler.errors import UsageError
+from reconciler.kinds import load as load_kinds
 from reconciler.model import RedirectFormat
 from reconciler.model.ledger import UrlHistory
-from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, recorded_redirects, sitemap
+from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, sitemap
 from reconciler.state import Store
 from reconciler.text.names import HERE, did_you_mean
 from reconciler.urls.formats import texts
+from reconciler.urls.history import recorded_redirects
+from reconciler.urls.planned import recorded_files
 from reconciler.urls.redirects import recorded_url
 
 command = LazyGroup(
@@ -121,20 +127,28 @@ def recorded(store: Store, url: str) -> UrlHistory:
 @click.command("export", short_help="Print the published URLs as a sitemap, or redirects for those that ended.")
 @shared.project()
 @site_option()
+@click.option("--write", is_flag=True, help="Write the files of urls.redirects below the project instead, as an apply does.")
 @shared.service()
 @shared.state()
 @shared.output(formats=("sitemap", *map(str, RedirectFormat)))
 @click.pass_obj
-def export_command(screen: Screen, /, site: str | None, **parameters: Any) -> None:
+def export_command(screen: Screen, /, site: str | None, write: bool, **parameters: Any) -> None:
     """Print the published URLs as a sitemap; or, in a format of redirects, where each URL that ended leads now.
 
     A URL whose page is no longer published has no redirect. Without --site, the redirects of all sites follow each other.
 
+    With --write, the files of urls.redirects get what the ledger knows and they lack: a fleet, which commits to no repository, writes none.
+    Lines of the table that work are kept, and what the project declares gone answers 410.
+
     \b
     Example:
       reconciler urls export examples/urls --sandbox .reconciler/urls.db --site docs --format nginx
+      reconciler urls export examples/urls --sandbox .reconciler/urls.db --write
     """
     options = Options.of(screen, parameters)
+    if write:
+        _write(screen, options, site)
+        return
     with ledger(screen, options) as store:
         of_site = site_of(store, site)
         if options.format == "sitemap":
@@ -149,6 +163,41 @@ def export_command(screen: Screen, /, site: str | None, **parameters: Any) -> No
     for at, redirects in sorted(recorded_redirects(live, ended).items()):
         for file in texts(at.key, RedirectFormat(options.format), redirects):
             screen.raw(file.text)
+
+
+def _write(screen: Screen, options: Options, site: str | None) -> None:
+    """Write the files that follow from the ledger. Raises `UsageError`."""
+    if options.format != "sitemap":
+        hint = "Each file has the format that urls.redirects names."
+        raise UsageError(f"--write writes files, and --format {options.format} prints one", id="RC-options-conflict", hint=hint)
+    project = load(screen, options, load_kinds())
+    settings = project.desired.urls
+    if settings is None or not (settings.sites or settings.formats):
+        raise UsageError(
+            "this project writes no redirects", id="RC-url-not-recorded", hint="Write urls: {redirects: [nginx]}, or another format."
+        )
+    with ledger(screen, options) as store:
+        of_site = site_of(store, site)
+        if "" in store.url_digests().values():
+            wrong = "a run may have changed URLs and did not record them"
+            raise UsageError(wrong, id="RC-url-not-recorded", hint="The next apply with a request records them.")
+        live, ended = {record.url: record for record in store.urls()}, list(store.urls(ended=True))
+
+    def is_chosen(at: Address) -> bool:
+        return of_site in (None, str(at))
+
+    kept = replace(
+        settings,
+        sites={at: files for at, files in settings.sites.items() if is_chosen(at)},
+        former={at: files for at, files in settings.former.items() if is_chosen(at)},
+        earlier=tuple(redirect for redirect in settings.earlier if is_chosen(redirect.site)),
+    )
+    redirects = recorded_files(kept, live, [record for record in ended if is_chosen(record.site)])
+    written = written_redirects(screen, project.settings.root, redirects)
+    if written is None:
+        screen.say("The files of redirects have all that the ledger knows.")
+    else:
+        written.keep()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 from reconciler.links import checkout
-from reconciler.model import Outcome, Plan, RedirectFile, StepStatus
+from reconciler.model import Outcome, RedirectFile, RedirectPlan, StepStatus
 from reconciler.report.words import listed
 from reconciler.urls.formats import is_ours
 from reconciler.writing import FolderChange, checked_path, open_regular
@@ -72,16 +72,19 @@ class WrittenRedirects:
         if outcome.results and not any(result.status in (StepStatus.DONE, StepStatus.IN_DOUBT) for result in outcome.results):
             self._change.take_back()
             return
+        self.keep("where the old URLs are served" if outcome.went_through else "once an apply has gone through")
+
+    def keep(self, install: str = "where the old URLs are served") -> None:
+        """Keep the files, and say what to do with them. `install`: where or when, as the end of a sentence."""
         self._change.keep()
         names = listed([file.path for file in self.files], NAMED)
         commit = " and commit" if checkout(self.root.resolve()) is not None else ""
-        install = "install them where the old URLs are served" if outcome.went_through else "install them once an apply has gone through"
-        self.screen.say(f"Wrote {names}. Review{commit} them, and {install}.")
+        self.screen.say(f"Wrote {names}. Review{commit} them, and install them {install}.")
 
 
-def written_redirects(screen: Screen, root: Path, plan: Plan) -> WrittenRedirects | None:
-    """Write the files of a plan; None if it has none. Raises `UsageError`."""
-    files = plan.redirects.written if plan.redirects is not None else ()
+def written_redirects(screen: Screen, root: Path, redirects: RedirectPlan | None) -> WrittenRedirects | None:
+    """Write the files of redirects that differ; None if none does. Raises `UsageError`."""
+    files = redirects.written if redirects is not None else ()
     if not files:
         return None
     written = WrittenRedirects(screen, root, files)

@@ -52,15 +52,17 @@ from reconciler.rehearsal.differences import Rows, leftovers, rows_of
 from reconciler.rehearsal.moments import Moments
 from reconciler.rehearsal.predictions import PlannedWorld, RehearsedWorld, divergences, second_plan
 from reconciler.rehearsal.preview import preview_of, rehearsed_sites
+from reconciler.rehearsal.redirects import tested_redirects
 from reconciler.report.documents import plan_document
 from reconciler.report.rehearsal import step_text
 from reconciler.resource import Kinds
 from reconciler.state import Store
 from reconciler.text.escape import as_json
+from reconciler.urls.planned import with_redirects
 
 COPY, STATE = "copy.db", "state.db"
 SHOWN = 500  # characters of what a plan says about an address
-CONSENT = ("RC-consent-required", "RC-open-work")
+CONSENT = ("RC-consent-required", "RC-open-work", "RC-dead-urls")
 
 
 def rehearse(
@@ -94,6 +96,7 @@ def rehearse(
         if use is not None:
             approval = use.valid(planned, project, keyed, store)
             planned, selection = approval.planned, replace(selection, only=approval.only)
+        planned = replace(planned, plan=with_redirects(project.desired, planned.plan, store.recorded_urls))
     refusals = _refusals(planned.plan, project, options, approved=use is not None)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
@@ -236,6 +239,7 @@ class _Stage:
         finally:
             look.close()
         refused = access.refusals(tests, addresses)
+        redirects = tested_redirects(planned.plan, moments.start.urls, moments.end.urls)
         failures = [f"{result.step.address}: {result.error}" for result in outcome.results if result.status is not StepStatus.DONE]
         return Rehearsal(
             project=self.project.desired.project,
@@ -260,7 +264,9 @@ class _Stage:
             forbidden=bool(refused) or any(violation.level is Severity.ERROR for violation in planned.plan.violations),
             refusals=(*refusals, *map(str, refused)),
             failures=tuple(failures),
-            divergences=() if failures else self._divergences(planned, ours, again, read, moments, addresses),
+            divergences=() if failures else (*self._divergences(planned, ours, again, read, moments, addresses), *redirects.defects),
+            redirects=redirects.asked,
+            broken_redirects=() if failures else redirects.broken,
             assumptions=assumptions(self.kinds, planned.plan),
             open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
             deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from reconciler.fleet.status import Sample, StatusWord
+from reconciler.report.figures import HEIGHT as HEIGHT, WIDTH as WIDTH, across, stepped
 
-WIDTH: Final = 1000  # of the coordinates; the picture is stretched to the width of the page
-HEIGHT: Final = 100
 TABLE: Final = 50  # rows of the table with the same data
 
 _ROWS: Final[tuple[tuple[str, str, Callable[[Sample], int]], ...]] = (
@@ -57,24 +56,13 @@ def drift(samples: Sequence[Sample], now: datetime) -> DriftChart | None:
     if len(samples) < 2:
         return None
     start, end = samples[0].at, max(now, samples[-1].at)
-    places = [_x(sample.at - start, end - start) for sample in samples]
+    places = across([sample.at for sample in samples], start, end)
     series = tuple(_series(name, style, [value(sample) for sample in samples], places) for name, style, value in _ROWS)
     return DriftChart(start, end, series, tuple(_strips(samples, places)), tuple(_turns(samples)[: -TABLE - 1 : -1]))
 
 
-def _x(passed: timedelta, whole: timedelta) -> int:
-    return round(WIDTH * (passed / whole)) if whole else 0
-
-
 def _series(name: str, style: str, values: Sequence[int], places: Sequence[int]) -> Series:
-    most = max(*values, 1)
-    heights = [HEIGHT - round(HEIGHT * value / most) for value in values]
-    line = f"M{places[0]} {heights[0]}"
-    for index in range(1, len(values)):
-        if heights[index] != heights[index - 1]:
-            line += f"H{places[index]}V{heights[index]}"
-    line += f"H{WIDTH}"
-    return Series(name, style, line, f"{line}V{HEIGHT}H{places[0]}Z", most, values[-1])
+    return Series(name, style, *stepped(values, places), max(*values, 1), values[-1])
 
 
 def _strips(samples: Sequence[Sample], places: Sequence[int]) -> list[Strip]:

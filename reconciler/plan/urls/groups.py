@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from reconciler.address import Address
 from reconciler.model import PageChange, SiteUrls, UrlGroup, UrlReason
+from reconciler.urls.redirects import moved_parts
 
 ORDER = (UrlReason.GONE, UrlReason.SHADOWED, UrlReason.UNKNOWN, UrlReason.MOVED)
 
@@ -54,11 +55,7 @@ def _part(change: PageChange, root: str, bases: Collection[str], answering: Coll
     before, after = (url.removesuffix("/**") if url is not None else None for url in (change.before, change.after))
     assert before is not None
     if after is not None:
-        left, right = before.split("/"), after.split("/")
-        # A URL begins with a scheme and a host, which are no part of a path.
-        while len(left) > 3 and len(right) > 3 and left[-1] == right[-1]:
-            left, right = left[:-1], right[:-1]
-        return _Part(change.reason, change.site, "/".join(left), "/".join(right))
+        return _Part(change.reason, change.site, *moved_parts(before, after))
     base = next((part for part in reversed(_parts(before)) if part in bases), before)
     outer = next((part for part in _parts(base) if part.startswith(root) and part not in answering), base)
     return _Part(change.reason, change.site, outer, None)

@@ -28,7 +28,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.model import Observed, PageChange, SiteUrls, Step, UrlReason, Variant
+from reconciler.model import Actual, Observed, PageChange, SiteUrls, Step, UrlReason, Variant
 from reconciler.model.codec import title
 from reconciler.plan.audience.readers import Audiences, Objects, whole_of
 from reconciler.plan.containment import Key
@@ -263,6 +263,33 @@ def site_urls(before: Published, after: Published, called: Callable[[Key], Addre
     titles = {key: title(observed) for key in spaces if (observed := after.find(key) or before.find(key)) is not None}
     created = frozenset(key for key in spaces if before.find(key) is None)
     return SiteUrls(was, then, {key: called(key) for key in sorted(keys)}, titles, created, tuple(_secret(before, after, called)))
+
+
+def answers_alike(site_urls: SiteUrls, url: str | None) -> bool:
+    """Whether the pages of the same object answer at a URL before and after: another one of its URLs may be this one, with a segment left
+    out."""
+    was, then = (_at(variants, url) for variants in (site_urls.before, site_urls.after))
+    return was is not None and was == then
+
+
+def _at(some: Iterable[Variant], url: str | None) -> Key | None:
+    """The object whose pages answer at a URL: that of the variant of whose URL least is left out."""
+    there = [(rank, variant.space) for variant in some for rank, base in variant.bases.items() if base == url]
+    return min(there)[1] if there else None
+
+
+def unread_openers(kinds: Kinds, actual: Actual, site_urls: SiteUrls) -> frozenset[Key]:
+    """The lists of what opens the sites whose URLs change and that only some readers can enter, if nobody has read them: a site that nobody
+    can enter has no URL that anybody knows."""
+    sites = {variant.site for variant in (*site_urls.before, *site_urls.after) if not variant.is_open}
+    lists = set()
+    for kind in kinds.values():
+        for name, id in sites:
+            observed, audience = actual.find(name, id), kinds[name].audience
+            admits = audience is not None and audience.admits is not None and observed is not None and audience.admits(observed.values)
+            if kind.audience is not None and kind.audience.opens == name and admits and (kind.name, id) not in actual.complete:
+                lists.add((kind.name, id))
+    return frozenset(lists)
 
 
 def _complete(variant: Variant) -> Variant:

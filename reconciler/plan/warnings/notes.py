@@ -9,14 +9,14 @@ that nobody can read yet do not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, BrokenUrl, Declared, Desired, ForbiddenRequest, Observed, Step
 from reconciler.model.codec import comparable
-from reconciler.plan.containment import Key
+from reconciler.plan.containment import Key, containers
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.urls.variants import with_segment
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds, Permission
@@ -207,9 +207,10 @@ def broken_urls(
     drafts: Mapping[Address, Draft],
     removals: Mapping[Address, Removal],
     recreated: Mapping[Address, str] = {},
+    called: Callable[[Key], Address] | None = None,
 ) -> Iterator[BrokenUrl]:
     """One for each object whose published URL breaks; the URLs below it break with it and are not reported again. `recreated`: the new URLs
-    of what is recreated, as far as they are known."""
+    of what is recreated, as far as they are known. `called`: the address of an object; None leaves out what shows nothing afterwards."""
     renamed = dict(_renamed(drafts))
     for draft in drafts.values():
         if draft.active and draft.old is not None:
@@ -221,6 +222,26 @@ def broken_urls(
     for removal in removals.values():
         if removal.deletes and removal.observed is not None and not (removal.deleted_with or removal.replaces):
             yield from _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
+    if called is not None:
+        yield from _emptied(kinds, actual, drafts, removals, called)
+
+
+def _emptied(
+    kinds: Kinds,
+    actual: Actual,
+    drafts: Mapping[Address, Draft],
+    removals: Mapping[Address, Removal],
+    called: Callable[[Key], Address],
+) -> Iterator[BrokenUrl]:
+    """What remains and shows something that is deleted: readers find nothing at its URL."""
+    leaving = {(removal.kind.name, removal.id): address for address, removal in removals.items() if removal.deletes}
+    changing = {(draft.kind.name, draft.id) for draft in drafts.values() if draft.active and (draft.old is not None or draft.sendable)}
+    for kind in kinds.values() if leaving else ():
+        for name in kind.audience.shows if kind.audience is not None and kind.published is not None else ():
+            for observed in actual.objects.get(kind.name, {}).values():
+                key, shown = (kind.name, observed.id), (str(kind.fields[name].refers), str(observed.values.get(name)))
+                if shown in leaving and observed.deleted_at is None and not {key, *containers(kind, observed)} & {*leaving, *changing}:
+                    yield from _gone(kinds, actual, called(key), kind, observed, f"it shows {leaving[shown]}, which is deleted")
 
 
 def _gone(kinds: Kinds, actual: Actual, address: Address, kind: Kind, now: Observed, reason: str) -> Iterator[BrokenUrl]:

@@ -20,7 +20,7 @@ from reconciler.report.schemas.fleet import (
     FleetPreviewDocument,
     FleetStatusDocument,
 )
-from reconciler.report.schemas.health import HealthDocument
+from reconciler.report.schemas.health import HealthDocument, SiteDocument
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.schemas.rehearsal import RehearsalDocument
@@ -38,6 +38,7 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "proposal": ("What was changed outside Reconciler, as new files", ProposalDocument),
     "access": ("Who can read what", AccessDocument),
     "health": ("Whether an organization works for its readers", HealthDocument),
+    "site-health": ("One site on one page", SiteDocument),
     "rehearsal": ("What a plan led to on a copy", RehearsalDocument),
     "history": ("Every run", HistoryDocument),
     "run": ("What one run did", RunDocument),

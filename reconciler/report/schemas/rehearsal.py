@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from reconciler.report.schemas import types as t
 
@@ -25,11 +25,17 @@ class MovedUrlData(t.Record):
     after: t.Text
 
 
+class TestedRedirectsData(t.Record):
+    asked: Annotated[t.Count, t.doc("Redirects of the project's files whose ends were looked for on the copy.")]
+    broken: Annotated[t.Items[t.Text], t.doc("Those from before the plan that do not work, a sentence each.")]
+
+
 class UrlsData(t.Record):
     before: Annotated[t.Count, t.doc("Published URLs that answered at the start.")]
     after: t.Count
     dead: Annotated[t.Items[t.Text], t.doc("URLs that no longer answer, and whose page answers nowhere new.")]
     moved: Annotated[t.Items[MovedUrlData], t.doc("URLs that no longer answer, with a new URL of their page.")]
+    redirects: NotRequired[Annotated[TestedRedirectsData, t.doc("Absent in older documents.")]]
 
 
 class WorstData(t.Record):
