@@ -213,7 +213,10 @@ def patterns_of(urls: Iterable[DeadUrl]) -> list[str]:
 
 
 def _regex(pattern: str) -> re.Pattern[str]:
-    return re.compile("".join(_expression(pattern)))
+    host, slash, path = pattern.partition("://")[2].partition("/")
+    # Of a whole URL, the host as it is in a canonical one.
+    top = canonical(f"{pattern.partition('://')[0]}://{host}") if host else None
+    return re.compile("".join(_expression(pattern if top is None else f"{top}{slash}{path}")))
 
 
 def _expression(pattern: str) -> Iterator[str]:

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 from hypothesis import given, strategies as st
 
-from reconciler.model import GoneUrls, PageChange, Redirect, Source, UrlReason
+from reconciler.model import DeadUrl, GoneUrls, PageChange, Redirect, Source, UrlReason
 from reconciler.text.urls import pattern_problem
-from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, redirection, url_matches
+from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, is_named, redirection, url_matches
 from tests.urls.moves import ROOT, SITE, SPACE, changes, pages, reorganized, url_of
 
 
@@ -204,3 +204,10 @@ def test_a_wildcard_never_changes_what_is_answered(seed: int) -> None:
             inside = {url for url in public | written.keys() if url.startswith(f"{group.source}/")}
             assert all(written.get(url) == group.target + url[len(group.source) :] for url in inside)
             assert len(inside) == group.number
+
+
+@pytest.mark.parametrize("pattern", ["https://Bücher.example/v1/**", "https://XN--bcher-kva.example:443/v1/**"])
+def test_a_whole_url_names_its_host_in_any_spelling(pattern: str) -> None:
+    assert url_matches(pattern, "https://xn--bcher-kva.example/v1/a", None)
+    assert is_named(DeadUrl("https://xn--bcher-kva.example/v1/a", SITE, "ended"), pattern)
+    assert not url_matches(pattern, "https://bucher.example/v1/a", None)
