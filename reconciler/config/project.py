@@ -52,8 +52,7 @@ PROJECT_ONLY = FileAccess()
 class LoadOptions(TypedDict, total=False):
     """`environment`: its name. `variables`: `--var` pairs. `public`: the names of variables from the environment that are not secret.
     `environ`: the environment. `access`: other files that may be read. `values`: of variables, with their positions, as those of
-    `--var-file`. `patches`: further patches, as those of an environment; they contain no expressions. `unsaved`: that of
-    `Files`."""
+    `--var-file`. `patches`: further patches, as those of an environment; they contain no expressions."""
 
     environment: str | None
     variables: Mapping[str, str]
@@ -62,7 +61,6 @@ class LoadOptions(TypedDict, total=False):
     access: FileAccess
     values: Mapping[str, MapEntry]
     patches: Sequence[Node]
-    unsaved: Mapping[Path, bytes]
 
 
 def load(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> Project:
@@ -152,7 +150,7 @@ class Loading:
         if wrong is not None:
             self.problems.found.append(wrong)
             return None
-        files = Files(file.parent.resolve(), self.problems, unsaved=self.options.get("unsaved", {}))
+        files = Files(file.parent.resolve(), self.problems)
         top = files.read(file.name)
         environment: Node | None = None
         if self.environment is not None or (file.parent / ENVIRONMENTS).is_dir():

@@ -13,15 +13,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.keys import ENVIRONMENTS, TOP
-from reconciler.config.language.bounds import ExpressionError
-from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import ESCAPED, HOLE_OPENING
 from reconciler.edits.operations import BY_HAND, Operation
+from reconciler.edits.proof import changed_rule, difference, sources
+from reconciler.edits.rename import renamed
+from reconciler.edits.texts import ProjectTexts
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.model import Declared, Desired, Source
 from reconciler.resource import Kind, Kinds
@@ -34,6 +36,40 @@ from reconciler.yamltext.format import document, layout
 from reconciler.yamltext.move import Host, Moving, Piece
 from reconciler.yamltext.trail import end, entry, node, resource
 from reconciler.yamltext.tree import MarkedText, Node, Untouchable, leaves, line_starts, parse
+
+def carried_out(texts: ProjectTexts, operations: Sequence[Operation]) -> ProjectTexts:
+    """The project with the operations carried out, in their order; it is valid in each environment.
+
+    Raises `Refused` and `UsageError` for what is not possible, and `ConfigError` if the project is not valid before, before a rename, or at
+    the end.
+    """
+    for _, run in groupby(operations, key=lambda operation: operation.number if operation.op == "rename" else 0):
+        group = tuple(run)
+        texts = _renamed(texts, group[0]) if group[0].op == "rename" else _written(texts, group)
+    return texts
+
+
+def _renamed(texts: ProjectTexts, operation: Operation) -> ProjectTexts:
+    try:
+        return texts.with_texts(renamed(texts, operation.address, operation.key))
+    except Refused as error:
+        raise Refused(f"{operation}: {error.message}", id=error.id, hint=error.hint) from None
+
+
+def _written(texts: ProjectTexts, operations: Sequence[Operation]) -> ProjectTexts:
+    """The project after operations of which none is a rename. Nothing is believed: it is loaded, and compared with the one before."""
+    desired = [project.desired for project in texts.projects.values()]
+    run = ChangedTexts(texts.kinds, texts.texts, desired)
+    for operation in operations:
+        run.run(operation)
+    after = texts.with_texts(run.changed())
+    wrong = changed_rule(texts.kinds, texts.texts, after.texts, desired)
+    for before, project in zip(desired, after.projects.values(), strict=True):
+        wrong = wrong or difference(texts.kinds, before, project.desired, operations)
+    if wrong is not None:
+        raise Refused(f"the operations cannot be written as they are: {wrong}", id="RC-edit-by-hand", hint=BY_HAND)
+    return after
+
 
 Row = tuple[Address, str]
 """A list or a map of resources: what contains it, and its name there."""
@@ -458,10 +494,4 @@ def _nodes(root: Node) -> Iterator[Node]:
 
 def _expressions(text: str) -> tuple[str, ...]:
     """The sources of the expressions of a text, and each mark that is written to have none."""
-    if HOLE_OPENING not in text:
-        return ()
-    try:
-        sources = [part.source.strip() for part in holes(text) if isinstance(part, Hole)]
-    except ExpressionError:
-        return (text,)
-    return tuple(sorted([*sources, *[ESCAPED] * text.count(ESCAPED)]))
+    return tuple(sorted([*sources(text), *[ESCAPED] * text.count(ESCAPED)]))

@@ -8,12 +8,11 @@ from the limits of the machine, of the control group and of the process.
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from reconciler.config.keys import ENVIRONMENTS, NO_PROJECT
@@ -75,7 +74,7 @@ def unreadable(path: Path, file: Path) -> Problem | None:
 class Files:
     """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they may contain.
     `room`: whether so many more fit into memory; checked above `unguarded` values. `literal`: the names of files without expressions.
-    `texts`: the SHA-256 of each by name. `unsaved`: contents that count instead of those on the disk, by path."""
+    `texts`: the SHA-256 of each by name."""
 
     def __init__(
         self,
@@ -85,9 +84,8 @@ class Files:
         most: int = VALUES_MAX,
         unguarded: int = UNGUARDED,
         room: Callable[[int], bool] = room_for,
-        unsaved: Mapping[Path, bytes] = MappingProxyType({}),
     ) -> None:
-        self.root, self.problems, self.unsaved = root, problems, unsaved
+        self.root, self.problems = root, problems
         self.most, self.unguarded, self.room = most, unguarded, room
         self.seen: list[Path] = []
         self.values = 0
@@ -106,7 +104,9 @@ class Files:
             self.problems.partial = True
             return None
         try:
-            text = self.content(path)
+            # Neither a device, nor a pipe that never ends, nor a directory.
+            with open_regular(path) as file:
+                text = file.read(FILE_MAX + 1)
         except OSError as error:
             self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {os_reason(error)}", id="RC-file-not-read"))
             self.problems.partial = True
@@ -127,14 +127,6 @@ class Files:
             self.problems.settle(replace(problem, message=problem.message + way))
         self.problems.partial |= document.data is None
         return document.data
-
-    def content(self, path: Path) -> bytes:
-        """The content of a file. Raises `OSError`."""
-        if path in self.unsaved:
-            return self.unsaved[path]
-        # Neither a device, nor a pipe that never ends, nor a directory.
-        with open_regular(path) as file:
-            return file.read(FILE_MAX + 1)
 
     def _leads_out(self, path: Path) -> str | None:
         """What is wrong with a link that leads to a file; None if nothing is. A folder is followed once for all its files."""
