@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,15 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import accept_drift, baselines, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.unseen import read_state
+from reconciler.cli.wiring.run import Planned
+from reconciler.cli.wiring.unseen import Unseen, read_state
+from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
-from reconciler.model.drift import DriftWord
+from reconciler.model.drift import Drift, DriftWord
 from reconciler.plan.drift import drift, without_known
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
+from reconciler.resource import Kinds
 from reconciler.text.names import HERE
 
 
@@ -75,19 +78,9 @@ def command(
       reconciler drift --accept acme/space/guides.title
     """
     options = Options.of(screen, parameters)
-    kinds = load_kinds()
-    by = judged(screen, options, kinds, load(screen, options, kinds))
-    project = by.project
     known = baselines.read(baseline) if baseline is not None else ()
-    with connect(screen, options, project, kinds) as service:
-        state, key, new = read_state(screen, options, project, service)
-        kinds = kinds.with_digest_key(key, project.sensitive)
-        desired = project.desired
-        planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
-    drifted = drift(
-        kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
-    )  # fmt: skip
-    drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
+    reading = read(screen, options, load_kinds(), coverage=coverage)
+    kinds, project, planned, drifted, new = reading.kinds, reading.project, reading.planned, reading.drift, reading.new
     if new is not None and (options.format != "text" or accept):
         screen.warn(str(new), id="RC-unseen-state")
     if accept:
@@ -106,3 +99,29 @@ def command(
         else:
             screen.out("Or accept it: remove its lines from the YAML.\n")
     return codes.of_drift(drifted)
+
+
+@dataclass(frozen=True)
+class DriftReading:
+    """Drift and what it was found from. `kinds`: with the key of the state's digests. `new`: the message about a state that has never seen
+    the project."""
+
+    kinds: Kinds
+    project: Project
+    planned: Planned
+    drift: Drift
+    new: Unseen | None
+
+
+def read(screen: Screen, options: Options, kinds: Kinds, *, coverage: bool = False) -> DriftReading:
+    """The drift of a project, found with GET requests. `coverage`: read every list."""
+    by = judged(screen, options, kinds, load(screen, options, kinds))
+    project = by.project
+    with connect(screen, options, project, kinds) as service:
+        state, key, new = read_state(screen, options, project, service)
+        kinds = kinds.with_digest_key(key, project.sensitive)
+        desired = project.desired
+        planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
+    drifted = drift(kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage)
+    drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
+    return DriftReading(kinds, project, planned, drifted, new)
