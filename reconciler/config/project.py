@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -38,12 +38,14 @@ class FileAccess:
 
     `allowed`: files and folders outside the project that `file()` and `secrets` may read.
     `decrypt`: False if only the names of secrets are checked; expressions that use one then have no value. `stand_ins`: unknown values
-    of variables and secrets become placeholder texts instead of problems."""
+    of variables and secrets become placeholder texts instead of problems.
+    `texts`: of project files by name, instead of what is on the disk: what an editor has not saved, what a change would write."""
 
     variables: tuple[tuple[str, bytes], ...] = ()
     allowed: tuple[Path, ...] = ()
     decrypt: bool = True
     stand_ins: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 PROJECT_ONLY = FileAccess()
@@ -150,7 +152,7 @@ class Loading:
         if wrong is not None:
             self.problems.found.append(wrong)
             return None
-        files = Files(file.parent.resolve(), self.problems)
+        files = Files(file.parent.resolve(), self.problems, given=self.access.texts)
         top = files.read(file.name)
         environment: Node | None = None
         if self.environment is not None or (file.parent / ENVIRONMENTS).is_dir():

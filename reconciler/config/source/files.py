@@ -8,7 +8,7 @@ from the limits of the machine, of the control group and of the process.
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -74,7 +74,8 @@ def unreadable(path: Path, file: Path) -> Problem | None:
 class Files:
     """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they may contain.
     `room`: whether so many more fit into memory; checked above `unguarded` values. `literal`: the names of files without expressions.
-    `texts`: the SHA-256 of each by name."""
+    `texts`: the SHA-256 of each by name. `given`: texts that replace those of files, by name: what an editor has not saved, what a change
+    would write."""
 
     def __init__(
         self,
@@ -84,8 +85,9 @@ class Files:
         most: int = VALUES_MAX,
         unguarded: int = UNGUARDED,
         room: Callable[[int], bool] = room_for,
+        given: Mapping[str, str] | None = None,
     ) -> None:
-        self.root, self.problems = root, problems
+        self.root, self.problems, self.given = root, problems, given or {}
         self.most, self.unguarded, self.room = most, unguarded, room
         self.seen: list[Path] = []
         self.values = 0
@@ -104,9 +106,7 @@ class Files:
             self.problems.partial = True
             return None
         try:
-            # Neither a device, nor a pipe that never ends, nor a directory.
-            with open_regular(path) as file:
-                text = file.read(FILE_MAX + 1)
+            text = self._text(name, path)
         except OSError as error:
             self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {os_reason(error)}", id="RC-file-not-read"))
             self.problems.partial = True
@@ -127,6 +127,14 @@ class Files:
             self.problems.settle(replace(problem, message=problem.message + way))
         self.problems.partial |= document.data is None
         return document.data
+
+    def _text(self, name: str, path: Path) -> bytes:
+        """The text of a file, cut off after the allowed size. Raises `OSError`."""
+        if name in self.given:
+            return self.given[name].encode("utf-8", "surrogatepass")
+        # Neither a device, nor a pipe that never ends, nor a directory.
+        with open_regular(path) as file:
+            return file.read(FILE_MAX + 1)
 
     def _leads_out(self, path: Path) -> str | None:
         """What is wrong with a link that leads to a file; None if nothing is. A folder is followed once for all its files."""
