@@ -37,6 +37,7 @@ from reconciler.yamltext.move import Host, Moving, Piece
 from reconciler.yamltext.trail import end, entry, node, resource
 from reconciler.yamltext.tree import MarkedText, Node, Untouchable, leaves, line_starts, parse
 
+
 def carried_out(texts: ProjectTexts, operations: Sequence[Operation]) -> ProjectTexts:
     """The project with the operations carried out, in their order; it is valid in each environment.
 

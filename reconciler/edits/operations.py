@@ -30,6 +30,7 @@ OPERATIONS_MAX: Final = 100
 VALUES_MAX: Final = 20_000  # of one call
 TEXT_MAX: Final = 256 * 1024  # characters of one text
 DEPTH_MAX: Final = 40
+ADDRESS_MAX: Final = 1_000  # characters
 DIGITS_MAX: Final = 20
 
 Op = Literal["set", "add", "move", "rename", "remove"]
@@ -174,7 +175,6 @@ def _operation(kinds: Kinds, number: int, item: Any) -> Operation:
             wrong = f"{where}: {op} has no {shown(key)}{did_you_mean(key, allowed) or '; ' + one_of(allowed)}"
             raise UsageError(wrong, id="RC-operation")
     about = _address(kinds, where, "address", item.get("address"))
-    assert about is not None or "address" in item
     if about is None:
         raise UsageError(f"{where} lacks address", id="RC-operation", hint=_example())
     bare = Operation(number, cast(Op, op), about)
@@ -224,6 +224,8 @@ def _address(kinds: Kinds, where: str, name: str, text: Any) -> Address | None:
     try:
         if not isinstance(text, str):
             raise ValueError(f"it must be the text of an address, not {shown(text)}")
+        if len(text) > ADDRESS_MAX:
+            raise ValueError(f"an address has at most {ADDRESS_MAX:,} characters")
         address = Address.parse(text)
     except ValueError as error:
         raise UsageError(f"{where}: {name}: {error}", id="RC-address-form") from None

@@ -106,12 +106,13 @@ def _texts(node: Node) -> Iterator[str]:
 def difference(kinds: Kinds, before: Desired, after: Desired, operations: Sequence[Operation]) -> str | None:
     """What differs between two projects that no operation says. None of these is a rename, which proves itself."""
     earlier, later = _own(before), _own(after)
+    # What was moved may have been added before, or was removed with what it was moved into.
     named = {op: {operation.address for operation in operations if operation.op == op} for op in ("set", "add", "move", "remove")}
     for address in later.keys() - earlier.keys():
-        if not any(_inside(later, address, added) for added in named["add"]):
+        if not any(_inside(later, address, added) for added in named["add"] | named["move"]):
             return f"{address} would be declared"
     for address in earlier.keys() - later.keys():
-        if not any(_inside(earlier, address, removed) for removed in named["remove"]):
+        if not any(_inside(earlier, address, removed) for removed in named["remove"] | named["move"]):
             return f"{address} would not be declared any more"
     for address in earlier.keys() & later.keys():
         old, new = earlier[address], later[address]

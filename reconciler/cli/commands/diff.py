@@ -16,26 +16,19 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.comparison import COVERS, plan_between, with_any_digest_key
 from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, Problem
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import refuse
-from reconciler.plan.offline import as_declared, without_ids
-from reconciler.plan.planner import plan as make_plan
-from reconciler.policies.judge import as_far_as_files_say
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds
 from reconciler.text.names import HERE
-from reconciler.urls.planned import between
 
 FILES: Final = "the files as they are"
-COVERS: Final = (
-    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them. "
-    "Pages behind these URLs, and work in progress, are not known here: plan shows them."
-)
 
 
 @click.command("diff", short_help="Show what a change of the files means, without the service.")
@@ -70,8 +63,7 @@ def command(
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
     options = Options.of(screen, parameters)
-    # Secrets are compared by digests. No state is read, so there is no key of a state; any key will do, because none is kept.
-    kinds = load_kinds().with_digest_key(b"a comparison of files")
+    kinds = with_any_digest_key(load_kinds())
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")
     start = repository.shared(repository.commit(before), end)
@@ -84,15 +76,10 @@ def command(
         assert new is not None
         by = judged(screen, options, kinds, new)
         new = by.project
-        old = earlier or replace(new, desired=replace(new.desired, resources={}, moved=(), removed={}))
-        state, actual = as_declared(kinds, old.desired, new.desired)
-        plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
-    plan = replace(plan, redirects=between(old.desired.urls if earlier is not None else None, new.desired.urls))
-    where = ", which does not have this project," if earlier is None else f", where it was {inside}," if inside != repository.inside else ""
-    note = f"Compared: from {start}{where} to {end if after else FILES}. {COVERS}"
-    names = ", ".join(f"vars.{name}" for name in sorted({*old.unset, *new.unset}))
-    unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
-    plan = without_ids(replace(plan, notes=(*by.notes, *plan.notes, note, *unset)), state)
+        moved = f", where it was {inside}," if inside != repository.inside else ""
+        where = ", which does not have this project," if earlier is None else moved
+        note = f"Compared: from {start}{where} to {end if after else FILES}. {COVERS}"
+        plan = plan_between(kinds, earlier, new, judged_by=by.notes, note=note)
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
