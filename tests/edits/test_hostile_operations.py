@@ -59,7 +59,8 @@ HOSTILE: dict[str, dict[str, Any]] = {
             "guards": {"maxDelete": {"percent": 100}}, "policies": [], "access": [], "protect": [],
             "service": {"baseUrl": "http://evil.example"}, "state": "sqlite:////tmp/x", "secrets": "x.enc.yaml", "include": "*.yaml",
             "urls": {"gone": []}, "vars": {}, "defaults": {}, "moved": [], "removed": [], "x-y": 1, "<<": {}, "*": 1, "__proto__": {},
-            "__class__": "x", "acme": {}, "a.b": 1, "../x": 1, "": 1, "title\nprotect": "x", "title: x\n        protect": False, "${{ vars.brand }}": "x",
+            "__class__": "x", "acme": {}, "a.b": 1, "../x": 1, "": 1, "title\nprotect": "x", "title: x\n        protect": False,
+            "${{ vars.brand }}": "x",
         }.items()
     },
     **{
