@@ -1,2 +1,1 @@
-"""Changes of a project in the terms of its language: find a name, rename it everywhere, set, add, move and remove. Pure: texts in, texts
-out."""
+"""Changes of project files in the terms of the language: find a name, rename it everywhere, set, add, move, remove. Pure."""

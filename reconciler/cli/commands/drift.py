@@ -14,12 +14,13 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import accept_drift, baselines, run
+from reconciler.cli.wiring import accept_drift, baselines, propose_drift, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.unseen import Unseen, read_state
 from reconciler.config import Project
+from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model.drift import Drift, DriftWord
 from reconciler.plan.drift import drift, without_known
@@ -47,6 +48,12 @@ from reconciler.text.names import HERE
 )
 @shared.exposures("With --accept: accept that matching addresses are public or lost a protection. Repeatable.")
 @click.option(
+    "--propose",
+    is_flag=True,
+    allow_from_autoenv=False,
+    help="Accept all that files can take in, on a branch of its own and, in a job of a forge, as a pull request.",
+)
+@click.option(
     "--baseline",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -61,6 +68,7 @@ def command(
     /,
     coverage: bool,
     accept: tuple[str, ...],
+    propose: bool,
     baseline: Path | None,
     full: bool,
     report: tuple[tuple[str, Path], ...],
@@ -70,23 +78,29 @@ def command(
     assertions of the project (expect, access) are not met. Exits with 2 on both, and with 5 if something could not be read, or if the
     state has never seen the project.
 
-    Sends only GET requests. Writes nothing, except your YAML with --accept.
+    Sends only GET requests. Writes nothing, except your YAML with --accept, and a branch with --propose.
 
     \b
     Example:
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
+      reconciler drift --propose
     """
     options = Options.of(screen, parameters)
+    if accept and propose:
+        raise UsageError("--accept and --propose exclude each other", id="RC-option-value", hint="Pass one of them.")
     known = baselines.read(baseline) if baseline is not None else ()
     reading = read(screen, options, load_kinds(), coverage=coverage)
     kinds, project, planned, drifted, new = reading.kinds, reading.project, reading.planned, reading.drift, reading.new
+    today = (planned.actual.date or now()).date()
     if new is not None and (options.format != "text" or accept):
         screen.warn(str(new), id="RC-unseen-state")
     if accept:
         accept_drift.accept(screen, options, kinds, project, planned, drifted, accept)
         return exits.DONE
-    drifted = screen.masked_data(without_known(drifted, known, (planned.actual.date or now()).date()))
+    if propose:
+        return propose_drift.propose(screen, options, kinds, project, planned, without_known(drifted, known, today))
+    drifted = screen.masked_data(without_known(drifted, known, today))
     document, made_at = drift_document(drifted), now()
     sheet = partial(drift_sheet, drifted, full=full, zone=HERE)
     folder = reports.folder(project)
