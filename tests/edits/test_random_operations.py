@@ -32,8 +32,8 @@ WORDS = (
 )  # fmt: skip
 FIELDS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "space": ("emoji", ("📗", "🚀")),
-    "collection": ("description", WORDS),
-    "section": ("description", WORDS),
+    "collection": ("description", WORDS[:20]),
+    "section": ("description", WORDS[:20]),
     "group": ("icon", ("gear", "book")),
     "site-space": ("condition", ("visitor.claims.x", "visitor.claims['a b'] == \"c: d\"", None)),
     "site": ("visibility", ("public", "unlisted", "share-link")),

@@ -69,6 +69,7 @@ def _show(screen: Screen, proposal: Proposal, word: str) -> int:
     """Print the change of the files and what it leads to."""
     screen.raw("".join(f"{line}\n" for line in proposal.diff))
     if proposal.plan is not None:
+        screen.out("\n" if proposal.diff else "")
         screen.spans(sheet_text(plan_sheet(screen.masked_data(proposal.plan), zone=HERE)))
     for note in proposal.notes:
         screen.say(note)

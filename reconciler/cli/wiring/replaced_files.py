@@ -81,7 +81,7 @@ def replace_files(root: Path, before: Mapping[str, str], after: Mapping[str, str
         _record(root, Replacement(replacement.files, complete=True))
     except BaseException:
         with suppress(ReconcilerError, OSError):
-            rewrite(root, replacement.before)
+            _put_back(root, replacement)
             _restore(root, previous)
         raise
     return written
@@ -93,7 +93,7 @@ def settle(root: Path) -> list[str]:
     if replacement is None or replacement.complete:
         return []
     _check_untouched(root, replacement, "was interrupted")
-    names = rewrite(root, replacement.before)
+    names = _put_back(root, replacement)
     _restore(root, None)
     return names
 
@@ -111,6 +111,10 @@ def taken_back(root: Path) -> Replacement:
     replace_files(root, replacement.after, replacement.before)
     _restore(root, None)
     return replacement
+
+
+def _put_back(root: Path, replacement: Replacement) -> list[str]:
+    return rewrite(root, {name: text for name, text in replacement.before.items() if _text(root, name) != text})
 
 
 def _check_untouched(root: Path, replacement: Replacement, what: str) -> None:
