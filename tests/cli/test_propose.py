@@ -236,7 +236,7 @@ def many(folder: Path) -> list[dict[str, Any]]:
 def test_a_kill_between_two_files_leaves_the_old_files_or_the_new_ones(cli: Cli) -> None:
     """The process is killed when it has changed so many files; the next command finds a set of the old ones, and starts from there."""
     partly = 0
-    for attempt in range(tries(200, 5)):
+    for attempt in range(tries(200, 3)):
         root = cli.root / f"p{attempt}"
         operations = many(root)
         old = contents(root)

@@ -63,10 +63,10 @@ def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write:
             _hide(screen, kinds, after)
         _check_policies(kinds, before, after)
         changed = {name: text for name, text in after.texts.items() if text != before.texts[name]}
+        note = f"Compared: the files before and after the proposal. {COVERS}"
+        plan = plan_between(with_any_digest_key(kinds), old, after.projects[environment], note=note)
         if changed and write:
             replace_files(root, before.texts, changed)
-    note = f"Compared: the files before and after the proposal. {COVERS}"
-    plan = plan_between(with_any_digest_key(kinds), old, after.projects[environment], note=note)
     diff = tuple(line for name, text in changed.items() for line in _diff(screen, name, before.texts[name], text))
     notes += [*_patched(steps, before.projects), *([] if environment is None else [_of(environment, before)])]
     return Proposal(diff, tuple(changed), plan, environment, tuple(notes), written=bool(changed) and write)
