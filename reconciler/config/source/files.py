@@ -18,7 +18,7 @@ from typing import Final
 from reconciler.config.keys import ENVIRONMENTS, NO_PROJECT
 from reconciler.config.source.nodes import HOLE_OPENING, Node
 from reconciler.config.source.problems import Enough, Problems
-from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
+from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, Document, read
 from reconciler.errors import Problem, os_reason
 from reconciler.links import LinkRefused, check_read, leads_out
 from reconciler.writing import open_regular
@@ -60,6 +60,11 @@ def _available() -> int | None:
     return min(limits, default=None)
 
 
+def is_literal(text: bytes) -> bool:
+    """Whether a file contains no expression."""
+    return HOLE_OPENING.encode() not in text and b"\\" not in text  # an escape in double quotes could spell it
+
+
 def unreadable(path: Path, file: Path) -> Problem | None:
     """What is wrong if the project file of a path is none, or if a link leads out of the checkout to its folder; None if nothing is."""
     if not file.is_file():
@@ -75,7 +80,8 @@ class Files:
     """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they may contain.
     `room`: whether so many more fit into memory; checked above `unguarded` values. `literal`: the names of files without expressions.
     `texts`: the SHA-256 of each by name. `given`: texts that replace those of files, by name: what an editor has not saved, what a change
-    would write."""
+    would write. `parse`: reads a text; one that keeps its results returns nodes that may be changed, and may return earlier ones for a text
+    that cannot be read."""
 
     def __init__(
         self,
@@ -86,9 +92,11 @@ class Files:
         unguarded: int = UNGUARDED,
         room: Callable[[int], bool] = room_for,
         given: Mapping[str, str] | None = None,
+        parse: Callable[[bytes, str], Document] = read,
     ) -> None:
         self.root, self.problems, self.given = root, problems, given or {}
         self.most, self.unguarded, self.room = most, unguarded, room
+        self.parse = parse
         self.seen: list[Path] = []
         self.values = 0
         self.literal: set[str] = set()
@@ -115,9 +123,9 @@ class Files:
         if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
             raise self._too_large(name, f"there is not enough memory for the project: it contains {self.values:,} values before this file")
         self.texts[name] = sha256(text).hexdigest()
-        if HOLE_OPENING.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
+        document = self.parse(text, name)
+        if is_literal(text) and not document.problems:
             self.literal.add(name)
-        document = read(text, name)
         self.values += document.values
         if self.values > self.most:
             raise self._too_large(name, f"the project contains more than {self.most:,} values, those of this file included")

@@ -156,7 +156,7 @@ def is_split(node: Node, *, ordered: bool) -> bool:
 class Split:
     """The split maps and lists of one project. `taken`: where each file is included. `evaluated`: evaluates a file's node.
 
-    `documents`: the files that were read, by name, after evaluation.
+    `documents`: the files that were read, by name, after evaluation; `sections`: the section that includes each.
     """
 
     files: Files
@@ -165,6 +165,7 @@ class Split:
     taken: dict[str, Source] = field(default_factory=dict)
     evaluated: Callable[[Node], Node] = lambda node: node
     documents: dict[str, Node | None] = field(default_factory=dict)
+    sections: dict[str, str] = field(default_factory=dict)
 
     def nodes(self, section: str, node: Map, about: Address | None) -> list[Node]:
         """The nodes of a list."""
@@ -245,6 +246,7 @@ class Split:
     def _inner(self, section: str, name: str) -> Node | None:
         """The contents of a file, without the key of the section that may be around it."""
         if name not in self.documents:
+            self.sections[name] = section
             read = self.files.read(name)
             self.documents[name] = self.evaluated(read) if read is not None else None
         document = self.documents[name]
