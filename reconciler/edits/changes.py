@@ -20,7 +20,7 @@ from reconciler.address import Address
 from reconciler.config.keys import ENVIRONMENTS, TOP
 from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import ESCAPED, HOLE_OPENING
-from reconciler.edits.operations import BY_HAND, Operation
+from reconciler.edits.operations import BY_HAND, EditOperation
 from reconciler.edits.proof import changed_rule, difference, sources
 from reconciler.edits.rename import renamed
 from reconciler.edits.texts import ProjectTexts
@@ -38,7 +38,7 @@ from reconciler.yamltext.trail import end, entry, node, resource
 from reconciler.yamltext.tree import MarkedText, Node, Untouchable, leaves, line_starts, parse
 
 
-def carried_out(texts: ProjectTexts, operations: Sequence[Operation]) -> ProjectTexts:
+def carried_out(texts: ProjectTexts, operations: Sequence[EditOperation]) -> ProjectTexts:
     """The project with the operations carried out, in their order; it is valid in each environment.
 
     Raises `Refused` and `UsageError` for what is not possible, and `ConfigError` if the project is not valid before, before a rename, or at
@@ -50,14 +50,14 @@ def carried_out(texts: ProjectTexts, operations: Sequence[Operation]) -> Project
     return texts
 
 
-def _renamed(texts: ProjectTexts, operation: Operation) -> ProjectTexts:
+def _renamed(texts: ProjectTexts, operation: EditOperation) -> ProjectTexts:
     try:
         return texts.with_texts(renamed(texts, operation.address, operation.key))
     except Refused as error:
         raise Refused(f"{operation}: {error.message}", id=error.id, hint=error.hint) from None
 
 
-def _written(texts: ProjectTexts, operations: Sequence[Operation]) -> ProjectTexts:
+def _written(texts: ProjectTexts, operations: Sequence[EditOperation]) -> ProjectTexts:
     """The project after operations of which none is a rename. Nothing is believed: it is loaded, and compared with the one before."""
     desired = [project.desired for project in texts.projects.values()]
     run = ChangedTexts(texts.kinds, texts.texts, desired)
@@ -102,7 +102,7 @@ class ChangedTexts:
                 self.parents[address] = declared.parent
                 self.rows[(declared.parent, declared.section)].append(address)
 
-    def run(self, operation: Operation) -> None:
+    def run(self, operation: EditOperation) -> None:
         """Carry out one operation. Raises `Refused` and `UsageError`."""
         with self._by_hand(operation):
             match operation.op:
@@ -129,7 +129,7 @@ class ChangedTexts:
         return changed
 
     @contextmanager
-    def _by_hand(self, operation: Operation) -> Iterator[None]:
+    def _by_hand(self, operation: EditOperation) -> Iterator[None]:
         """Turn `Untouchable` into `Refused`, with the location."""
         try:
             yield
@@ -139,7 +139,7 @@ class ChangedTexts:
 
     # -- what is declared where --------------------------------------------------------------------------------------------------------
 
-    def _literal(self, operation: Operation, address: Address, what: str = "") -> Kind:
+    def _literal(self, operation: EditOperation, address: Address, what: str = "") -> Kind:
         """The kind of a declared resource whose lines are its own. Raises where nothing declares it, or `forEach` generates it."""
         generation = self.generated.get(address)
         if generation is not None:
@@ -148,14 +148,14 @@ class ChangedTexts:
             raise Refused(wrong, id="RC-computed-in-yaml", hint=hint)
         if address not in self.declared or not any(address in marked.marks for marked in self.files.values()):
             meant = did_you_mean(str(address), map(str, self.declared))
-            raise Refused(f"{operation}: {address} is not declared{meant}", id="RC-not-declared", hint="find shows the addresses.")
+            raise Refused(f"{operation}: {address} is not declared{meant}", id="RC-not-declared", hint="Correct the address.")
         return self.kinds.of(address)
 
     def _at(self, file: str, index: int) -> Source:
         text = self.files[file].text
         return Source(file, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 
-    def _host(self, operation: Operation, kind: Kind, *, current: Address | None = None) -> Row:
+    def _host(self, operation: EditOperation, kind: Kind, *, current: Address | None = None) -> Row:
         """The list or map that a resource is to be in. `current`: what contains it now."""
         hosts = kind.place.hosts(kind.within)
         host = operation.host or (self.parents.get(operation.after) if operation.after is not None else None) or current
@@ -169,7 +169,7 @@ class ChangedTexts:
             operation.wrong(f"{host} is not in {operation.address.container}, where the address is")
         return host, section
 
-    def _behind(self, operation: Operation, row: Row) -> Address | None:
+    def _behind(self, operation: EditOperation, row: Row) -> Address | None:
         """The member that a resource is to follow; None for the first position."""
         members, after = self.rows[row], operation.after
         if after is not None and after not in members:
@@ -200,7 +200,7 @@ class ChangedTexts:
 
     # -- set ---------------------------------------------------------------------------------------------------------------------------
 
-    def _set(self, operation: Operation) -> None:
+    def _set(self, operation: EditOperation) -> None:
         address = operation.address
         kind = self._literal(operation, address)
         marked = self.files[self.moving.file(address)]
@@ -233,7 +233,7 @@ class ChangedTexts:
         child = entry(body, name)
         return child.value if child is not None else None
 
-    def _checked(self, operation: Operation, name: str, old: Node | None, value: Any) -> Any:
+    def _checked(self, operation: EditOperation, name: str, old: Node | None, value: Any) -> Any:
         """The value as it is written, its expressions as they are. Raises `Refused` where something else gives the present one."""
         if old is None:
             return self._with_expressions(operation, name, None, value)
@@ -250,7 +250,7 @@ class ChangedTexts:
             operation.refuse(f"{name} contains an expression, at {where}, which may be a secret: what is sent with it is decided by people")
         return self._with_expressions(operation, name, old, value)
 
-    def _with_expressions(self, operation: Operation, name: str, old: Node | None, value: Any) -> Any:
+    def _with_expressions(self, operation: EditOperation, name: str, old: Node | None, value: Any) -> Any:
         """The value, in which each text with expressions is written as it is: it stands where the same expressions are written now."""
         if isinstance(value, Mapping):
             keys = {child.key.text: child.value for child in old.children if child.key is not None} if old is not None else {}
@@ -275,11 +275,11 @@ class ChangedTexts:
             return value
         written = old.text if old is not None and old.shape == "scalar" else ""
         if _expressions(text) != _expressions(written) or not (text == written or all(map(is_plain, text))):
-            wrong = f"{name} contains an expression that is not there now"
+            wrong = f"{name} contains an expression that the present value does not have"
             operation.refuse(wrong, "Write the value, or keep the expressions of the present value as they are.")
         return EmittedExpression(text)
 
-    def _check_kept(self, operation: Operation, name: str, old: Node) -> None:
+    def _check_kept(self, operation: EditOperation, name: str, old: Node) -> None:
         """Raise `Refused` where an expression would be lost."""
         leaf = next((leaf for leaf in leaves(old) if any(part != ESCAPED for part in _expressions(leaf.text))), None)
         if leaf is None:
@@ -291,7 +291,7 @@ class ChangedTexts:
 
     # -- add ---------------------------------------------------------------------------------------------------------------------------
 
-    def _add(self, operation: Operation) -> None:
+    def _add(self, operation: EditOperation) -> None:
         address = operation.address
         kind = self.kinds.of(address)
         if address in self.declared:
@@ -312,7 +312,7 @@ class ChangedTexts:
         members = self.rows[row]
         members.insert(members.index(behind) + 1 if behind is not None else 0 if kind.place.in_list else len(members), address)
 
-    def _piece(self, operation: Operation, kind: Kind, row: Row) -> Piece:
+    def _piece(self, operation: EditOperation, kind: Kind, row: Row) -> Piece:
         """The lines of a new resource, with the marks of what it contains."""
         address, place, fields = operation.address, kind.place, dict(operation.fields)
         if place.value_is is not None:
@@ -412,7 +412,7 @@ class ChangedTexts:
 
     # -- move and remove ---------------------------------------------------------------------------------------------------------------
 
-    def _move(self, operation: Operation) -> None:
+    def _move(self, operation: EditOperation) -> None:
         address = operation.address
         kind = self._literal(operation, address)
         if not kind.place.in_list:
@@ -430,7 +430,7 @@ class ChangedTexts:
         members.insert(members.index(behind) + 1 if behind is not None else 0, address)
         self.parents[address] = row[0]
 
-    def _remove(self, operation: Operation) -> None:
+    def _remove(self, operation: EditOperation) -> None:
         address = operation.address
         kind = self._literal(operation, address)
         file = self.moving.file(address)
@@ -464,7 +464,7 @@ class ChangedTexts:
         return [(address, name) for name in (*shape.sections, *shape.lists, *shape.singles)]
 
     def _forget(self, address: Address) -> None:
-        """Write that an object is no longer managed, and stays as it is."""
+        """Write that an object is no longer managed."""
         name = next((name for name, marked in self.files.items() if entry(parse(marked.text).root, "removed") is not None), self.top)
         self.moving.latest = name
         marked = self.files[name]

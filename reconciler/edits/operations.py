@@ -85,7 +85,7 @@ _WHY: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Operation:
+class EditOperation:
     """One change. `number`: its place in the call, from 1. `host`: what contains the resource in the YAML (`in`); None where that is not
     said. `key`: the new key of a rename. `forget`: write that the object is no longer managed."""
 
@@ -112,7 +112,7 @@ class Operation:
         raise Refused(f"{self}: {message}", id="RC-not-proposed", hint=hint)
 
 
-def operations(kinds: Kinds, data: Any) -> tuple[Operation, ...]:
+def operations(kinds: Kinds, data: Any) -> tuple[EditOperation, ...]:
     """The operations of a call, each checked alone. Raises `UsageError` and `Refused`."""
     if not isinstance(data, list) or not data:
         raise UsageError("operations must be a list with at least one operation", id="RC-operation", hint=_example())
@@ -148,7 +148,7 @@ def unwritable(data: Any) -> str | None:
                 if len(value) > TEXT_MAX:
                     return f"a text is longer than {TEXT_MAX:,} characters"
                 if any("\ud800" <= character <= "\udfff" for character in value):
-                    return "a text contains half of a character"
+                    return "a text contains an incomplete character"
             case bool() | None:
                 pass
             case int():
@@ -162,7 +162,7 @@ def unwritable(data: Any) -> str | None:
     return None
 
 
-def _operation(kinds: Kinds, number: int, item: Any) -> Operation:
+def _operation(kinds: Kinds, number: int, item: Any) -> EditOperation:
     where = f"operation {number}"
     if not isinstance(item, dict):
         raise UsageError(f"{where} must be an object", id="RC-operation", hint=_example())
@@ -177,7 +177,7 @@ def _operation(kinds: Kinds, number: int, item: Any) -> Operation:
     about = _address(kinds, where, "address", item.get("address"))
     if about is None:
         raise UsageError(f"{where} lacks address", id="RC-operation", hint=_example())
-    bare = Operation(number, cast(Op, op), about)
+    bare = EditOperation(number, cast(Op, op), about)
     texts = {"key": item.get("key", "")}
     flags = {name: item.get(name, False) for name in ("first", "forget")}
     for name, value in (*texts.items(), *flags.items()):
@@ -189,7 +189,7 @@ def _operation(kinds: Kinds, number: int, item: Any) -> Operation:
         bare.wrong("fields must be an object: values by field")
     if not isinstance(unset, list) or not all(isinstance(name, str) for name in unset):
         bare.wrong("unset must be a list of names of fields")
-    operation = Operation(
+    operation = EditOperation(
         number, cast(Op, op), about, values, tuple(unset), _address(kinds, where, "in", item.get("in")),
         _address(kinds, where, "after", item.get("after")), flags["first"], str(texts["key"]), flags["forget"],
     )  # fmt: skip
@@ -198,7 +198,7 @@ def _operation(kinds: Kinds, number: int, item: Any) -> Operation:
     return operation
 
 
-def _complete(kinds: Kinds, operation: Operation) -> None:
+def _complete(kinds: Kinds, operation: EditOperation) -> None:
     """Raise `UsageError` where an operation says too little, or twice the same."""
     if operation.address.container is None and operation.op != "set":
         operation.refuse(f"which {kinds.roots[0].name}s a project manages is decided by people")
@@ -247,7 +247,7 @@ def _address(kinds: Kinds, where: str, name: str, text: Any) -> Address | None:
 # -- fields --------------------------------------------------------------------------------------------------------------------------------
 
 
-def _check_fields(kinds: Kinds, operation: Operation) -> None:
+def _check_fields(kinds: Kinds, operation: EditOperation) -> None:
     """Raise where a field does not exist, or may not be proposed."""
     shape = shapes(kinds)[kinds.of(operation.address).name]
     for name in operation.unset:
@@ -264,7 +264,7 @@ class _Checks:
     """The checks of the values of one operation, at any depth."""
 
     kinds: Kinds
-    operation: Operation
+    operation: EditOperation
 
     def resource(self, shape: KindShape, values: Mapping[str, Any], within: str) -> None:
         """Check the values of a resource. `within`: the path to it in the operation, "" or with its last dot."""
@@ -345,7 +345,7 @@ class _Checks:
             self.operation.refuse(f"{path} contains an expression, {shown(computed)}, and expressions are not proposed", "Write the value.")
 
 
-def _refuse_protected(operation: Operation, shape: KindShape, name: str) -> None:
+def _refuse_protected(operation: EditOperation, shape: KindShape, name: str) -> None:
     """Raise where a name is that of a rule, a consent or a secret, or of what follows from the location."""
     declared = shape.kind.fields.get(name)
     if name in RESERVED:

@@ -17,7 +17,7 @@ from reconciler.config.keys import ENVIRONMENTS
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.source.nodes import HOLE_OPENING
-from reconciler.edits.operations import Operation
+from reconciler.edits.operations import EditOperation
 from reconciler.model import Declared, Desired
 from reconciler.resource import FieldRole, Kinds
 from reconciler.yamltext.line_ends import plain
@@ -103,7 +103,7 @@ def _texts(node: Node) -> Iterator[str]:
 # -- projects ----------------------------------------------------------------------------------------------------------------------------
 
 
-def difference(kinds: Kinds, before: Desired, after: Desired, operations: Sequence[Operation]) -> str | None:
+def difference(kinds: Kinds, before: Desired, after: Desired, operations: Sequence[EditOperation]) -> str | None:
     """What differs between two projects that no operation says. None of these is a rename, which proves itself."""
     earlier, later = _own(before), _own(after)
     # What was moved may have been added before, or was removed with what it was moved into.

@@ -112,7 +112,7 @@ def test_problems_of_the_result_say_that_nothing_was_written(cli: Cli, project: 
     assert "1 problem in the project after these operations; nothing was written" in said
 
 
-def test_what_is_not_json_and_what_is_no_project_is_refused(cli: Cli, project: Path) -> None:
+def test_what_is_not_json_and_a_folder_without_a_project_are_refused(cli: Cli, project: Path) -> None:
     assert "[RC-not-json]" in cli("propose", "-", input="[{", code=3).stderr
     assert "[RC-missing-argument]" in cli("propose", code=3).stderr
     assert "[RC-options-conflict]" in cli("propose", "-", "--undo", input="[]", code=3).stderr

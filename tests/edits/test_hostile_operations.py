@@ -1,4 +1,4 @@
-"""An agent that is told to weaken a project cannot: no operation changes a rule, a consent or a secret, or adds an expression."""
+"""An agent with orders to weaken a project cannot: no operation changes a rule, a consent or a secret, or adds an expression."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "a key with an expression": {"op": "rename", "address": SPACE, "key": "${{ vars.key }}"},
     "a key with a line": {"op": "rename", "address": SPACE, "key": "x\nprotect: false"},
     # Values that YAML or Python could not take.
-    "half a character": set_(DOCS, title="\ud800"),
+    "an incomplete character": set_(DOCS, title="\ud800"),
     "not a number": set_(DOCS, title=float("nan")),
     "an infinite number": set_(DOCS, title=float("inf")),
     "a large number": set_(DOCS, title=10**5_000),
@@ -122,7 +122,7 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "a very deep value": set_(DOCS, title=deep(100_000)),
     "many values": set_(DOCS, title=["x"] * (VALUES_MAX + 1)),
     "bytes": set_(DOCS, title=b"x"),
-    "a key that is no text": set_(DOCS, adaptiveContent={1: True}),
+    "a number for a key": set_(DOCS, adaptiveContent={1: True}),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from reconciler.cli.json_file import json_data, read_json
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import propose as proposals
-from reconciler.cli.wiring.propose import Proposal
+from reconciler.cli.wiring.propose import ProposedChange
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.report.plan import plan_sheet
@@ -36,7 +36,7 @@ PARTS_MAX: Final = 200_000
 def command(screen: Screen, /, operations: Path | None, check: bool, undo: bool, **parameters: Any) -> int:
     """Change the files of a project by OPERATIONS, a JSON file or -, and show what that would lead to. Sends no requests.
 
-    Operations set, add, move, rename and remove resources. Comments and everything else stay as they are. If the result is not valid in
+    Operations set, add, move, rename and remove resources. Comments and everything else are unchanged. If the result is not valid in
     every environment, no file changes. Rules, consents, secrets and expressions cannot be changed this way.
 
     \b
@@ -65,7 +65,7 @@ def _data(file: Path) -> Any:
         raise UsageError(f"{file} cannot be used: {error}", id="RC-not-json") from None
 
 
-def _show(screen: Screen, proposal: Proposal, word: str) -> int:
+def _show(screen: Screen, proposal: ProposedChange, word: str) -> int:
     """Print the change of the files and what it leads to."""
     screen.raw("".join(f"{line}\n" for line in proposal.diff))
     if proposal.plan is not None:

@@ -20,7 +20,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.wiring import propose as proposals
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.propose import Proposal
+from reconciler.cli.wiring.propose import ProposedChange
 from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.edits.operations import SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
@@ -194,7 +194,7 @@ def _propose(call: Call) -> Said:
     return _proposed(call, proposal, parts(folded, whole=whole), "Changed" if proposal.written else "Would change", *remarks)
 
 
-def _proposed(call: Call, proposal: Proposal, report: BriefParts, word: str, *remarks: str) -> Said:
+def _proposed(call: Call, proposal: ProposedChange, report: BriefParts, word: str, *remarks: str) -> Said:
     """The files, then the brief of the plan, then the differences."""
     first = (f"{word}: {', '.join(proposal.files)}." if proposal.files else "No file changes.", *proposal.notes)
     head = (*(shortened(one_line(line)) for line in first), *report.head, *(shortened(one_line(line)) for line in remarks))

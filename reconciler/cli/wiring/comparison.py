@@ -27,7 +27,7 @@ def with_any_digest_key(kinds: Kinds) -> Kinds:
 
 
 def plan_between(kinds: Kinds, earlier: Project | None, new: Project, *, judged_by: Sequence[str] = (), note: str) -> Plan:
-    """The plan. `earlier`: None if there was no such project. `judged_by`, `note`: what its reader is told, first and last."""
+    """The plan. `earlier`: None if there was no such project. `judged_by`, `note`: the first and the last note."""
     old = earlier or replace(new, desired=replace(new.desired, resources={}, moved=(), removed={}))
     state, actual = as_declared(kinds, old.desired, new.desired)
     plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())

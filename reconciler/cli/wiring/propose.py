@@ -24,7 +24,7 @@ from reconciler.config import Project
 from reconciler.config.keys import project_file
 from reconciler.config.source.files import unreadable
 from reconciler.edits.changes import carried_out
-from reconciler.edits.operations import Operation, operations
+from reconciler.edits.operations import EditOperation, operations
 from reconciler.edits.texts import ProjectTexts, project_texts
 from reconciler.errors import ConfigError, Refused
 from reconciler.model import Desired, Plan, Severity
@@ -36,7 +36,7 @@ CONTEXT: Final = 2  # lines around a change
 
 
 @dataclass(frozen=True)
-class Proposal:
+class ProposedChange:
     """What was proposed. `diff`: of the files, as lines. `plan`: from the files before to those after, in `environment`; None for an undo.
     `notes`: what is to be known beside them. `written`: False if only the result was asked for, or nothing changes."""
 
@@ -48,7 +48,7 @@ class Proposal:
     written: bool = True
 
 
-def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write: bool = True) -> Proposal:
+def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write: bool = True) -> ProposedChange:
     """Carry out operations. Raises `UsageError`, `Refused` and `ConfigError` before anything is written."""
     steps, root = operations(kinds, data), _root(options)
     with only_change(root) if write else nullcontext():
@@ -69,19 +69,19 @@ def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write:
             replace_files(root, before.texts, changed)
     diff = tuple(line for name, text in changed.items() for line in _diff(screen, name, before.texts[name], text))
     notes += [*_patched(steps, before.projects), *([] if environment is None else [_of(environment, before)])]
-    return Proposal(diff, tuple(changed), plan, environment, tuple(notes), written=bool(changed) and write)
+    return ProposedChange(diff, tuple(changed), plan, environment, tuple(notes), written=bool(changed) and write)
 
 
-def undo(screen: Screen, options: Options) -> Proposal:
+def undo(screen: Screen, options: Options) -> ProposedChange:
     """Restore the files as they were before the last proposal. Raises `Refused` if there is none, or if one was changed since."""
     root = _root(options)
     with only_change(root):
         notes = _settled(root)
         if notes:
-            return Proposal((), (), notes=tuple(notes))
+            return ProposedChange((), (), notes=tuple(notes))
         replacement = taken_back(root)
     diff = (line for name, (before, after) in replacement.files.items() for line in _diff(screen, name, after, before))
-    return Proposal(tuple(diff), tuple(replacement.files))
+    return ProposedChange(tuple(diff), tuple(replacement.files))
 
 
 def _root(options: Options) -> Path:
@@ -129,7 +129,7 @@ def _violations(kinds: Kinds, desired: Desired) -> Iterator[Any]:
         yield from by_configuration(kinds, desired, today=now().date())[0]
 
 
-def _patched(steps: tuple[Operation, ...], projects: Mapping[str | None, Project]) -> Iterator[str]:
+def _patched(steps: tuple[EditOperation, ...], projects: Mapping[str | None, Project]) -> Iterator[str]:
     """A sentence for each field that was set, and that an environment sets too."""
     for environment, project in projects.items():
         for step in steps:
