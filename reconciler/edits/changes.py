@@ -60,7 +60,10 @@ def _renamed(texts: ProjectTexts, operation: EditOperation) -> ProjectTexts:
 def _written(texts: ProjectTexts, operations: Sequence[EditOperation]) -> ProjectTexts:
     """The project after operations of which none is a rename. Nothing is believed: it is loaded, and compared with the one before."""
     desired = [project.desired for project in texts.projects.values()]
-    run = ChangedTexts(texts.kinds, texts.texts, desired)
+    # Not those of environments and tests: these are not read for what the project declares.
+    read = {path.relative_to(project.settings.root).as_posix() for project in texts.projects.values() for path in project.settings.files}
+    own = {name: text for name, text in texts.texts.items() if name in read and not name.startswith(f"{ENVIRONMENTS}/")}
+    run = ChangedTexts(texts.kinds, own, desired)
     for operation in operations:
         run.run(operation)
     after = texts.with_texts(run.changed())
@@ -77,15 +80,15 @@ Row = tuple[Address, str]
 
 
 class ChangedTexts:
-    """Carries out operations. `texts`: every YAML file of the project, the project file first. `desired`: of each environment, the chosen
-    one first."""
+    """Carries out operations. `texts`: of the files that declare resources, the project file first. `desired`: of each environment."""
 
     def __init__(self, kinds: Kinds, texts: Mapping[str, str], desired: Sequence[Desired]) -> None:
         self.kinds, self.shapes, self.before = kinds, shapes(kinds), texts
-        own = {name: line_ends.plain(text) for name, text in texts.items() if not name.startswith(f"{ENVIRONMENTS}/")}
+        own = {name: line_ends.plain(text) for name, text in texts.items()}
         self.top = next(iter(own))
         self.files = {name: MarkedText(text) for name, text in own.items()}
         self.moving = Moving(self.files)
+        self._roots: dict[str, tuple[str, Node]] = {}  # parsing is most of the time
         self.declared: dict[Address, Declared] = {}
         self.generated = {address: generation for part in reversed(desired) for address, generation in part.generated.items()}
         for part in desired:
@@ -151,6 +154,13 @@ class ChangedTexts:
             raise Refused(f"{operation}: {address} is not declared{meant}", id="RC-not-declared", hint="Correct the address.")
         return self.kinds.of(address)
 
+    def _root(self, file: str) -> Node:
+        """The root of a file as it is now, only to be read."""
+        text = self.files[file].text
+        if file not in self._roots or self._roots[file][0] != text:
+            self._roots[file] = text, parse(text).root
+        return self._roots[file][1]
+
     def _at(self, file: str, index: int) -> Source:
         text = self.files[file].text
         return Source(file, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
@@ -191,8 +201,8 @@ class ChangedTexts:
 
     def _top_of(self, host: Address, section: str) -> str | None:
         """The file that contains a root's list or map at its top level; None where there is none."""
-        for file, marked in self.files.items() if host.container is None else ():
-            root = parse(marked.text).root
+        for file in self.files if host.container is None else ():
+            root = self._root(file)
             whose = entry(root, self.kinds.of(host).name)
             if entry(root, section) is not None and (whose is None or whose.value.text == host.key):
                 return file
@@ -224,8 +234,8 @@ class ChangedTexts:
 
     def _value(self, address: Address, name: str) -> Node | None:
         """The value of a key of a resource as it is written; None where it is not."""
-        kind, marked = self.kinds.of(address), self.files[self.moving.file(address)]
-        _, body = (node if kind.place.in_list else resource)(parse(marked.text).root, marked.marks[address])
+        kind, file = self.kinds.of(address), self.moving.file(address)
+        _, body = (node if kind.place.in_list else resource)(self._root(file), self.files[file].marks[address])
         if kind.place.value_is is not None:
             return body if name == kind.place.value_is else None
         if body.shape == "scalar":
@@ -240,7 +250,7 @@ class ChangedTexts:
         file = self.moving.file(operation.address)
         alias = next((leaf for leaf in leaves(old) if leaf.shape == "alias"), None)
         if alias is not None:
-            anchor = next((other for other in _nodes(parse(self.files[file].text).root) if other.anchor == alias.text), None)
+            anchor = next((other for other in _nodes(self._root(file)) if other.anchor == alias.text), None)
             at = f", which is written at {self._at(file, anchor.start)}" if anchor is not None else ""
             wrong = f"{operation}: {name} is the alias *{alias.text}{at}"
             raise Refused(wrong, id="RC-computed-in-yaml", hint="Ask a person to change what it repeats, or to write a value here.")
@@ -365,14 +375,11 @@ class ChangedTexts:
 
     def _in_lines(self, row: Row) -> bool:
         """Whether the members of a list or map have lines of their own, so that a new one has too."""
-        roots: dict[str, Node] = {}
         maps = []
         for address in self.rows[row]:
             file = self.moving.file(address)
-            if file not in roots:
-                roots[file] = parse(self.files[file].text).root
             find = node if self.kinds.of(address).place.in_list else resource
-            body = find(roots[file], self.files[file].marks[address])[1]
+            body = find(self._root(file), self.files[file].marks[address])[1]
             maps += [body] if body.shape == "map" else []
         return bool(maps) and not any(body.flow for body in maps)
 
@@ -465,10 +472,10 @@ class ChangedTexts:
 
     def _forget(self, address: Address) -> None:
         """Write that an object is no longer managed."""
-        name = next((name for name, marked in self.files.items() if entry(parse(marked.text).root, "removed") is not None), self.top)
+        name = next((name for name in self.files if entry(self._root(name), "removed") is not None), self.top)
         self.moving.latest = name
         marked = self.files[name]
-        root = parse(marked.text).root
+        root = self._root(name)
         item = f"{{address: {address:yaml}, action: forget}}"
         child = entry(root, "removed")
         if root.flow or (child is not None and child.value.shape != "list"):

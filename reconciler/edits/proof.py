@@ -114,6 +114,9 @@ def difference(kinds: Kinds, before: Desired, after: Desired, operations: Sequen
     for address in earlier.keys() - later.keys():
         if not any(_inside(earlier, address, removed) for removed in named["remove"] | named["move"]):
             return f"{address} would not be declared any more"
+    for address in named["add"] if not named["remove"] else ():
+        if address not in later:
+            return f"{address} would not be declared"
     for address in earlier.keys() & later.keys():
         old, new = earlier[address], later[address]
         if _consents(kinds, old) != _consents(kinds, new):
