@@ -16,12 +16,10 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.comparison import COVERS, plan_between, with_any_digest_key
+from reconciler.cli.wiring.comparison import comparing_kinds, loaded_version, plan_between
 from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
-from reconciler.config.keys import ENVIRONMENTS, project_file
-from reconciler.errors import ConfigError, Problem
-from reconciler.kinds import load as load_kinds
+from reconciler.config.keys import project_file
 from reconciler.plan.guard import refuse
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
@@ -62,8 +60,7 @@ def command(
       reconciler diff --from origin/main
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
-    options = Options.of(screen, parameters)
-    kinds = with_any_digest_key(load_kinds())
+    options, kinds = Options.of(screen, parameters), comparing_kinds()
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")
     start = repository.shared(repository.commit(before), end)
@@ -72,14 +69,11 @@ def command(
     inside = repository.before_renames(start, end if after else None, _file(options))
     with ExitStack() as opened:
         new = opened.enter_context(_side(screen, options, kinds, repository, end if after else None))
-        earlier = opened.enter_context(_side(screen, options, kinds, repository, start, inside, optional=True))
+        old = opened.enter_context(_side(screen, options, kinds, repository, start, inside, optional=True))
         assert new is not None
-        by = judged(screen, options, kinds, new)
-        new = by.project
-        moved = f", where it was {inside}," if inside != repository.inside else ""
-        where = ", which does not have this project," if earlier is None else moved
-        note = f"Compared: from {start}{where} to {end if after else FILES}. {COVERS}"
-        plan = plan_between(kinds, earlier, new, judged_by=by.notes, note=note)
+        where = ", which does not have this project," if old is None else f", where it was {inside}," if inside != repository.inside else ""
+        compared = f"from {start}{where} to {end if after else FILES}."
+        plan = plan_between(kinds, old, new, partial(judged, screen, options, kinds), compared=compared)
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
@@ -113,18 +107,4 @@ def _side(
         return
     with repository.files(commit, inside) as folder:
         path = folder if options.project.is_dir() else folder / options.project.name
-        file = folder / _file(options)
-        environment = options.env if (folder / ENVIRONMENTS).is_dir() else None
-        unknown = environment is not None and not (folder / ENVIRONMENTS / f"{environment}.yaml").is_file()
-        if optional and (not file.is_file() or unknown):
-            yield None
-            return
-        try:
-            yield load(screen, replace(options, project=path, env=environment), kinds, decrypt=False, stand_ins=True)
-        except ConfigError as error:
-            name = commit.short if " " in commit.name else commit.name
-            problems = [
-                Problem(f"{name}:{problem.file}", problem.line, problem.column, problem.message, id=problem.id)
-                for problem in error.problems
-            ]
-            raise ConfigError(problems, more=error.more) from None
+        yield loaded_version(screen, replace(options, project=path), kinds, commit, optional=optional)

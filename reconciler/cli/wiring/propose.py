@@ -12,12 +12,14 @@ import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.comparison import COVERS, plan_between, with_any_digest_key
+from reconciler.cli.wiring.comparison import comparing_kinds, plan_between
 from reconciler.cli.wiring.loading import load_options, now, sensitive_texts
 from reconciler.cli.wiring.replaced_files import only_change, replace_files, settle, taken_back
 from reconciler.config import Project
@@ -63,8 +65,8 @@ def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write:
             _hide(screen, kinds, after)
         _check_policies(kinds, before, after)
         changed = {name: text for name, text in after.texts.items() if text != before.texts[name]}
-        note = f"Compared: the files before and after the proposal. {COVERS}"
-        plan = plan_between(with_any_digest_key(kinds), old, after.projects[environment], note=note)
+        judge = partial(judged, screen, options, kinds)
+        plan = plan_between(comparing_kinds(), old, after.projects[environment], judge, compared="the files before and after the proposal.")
         if changed and write:
             replace_files(root, before.texts, changed)
     diff = tuple(line for name, text in changed.items() for line in _diff(screen, name, before.texts[name], text))
