@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.wiring.replaced_files import LOCK, RECORD, only_change, replace_files, settle, taken_back
+from reconciler.cli.replaced_files import LOCK, RECORD, only_change, replace_files, settle, taken_back
 from reconciler.errors import Refused
 from reconciler.links import LinkRefused
 from tests import processes

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
+from reconciler.cli.replaced_files import only_change, replace_files, settle, taken_back
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.comparison import comparing_kinds, plan_between
 from reconciler.cli.wiring.loading import load_options, now, sensitive_texts
-from reconciler.cli.wiring.replaced_files import only_change, replace_files, settle, taken_back
 from reconciler.config import Project
 from reconciler.config.keys import project_file
 from reconciler.config.source.files import unreadable
