@@ -30,7 +30,7 @@ PARTS_MAX: Final = 200_000
 @click.argument("operations", metavar="OPERATIONS", required=False, type=click.Path(path_type=Path, allow_dash=True))
 @shared.project_option()
 @click.option("--check", is_flag=True, help="Write nothing; show what would change.")
-@click.option("--undo", is_flag=True, help="Restore the files as they were before the last proposal.")
+@click.option("--undo", is_flag=True, allow_from_autoenv=False, help="Restore the files as they were before the last proposal.")
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, operations: Path | None, check: bool, undo: bool, **parameters: Any) -> int:
