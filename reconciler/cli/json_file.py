@@ -16,7 +16,11 @@ def read_json(path: Path, *, most: int, parts: int) -> Any:
 
     Raises `OSError`, whose message is the reason, `ValueError` and `LinkRefused`.
     """
-    content = _bytes(path, most)
+    return json_data(_bytes(path, most), most=most, parts=parts)
+
+
+def json_data(content: bytes, *, most: int, parts: int) -> Any:
+    """The data of JSON of unknown origin, with the same limits. Raises `ValueError`."""
     if len(content) > most or sum(map(content.count, (b",", b":", b"[", b"{"))) > parts:
         raise ValueError("it is too large")
     try:

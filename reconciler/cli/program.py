@@ -83,6 +83,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "fleet": Lazy("reconciler.cli.commands.fleet", "Watch and apply many projects all the time."),
     "doctor": Lazy("reconciler.cli.commands.doctor", "Check prerequisites and diagnose problems."),
     "fmt": Lazy("reconciler.cli.commands.fmt", "Format the files of a project."),
+    "propose": Lazy("reconciler.cli.commands.propose", "Change the files by operations, all or none.", (exits.REFUSED,)),
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind, a field or the cause of an error."),
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
     "console": Lazy("reconciler.cli.commands.console", "Find out what expressions give."),

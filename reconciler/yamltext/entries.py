@@ -11,15 +11,15 @@ Pure. Raises `Untouchable` where others use a value too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Final
 
 from reconciler.yamltext.emit import block, closed
 from reconciler.yamltext.format import data
-from reconciler.yamltext.trail import begin, colon, end, entry, node, resource
-from reconciler.yamltext.tree import Child, Node, Untouchable, line_starts, parse
+from reconciler.yamltext.trail import begin, colon, end, entry, node, refuse_aliases, resource
+from reconciler.yamltext.tree import Child, MarkedText, Node, Untouchable, line_starts, parse
 
 LISTS: Final = (list, tuple)
 
@@ -42,6 +42,11 @@ class Edits:
         for start, stop, new in sorted(self._edits, reverse=True):
             text = text[:start] + new + text[stop:]
         return text
+
+    def apply(self, marked: MarkedText) -> None:
+        """Change the same text where it has marks; each stays at its character."""
+        for start, stop, new in sorted(self._edits, reverse=True):
+            marked.insert(start, new, over=stop - start)
 
     def add(self, holder: Node, name: str, value: Any) -> None:
         """Add an entry to a map, after its first."""
@@ -189,6 +194,10 @@ class Edits:
     def _data_when_written(self, value: Any) -> str:
         return _data_of(parse(f"x: {closed(value)}\n").root.children[0].value)
 
+    def rewrite(self, node: Node, text: str) -> None:
+        """Write a text in place of a value."""
+        self._edit(node.start, ends(self.text, node), text)
+
     def _free(self, node: Node) -> None:
         """Raise `Untouchable` where an alias may repeat something in it."""
         inner = next((inner_node for inner_node in _below(node) if inner_node.anchor is not None), None)
@@ -259,13 +268,13 @@ class EditedYaml:
         """Give a resource these values by key; `DROP` removes a key. A new key is added after the first one."""
         edit = self._edit(place)
         if place.whole is not None:
-            self._take(edit.whole(values[place.whole]), edit)
+            self._take(edit.whole(values[place.whole]).done(), edit)
         elif edit.node.shape == "scalar":
-            self._take(edit.bare(values), edit)
+            self._take(edit.bare(values)[0].done(), edit)
         else:
             for name, value in values.items():  # a map still begins at the same place after each of these edits
                 edit = self._edit(place)
-                self._take(edit.set(name, value), edit)
+                self._take(edit.set(name, value).done(), edit)
 
     def _edit(self, place: ResourcePlace) -> _Edit:
         if place.line > len(self._lines):
@@ -286,6 +295,30 @@ def put(text: str, place: ResourcePlace, values: Mapping[str, Any]) -> str:
     page = EditedYaml(text)
     page.put(place, values)
     return page.text
+
+
+def put_marked(marked: MarkedText, mark: Hashable, place: ResourcePlace, values: Mapping[str, Any]) -> None:
+    """Give the resource at a mark these values by key, as `EditedYaml.put`; `place`: without its line and column.
+
+    Raises `Untouchable` also where an alias repeats the resource or what contains it.
+    """
+
+    def edit() -> _Edit:
+        tree = parse(marked.text)
+        change = _Edit(marked.text, tree.root, replace(place, line=0, column=0), marked.marks[mark])
+        refuse_aliases(tree, marked.text, change.steps)
+        return change
+
+    if place.whole is not None:
+        edit().whole(values[place.whole]).apply(marked)
+    elif (change := edit()).node.shape == "scalar":
+        edits, shift = change.bare(values)
+        at = marked.marks[mark]
+        edits.apply(marked)
+        marked.marks[mark] = at + shift
+    else:
+        for name, value in values.items():
+            edit().set(name, value).apply(marked)
 
 
 class _Edit:
@@ -320,7 +353,7 @@ class _Edit:
         value = child.value if child is not None else self.node
         return self.text[value.start : ends(self.text, value)]
 
-    def set(self, name: str, value: Any) -> str:
+    def set(self, name: str, value: Any) -> Edits:
         if self.node.shape == "alias":
             raise Untouchable.at("it is written elsewhere, and repeated here by an alias", self.text, self.node.start)
         edits = Edits(self.text)
@@ -331,18 +364,20 @@ class _Edit:
             edits.drop(self.node, child, comment=True)
         elif child is not None:
             edits.replace(self.node, child, value)
-        return edits.done()
+        return edits
 
-    def whole(self, value: Any) -> str:
+    def whole(self, value: Any) -> Edits:
         """Replace the value of the resource's key."""
         edits = Edits(self.text)
         edits.replace(self.steps[-1].holder, self.steps[-1].child, value)
-        return edits.done()
+        return edits
 
-    def bare(self, values: Mapping[str, Any]) -> str:
-        """Turn a bare value into a map where another key is added."""
+    def bare(self, values: Mapping[str, Any]) -> tuple[Edits, int]:
+        """Turn a bare value into a map where another key is added; and how much further the first key of that map begins."""
         first = self.place.bare or self.place.tag or ""
         head = closed(values[first]) if first in values else self._span(None)
         rest = [f"{closed(name)}: {closed(value)}" for name, value in values.items() if name != first and value is not DROP]
         text = f"{{{', '.join([f'{first}: {head}', *rest])}}}" if rest or (first == self.place.tag and first in values) else head
-        return self.text[: self.node.start] + text + self.text[ends(self.text, self.node) :]
+        edits = Edits(self.text)
+        edits.rewrite(self.node, text)
+        return edits, 1 if text.startswith("{") and self.place.tag is not None else 0

@@ -1,4 +1,5 @@
-"""Moves nodes of lists from one location in a project's YAML to another, with their comments and contents.
+"""Moves nodes of lists from one location in a project's YAML to another, with their comments and contents; adds and removes them, and
+entries of maps.
 
 In: texts whose resources are marked at their key, tag or bare value. They are changed in place; only the moved nodes change. Raises
 `Untouchable` where an alias repeats something.
@@ -6,7 +7,7 @@ In: texts whose resources are marked at their key, tag or bare value. They are c
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,8 @@ from reconciler.yamltext.format import STEP, WIDTH
 from reconciler.yamltext.trail import TrailStep, begin, end, entry, expand, head, next_line, node, refuse_aliases, repeated, resource
 from reconciler.yamltext.tree import Child, MarkedText, Node, Tree, Untouchable, parse
 
-EMPTY: Final = "[]"
+EMPTY: Final[Mapping[str, str]] = {"list": "[]", "map": "{}"}
+Find = Callable[[Node], tuple[tuple[TrailStep, ...], Node]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Host:
 
 @dataclass
 class Piece:
-    """A node that was removed from its list. `closed`: it is a value on one line; else it has lines, and `column` is that of its dash."""
+    """A node that was removed from its list, or an entry of a map. `closed`: it is a value on one line; else it has lines, and `column` is
+    that of its dash, or of its key."""
 
     text: MarkedText
     closed: bool
@@ -41,14 +44,16 @@ class Piece:
 
 
 class Moving:
-    """The files of a project in which nodes are moved."""
+    """The files of a project in which nodes are moved. `latest`: the file that was looked at last, "" before."""
 
     def __init__(self, files: Mapping[str, MarkedText]) -> None:
         self.files = files
+        self.latest = ""
 
     def file(self, name: Hashable) -> str:
-        """The file of a resource. Raises `KeyError` where it is in none of the files."""
-        return next(file for file, tracked in self.files.items() if name in tracked.marks)
+        """The file of a resource. Raises `StopIteration` where it is in none of the files."""
+        self.latest = next(file for file, tracked in self.files.items() if name in tracked.marks)
+        return self.latest
 
     def is_within(self, name: Hashable, other: Hashable) -> bool:
         """Whether a resource's lines are within those of a node."""
@@ -63,32 +68,34 @@ class Moving:
 
     # -- out of a list -----------------------------------------------------------------------------------------------------------
 
-    def take(self, name: Hashable) -> Piece:
-        """Remove a node and return it; a list that is empty then is written as `[]`."""
+    def take(self, name: Hashable, *, keyed: bool = False) -> Piece:
+        """Remove a node, or an entry of a map (`keyed`), and return it; a list or map that is empty then is written as `[]` or `{}`."""
         file = self.file(name)
         tracked = self.files[file]
-        tree, steps = self._node(tracked, name)
+        tree, steps = self._node(tracked, name, keyed=keyed)
         self._check(tree, tracked.text, steps)
         step = steps[-1]
         if step.holder.flow and not _one_line(tracked.text, step):
-            self._expand(tracked, steps, name)
-            tree, steps = self._node(tracked, name)
+            self._expand(tracked, steps, name, keyed=keyed)
+            tree, steps = self._node(tracked, name, keyed=keyed)
             step = steps[-1]
         return _out_of_braces(tracked, step) if step.holder.flow else _out_of_lines(tracked, steps)
 
-    def _node(self, tracked: MarkedText, name: Hashable) -> tuple[Tree, tuple[TrailStep, ...]]:
+    def _node(self, tracked: MarkedText, name: Hashable, *, keyed: bool = False) -> tuple[Tree, tuple[TrailStep, ...]]:
         tree = parse(tracked.text)
-        steps, _ = node(tree.root, tracked.marks[name])
+        steps, _ = (resource if keyed else node)(tree.root, tracked.marks[name])
         whole = len(steps) == 1  # the list is the whole file
-        if not steps or steps[-1].holder.shape != "list" or (not whole and steps[-2].child.key is None):
+        shape = "map" if keyed else "list"
+        if not steps or steps[-1].holder.shape != shape or (not whole and not keyed and steps[-2].child.key is None):
             raise Untouchable.at("it is written elsewhere, and repeated by an alias", tracked.text, tracked.marks[name])
         return tree, steps
 
-    def _expand(self, tracked: MarkedText, steps: tuple[TrailStep, ...], name: Hashable) -> None:
+    def _expand(self, tracked: MarkedText, steps: tuple[TrailStep, ...], name: Hashable, *, keyed: bool = False) -> None:
         """Expand the list that contains a node into lines."""
         if len(steps) == 1:
             raise Untouchable.at("the list of the whole file is in brackets", tracked.text, tracked.marks[name])
-        expand(tracked, lambda root: (trail_steps := node(root, tracked.marks[name])[0][:-1], trail_steps[-1].child.value))
+        find = resource if keyed else node
+        expand(tracked, lambda root: (trail_steps := find(root, tracked.marks[name])[0][:-1], trail_steps[-1].child.value))
 
     def _check(self, tree: Tree, text: str, steps: tuple[TrailStep, ...]) -> None:
         refuse_aliases(tree, text, steps)
@@ -120,6 +127,77 @@ class Moving:
         else:
             refuse_aliases(tree, tracked.text, (TrailStep(body, child),))
             self._fill(piece, tracked, host, body, child)
+
+    def put_entry(self, piece: Piece, host: Host) -> None:
+        """Add an entry to a map, after its last member; the map may not exist yet."""
+        if host.members:
+            beside = host.members[-1]
+            tracked = self.files[self.file(beside)]
+
+            def among(root: Node) -> tuple[tuple[TrailStep, ...], Node]:
+                steps, _ = resource(root, tracked.marks[beside])
+                return steps[:-1], steps[-1].holder
+
+            self._into_map(piece, tracked, among, beside)
+            return
+        tracked = self.files[self.file(host.name)]
+        body = self._host(parse(tracked.text).root, tracked, host)[1]
+        whole = host.top is not None and entry(body, host.section) is None
+        if whole:
+            tracked = self.files[str(host.top)]
+            body = parse(tracked.text).root
+
+        def around(root: Node) -> tuple[tuple[TrailStep, ...], Node]:
+            return ((), root) if whole else self._host(root, tracked, host)
+
+        child = entry(body, host.section)
+        if child is None:
+            self._into_map(_under(host.section, piece, closed=body.flow), tracked, around, None)
+        elif child.value.shape != "map" or child.value.children or child.value.commented:
+            raise Untouchable.at(f"{host.section} contains entries that are defined elsewhere", tracked.text, child.start)
+        else:
+
+            def inside(root: Node) -> tuple[tuple[TrailStep, ...], Node]:
+                steps, value = around(root)
+                section = entry(value, host.section)
+                assert section is not None
+                return (*steps, TrailStep(value, section)), section.value
+
+            self._into_map(piece, tracked, inside, None)
+
+    def put_value(self, piece: Piece, host: Host) -> None:
+        """Add an entry to the map of a host itself, after its last one."""
+        tracked = self.files[self.file(host.name)]
+        self._into_map(piece, tracked, lambda root: self._host(root, tracked, host), None)
+
+    def _into_map(self, piece: Piece, tracked: MarkedText, find: Find, beside: Hashable | None) -> None:
+        tree = parse(tracked.text)
+        steps, holder = find(tree.root)
+        refuse_aliases(tree, tracked.text, steps)
+        text = tracked.text
+        if holder.shape != "map":
+            raise Untouchable.at("nothing can be added to a value that is not a map", text, holder.start)
+        last = steps[-1] if steps else None
+        if not holder.children and (last is None or not last.holder.flow):  # `{}` becomes lines
+            if last is None or last.child.key is None:
+                raise Untouchable.at("nothing can be added to empty braces here", text, holder.start)
+            after = head(text, last.child)
+            tracked.insert(after, "", over=holder.end - after)
+            _paste(tracked, piece, next_line(tracked.text, after), last.child.column + STEP, dash="")
+        elif holder.flow and piece.closed and "\n" not in text[holder.start : holder.end] and self._fits(piece, tracked, holder.start):
+            at = holder.children[-1].value.end if holder.children else holder.end - 1
+            piece.text.insert(0, ", " if holder.children else "")
+            tracked.paste(at, piece.text)
+        elif holder.flow:
+            expand(tracked, find if holder.children else lambda root: _outside(find(root)[0]))
+            self._into_map(piece, tracked, find, beside)
+        else:
+            child = resource(tree.root, tracked.marks[beside])[0][-1].child if beside is not None else holder.children[-1]
+            airy = len(holder.children) > 1 and beside is not None and all("" in other.lead for other in holder.children[1:])
+            at = end(text, child)
+            _paste(tracked, piece, at, child.column, dash="")
+            if airy:
+                tracked.insert(at if tracked.text[at - 1] == "\n" else at + 1, "\n")
 
     def _host(self, root: Node, tracked: MarkedText, host: Host) -> tuple[tuple[TrailStep, ...], Node]:
         find = node if host.tagged else resource
@@ -197,15 +275,16 @@ class Moving:
 
 
 def _out_of_braces(tracked: MarkedText, step: TrailStep) -> Piece:
-    value, previous, following = step.child.value, step.beside(-1), step.beside(1)
-    piece = tracked.cut(value.start, value.end)
+    start, stop, previous, following = step.child.start, step.child.value.end, step.beside(-1), step.beside(1)
+    piece = tracked.cut(start, stop)
     if previous is not None:
-        tracked.insert(previous.value.end, "", over=value.start - previous.value.end)
+        tracked.insert(previous.value.end, "", over=start - previous.value.end)
     elif following is not None:
-        tracked.insert(value.start, "", over=following.value.start - value.end)
+        tracked.insert(start, "", over=following.start - stop)
     else:
-        start = tracked.text.rindex("[", 0, value.start) + 1
-        tracked.insert(start, "", over=tracked.text.index("]", start) - start)
+        opening, closing = tuple(EMPTY[step.holder.shape])
+        start = tracked.text.rindex(opening, 0, start) + 1
+        tracked.insert(start, "", over=tracked.text.index(closing, start) - start)
     return Piece(piece, closed=True)
 
 
@@ -218,7 +297,7 @@ def _out_of_lines(tracked: MarkedText, steps: Sequence[TrailStep]) -> Piece:
         and text[start:stop].strip("- \n") == text[child.value.start : last].strip()
         and "\n" not in text[start:stop].rstrip("\n")
     )
-    only = len(step.holder.children) == 1
+    only, braces = len(step.holder.children) == 1, EMPTY[step.holder.shape]
     empty = head(text, steps[-2].child) if only and len(steps) > 1 else None
     column = child.column
     piece = tracked.cut(start, stop)
@@ -232,19 +311,35 @@ def _out_of_lines(tracked: MarkedText, steps: Sequence[TrailStep]) -> Piece:
         rest = tracked.text[start:]
         tracked.insert(start, "", over=len(rest) - len(rest.lstrip("\n")))
     if empty is not None:
-        tracked.insert(empty, f" {EMPTY}")
+        tracked.insert(empty, f" {braces}")
     elif only:
-        tracked.insert(start, f"{EMPTY}\n")
+        tracked.insert(start, f"{braces}\n")
     if closed:
         value = piece.cut(child.value.start - start, last - start)
         return Piece(value, closed=True)
     return Piece(piece, closed=False, column=column)
 
 
-def _paste(tracked: MarkedText, piece: Piece, at: int, column: int) -> None:
-    """Insert a node on lines of its own, with its dash in a column."""
+def _outside(steps: tuple[TrailStep, ...]) -> tuple[tuple[TrailStep, ...], Node]:
+    """The map or list that contains the last one of a path."""
+    return steps[:-1], steps[-1].holder
+
+
+def _under(section: str, piece: Piece, *, closed: bool) -> Piece:
+    """An entry as the only one of a new section. `closed`: on one line, if the entry is."""
+    if piece.closed and closed:
+        piece.text.insert(0, f"{section}: {{")
+        piece.text.insert(len(piece.text.text), "}")
+        return piece
+    lines = MarkedText(f"{section}:\n")
+    _paste(lines, piece, len(lines.text), STEP, dash="")
+    return Piece(lines, closed=False)
+
+
+def _paste(tracked: MarkedText, piece: Piece, at: int, column: int, *, dash: str = "- ") -> None:
+    """Insert a node on lines of its own, with its dash in a column; or an entry, which has no dash."""
     if piece.closed:
-        piece.text.insert(0, f"{' ' * column}- ")
+        piece.text.insert(0, f"{' ' * column}{dash}")
         piece.text.insert(len(piece.text.text), "\n")
     else:
         piece.text.indent(column - piece.column)

@@ -198,6 +198,7 @@ SCENES: Final[Mapping[str, Scene]] = {
         "cp -r \"$EXAMPLES\" .; sed -n '/^# rules.yaml/,/^```/p' \"$DOCS/sandbox.md\" | sed '$d' > rules.yaml",
     ),
     "docs/testing.md": Scene('cp -r "$EXAMPLES" .; cp -r "$EXAMPLES/minimal/." .'),
+    "docs/propose.md": Scene("cp -r \"$EXAMPLES\" .; sed -n '/^```json/,/^```/p' \"$DOCS/propose.md\" | sed '1d;$d' > operations.json"),
     "docs/rehearsal.md": Scene('cp -r "$EXAMPLES" .'),
     "docs/security.md": Scene(
         f"{DOCS}; {GIT}",

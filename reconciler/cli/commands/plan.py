@@ -105,11 +105,11 @@ class PlanReading:
     new: Unseen | None
 
 
-def read(screen: Screen, options: Options, kinds: Kinds) -> PlanReading:
-    """The plan of a project, made with GET requests."""
+def read(screen: Screen, options: Options, kinds: Kinds, *, create: bool = True) -> PlanReading:
+    """The plan of a project, made with GET requests. `create`: create a sandbox that does not exist; otherwise refuse it."""
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project, narration = by.project, Narration(screen)
-    with connect(screen, options, project, kinds) as service:
+    with connect(screen, options, project, kinds, create=create) as service:
         with narration.lasting("Reading the state"):
             state, key, new = read_state(screen, options, project, service)
         kinds = kinds.with_digest_key(key, project.sensitive)

@@ -20,12 +20,15 @@ from reconciler.cli.mcp.answers import DATA
 from reconciler.cli.mcp.call_screen import CallScreen
 from reconciler.cli.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
 from reconciler.cli.options import Options
+from reconciler.cli.wiring import propose as proposals
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.conventions import conventions
 from reconciler.cli.wiring.loading import load, load_settings
+from reconciler.cli.wiring.propose import ProposedChange
 from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.cli.wiring.unseen import known_state
 from reconciler.config import Project
+from reconciler.edits.operations import SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import guard
@@ -54,7 +57,7 @@ FORMS: Final[Mapping[str, Any]] = {"text": Text, "texts": list[Text], "flag": St
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "text": {"type": "string"}, "texts": {"type": "array", "items": {"type": "string"}}, "flag": {"type": "boolean"},
 }  # fmt: skip
-ABSENT: Final[Mapping[str, Any]] = {"text": "", "texts": (), "flag": False}
+ABSENT: Final[Mapping[str, Any]] = {"text": "", "texts": (), "flag": False, "operations": None}
 
 
 @dataclass(frozen=True)
@@ -240,6 +243,35 @@ def _rehearse(call: Call) -> Said:
     return _said(call, rehearsal_sheet(shown), rehearsal_sheet(shown, full=True))
 
 
+def _propose(call: Call) -> Said:
+    kinds, data = load_kinds(), call.given["operations"]
+    if call.given["undo"]:
+        if data:
+            raise UsageError("undo takes no operations", id="RC-options-conflict", hint="Call it twice.")
+        return _proposed(call, proposals.undo(call.screen, call.options), BriefParts(()), "Restored")
+    proposal = proposals.propose(call.screen, call.options, kinds, data, write=not call.given["check"])
+    assert proposal.plan is not None
+    shown, remarks = call.screen.masked_data(proposal.plan), list[str]()
+    if proposal.written:
+        # What the service has now is what the change meets; without it, the files before are all that there is to compare with.
+        try:
+            options = replace(call.options, env=proposal.environment)
+            shown = call.screen.masked_data(plan.read(call.screen, options, kinds, create=False).planned.plan)
+        except ReconcilerError as error:
+            remarks = [f"The service was not read: {call.screen.masked(error.message)}"]
+    folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True) for full in (False, True))
+    return _proposed(call, proposal, parts(folded, whole=whole), "Changed" if proposal.written else "Would change", *remarks)
+
+
+def _proposed(call: Call, proposal: ProposedChange, report: BriefParts, word: str, *remarks: str) -> Said:
+    """The files, then the brief of the plan, then the differences."""
+    first = (f"{word}: {', '.join(proposal.files)}." if proposal.files else "No file changes.", *proposal.notes)
+    head = (*(shortened(one_line(line)) for line in first), *report.head, *(shortened(one_line(line)) for line in remarks))
+    diff = tuple(shortened(one_line(line, longest=SENTENCE)) for line in (*call.screen.remarks, *proposal.diff))
+    then = "People review and apply this. propose with undo restores the files." if proposal.written and proposal.plan else ""
+    return Said(BriefParts(head, report.harms, (*diff, *report.others), report.each), then)
+
+
 def _said(call: Call, folded: Sheet, whole: Sheet, *remarks: str) -> Said:
     report = parts(folded, whole=whole)
     head = (*report.head, *(shortened(one_line(text)) for text in (*remarks, *call.screen.remarks)))
@@ -315,5 +347,17 @@ TOOLS: Final[tuple[ToolRow, ...]] = (
         "working, and the worst moment. The organization itself is not changed.",
         _rehearse,
         (TARGET,),
+    ),
+    ToolRow(
+        "propose",
+        "Change the YAML files of the working copy by operations, all or none, and show the difference and the plan. Comments and order "
+        "stay. Refused if the project would not be valid; rules, consents, secrets and expressions cannot be changed. Nothing is applied.",
+        _propose,
+        (
+            Argument("operations", "What to change, in this order", "operations", schema=SCHEMA),
+            Argument("check", "Write nothing; show what would change", "flag"),
+            Argument("undo", "Restore the files as they were before the last proposal", "flag"),
+        ),
+        changes_files=True,
     ),
 )  # fmt: skip

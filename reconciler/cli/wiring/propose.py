@@ -1,0 +1,151 @@
+"""Proposals: operations on the files of the working copy, checked in memory before anything is written, and undone as a whole.
+
+    data ──> operations ──> texts ──> valid in every environment? ──> files     all of them, or none
+                                      policies, rules, consents
+
+Nothing is sent, and nothing but YAML files of the project is written. What the change leads to is for the plan, which people read.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from reconciler.cli.checks.rules_from import judged
+from reconciler.cli.options import Options
+from reconciler.cli.replaced_files import only_change, replace_files, settle, taken_back
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.comparison import comparing_kinds, plan_between
+from reconciler.cli.wiring.loading import load_options, now, sensitive_texts
+from reconciler.config import Project
+from reconciler.config.keys import project_file
+from reconciler.config.source.files import unreadable
+from reconciler.edits.changes import carried_out
+from reconciler.edits.operations import EditOperation, operations
+from reconciler.edits.texts import ProjectTexts, project_texts
+from reconciler.errors import ConfigError, Refused
+from reconciler.model import Desired, Plan, Severity
+from reconciler.policies.judge import by_configuration
+from reconciler.resource import Kinds
+from reconciler.text.escape import terminal
+
+CONTEXT: Final = 2  # lines around a change
+
+
+@dataclass(frozen=True)
+class ProposedChange:
+    """What was proposed. `diff`: of the files, as lines. `plan`: from the files before to those after, in `environment`; None for an undo.
+    `notes`: what is to be known beside them. `written`: False if only the result was asked for, or nothing changes."""
+
+    diff: tuple[str, ...]
+    files: tuple[str, ...]
+    plan: Plan | None = None
+    environment: str | None = None
+    notes: tuple[str, ...] = ()
+    written: bool = True
+
+
+def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write: bool = True) -> ProposedChange:
+    """Carry out operations. Raises `UsageError`, `Refused` and `ConfigError` before anything is written."""
+    steps, root = operations(kinds, data), _root(options)
+    with only_change(root) if write else nullcontext():
+        notes = _settled(root) if write else []
+        with _unwritten("the project"):
+            before = project_texts(options.project, kinds, **load_options(options, decrypt=False, stand_ins=True))
+            environment = options.env or before.environments[0]
+            old = before.load(environment) if environment not in before.environments else before.projects[environment]
+            _hide(screen, kinds, before)
+        with _unwritten("the project after these operations"):
+            after = carried_out(before, steps)
+            _hide(screen, kinds, after)
+        _check_policies(kinds, before, after)
+        changed = {name: text for name, text in after.texts.items() if text != before.texts[name]}
+        judge = partial(judged, screen, options, kinds)
+        plan = plan_between(comparing_kinds(), old, after.projects[environment], judge, compared="the files before and after the proposal.")
+        if changed and write:
+            replace_files(root, before.texts, changed)
+    diff = tuple(line for name, text in changed.items() for line in _diff(screen, name, before.texts[name], text))
+    notes += [*_patched(steps, before.projects), *([] if environment is None else [_of(environment, before)])]
+    return ProposedChange(diff, tuple(changed), plan, environment, tuple(notes), written=bool(changed) and write)
+
+
+def undo(screen: Screen, options: Options) -> ProposedChange:
+    """Restore the files as they were before the last proposal. Raises `Refused` if there is none, or if one was changed since."""
+    root = _root(options)
+    with only_change(root):
+        notes = _settled(root)
+        if notes:
+            return ProposedChange((), (), notes=tuple(notes))
+        replacement = taken_back(root)
+    diff = (line for name, (before, after) in replacement.files.items() for line in _diff(screen, name, after, before))
+    return ProposedChange(tuple(diff), tuple(replacement.files))
+
+
+def _root(options: Options) -> Path:
+    """The project's directory. Raises `ConfigError` where there is no project."""
+    file = project_file(options.project)
+    if (wrong := unreadable(options.project, file)) is not None:
+        raise ConfigError([wrong], undone="written")
+    return file.parent.resolve()
+
+
+def _settled(root: Path) -> list[str]:
+    names = settle(root)
+    return [f"An earlier proposal was interrupted, and was taken back: {', '.join(names)}."] if names else []
+
+
+@contextmanager
+def _unwritten(where: str) -> Iterator[None]:
+    """Say in problems of the project that nothing was written."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(error.problems, more=error.more, sensitive=error.sensitive, where=where, undone="written") from None
+
+
+def _hide(screen: Screen, kinds: Kinds, texts: ProjectTexts) -> None:
+    """Mask what the project keeps secret; raises `ConfigError` where it is not valid in an environment."""
+    for project in texts.projects.values():
+        screen.hide([*project.sensitive, *sensitive_texts(project, kinds)])
+
+
+def _check_policies(kinds: Kinds, before: ProjectTexts, after: ProjectTexts) -> None:
+    """Raise `Refused` if the files violate a policy that they did not violate before."""
+    for environment, project in after.projects.items():
+        known = {(violation.rule, violation.address) for violation in _violations(kinds, before.projects[environment].desired)}
+        for violation in _violations(kinds, project.desired):
+            if violation.level is Severity.ERROR and (violation.rule, violation.address) not in known:
+                about = f"{violation.address}: " if violation.address is not None else ""
+                where = f" ({violation.source.file_and_line})" if violation.source is not None else ""
+                wrong = f"{about}policy {violation.rule}: {violation.message}{where}"
+                raise Refused(wrong, id="RC-policy-violated", hint=violation.remedy or "Propose what the policy allows.")
+
+
+def _violations(kinds: Kinds, desired: Desired) -> Iterator[Any]:
+    if desired.policies:
+        yield from by_configuration(kinds, desired, today=now().date())[0]
+
+
+def _patched(steps: tuple[EditOperation, ...], projects: Mapping[str | None, Project]) -> Iterator[str]:
+    """A sentence for each field that was set, and that an environment sets too."""
+    for environment, project in projects.items():
+        for step in steps:
+            for patch in project.desired.patches:
+                for name in patch.sets.keys() & step.fields.keys() if patch.glob.matches(step.address) else ():
+                    yield f"{step.address}.{name} has another value in {environment}, at {patch.sets[name]}: only people change that."
+
+
+def _of(environment: str, texts: ProjectTexts) -> str:
+    others = [name for name in texts.environments if name not in (environment, None)]
+    also = f" The files are valid in {', '.join(map(str, others))} too." if others else ""
+    return f"This is the plan of the environment {environment}.{also}"
+
+
+def _diff(screen: Screen, name: str, before: str, after: str) -> Iterator[str]:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=CONTEXT)
+    return (terminal(screen.masked(line)) for line in lines)
