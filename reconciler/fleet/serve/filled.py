@@ -112,6 +112,7 @@ def drift_view(row: ProjectRow, decided: Mapping[str, Decision]) -> views.DriftV
         accept=drift.accept_command(project, reading.drifted),
         by_hand=drift.revert_command(project, reading.drifted),
         state=drift.state_of(project),
+        groups=tuple(views.DriftGroupView(group.drift_class, group.says, group.since(), group.means) for group in reading.groups),
     )
 
 
