@@ -92,7 +92,7 @@ def first_apply(row: ProjectRow) -> str:
 def drift_view(row: ProjectRow, decided: Mapping[str, Decision]) -> views.DriftView | None:
     """What was changed outside Reconciler; None if nothing was."""
     reading, project = facts_of(row).reading, row.project
-    if reading is None or not reading.drifted or row.orphaned:
+    if reading is None or not (reading.drifted or reading.groups) or row.orphaned:
         return None
     shown = [
         views.DriftedView(
