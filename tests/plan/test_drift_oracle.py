@@ -8,15 +8,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reconciler.address import Address, bare
+from reconciler.address import bare
 from reconciler.model.drift import DriftClass
 from tests.audience.moments import Watched
-from tests.audience.worlds import conditions
 from tests.harness import SEED
 from tests.organizations import CONDITIONS, LEVELS, VISIBILITIES, Tree, below, with_readers
 from tests.outside import drifted
@@ -28,6 +28,7 @@ PAGES = [{"title": "Start", "slug": "start"}, {"title": "More", "slug": "more"}]
 PAGED = {**SEED, "spaces": [{**SEED["spaces"][0], "pages": PAGES}]}
 EXPOSING, ACCESS, DELETING, LOCKING_OUT, BREAKING_URLS, _, COSMETIC = DriftClass
 ORG = "/orgs/org_acme"
+SIGNED = CONDITIONS[:2]
 WORDS = ("one", "two", "three")
 
 
@@ -48,6 +49,8 @@ def organization(chance: random.Random) -> Tree:
     for part in below(tree):
         if "section" in part or ("key" in part and "space" in part):
             part.setdefault("condition", None)
+            # Whoever asks can set an unsigned claim, so that it keeps nobody out; the sandbox's readers do not set any.
+            part["condition"] = part["condition"] if part["condition"] in (None, *SIGNED) else SIGNED[0]
         if "section" in part:
             part.setdefault("path", part["section"])
     return tree
@@ -71,7 +74,7 @@ def edits(org: Watched, tree: Tree, chance: random.Random) -> Iterator[Edit]:
                 yield Edit("POST", f"{ORG}/sites/{id}/share-links", {"name": "Wild"}, ACCESS)
             case "section" | "site-space":
                 path = f"{site}/{binding.kind}s/{id}"
-                fields = [{"condition": chance.choice((None, *CONDITIONS))}, {"path": chance.choice(WORDS)}]
+                fields = [{"condition": chance.choice((None, *SIGNED))}, {"path": chance.choice(WORDS)}]
                 fields += [title] if binding.kind == "section" else []
                 yield Edit("PATCH", path, chance.choice(fields))
                 if binding.kind == "section":
@@ -81,9 +84,9 @@ def edits(org: Watched, tree: Tree, chance: random.Random) -> Iterator[Edit]:
                 yield Edit("PATCH", f"{site}/share-links/{id}", {"active": active}, EXPOSING if active else LOCKING_OUT)
                 yield Edit("DELETE", f"{site}/share-links/{id}", None, LOCKING_OUT)
             case "collection":
-                yield Edit("PATCH", f"{ORG}/collections/{id}", chance.choice(({"defaultLevel": chance.choice(LEVELS)}, title)))
+                yield Edit("PATCH", f"/collections/{id}", chance.choice(({"defaultLevel": chance.choice(LEVELS[1:])}, title)))
             case "space" if at.key != "blank":
-                yield Edit("PATCH", f"/spaces/{id}", chance.choice(({"defaultLevel": chance.choice(LEVELS)}, title)))
+                yield Edit("PATCH", f"/spaces/{id}", chance.choice(({"defaultLevel": chance.choice(LEVELS[1:])}, title)))
                 parents = [None, *(bare(other.id) for other in bindings if other.kind == "collection")]
                 yield Edit("POST", f"/spaces/{id}/move", {"parent": chance.choice(parents)})
                 yield Edit("DELETE", f"/spaces/{id}", deletes=True)
@@ -111,11 +114,15 @@ def by_oracle(before: Any, after: Any, edit: Edit) -> DriftClass:
     return BREAKING_URLS if any(urls_after.get(url) != page for url, page in urls.items()) else COSMETIC
 
 
+def _is_about_members(edit: Edit) -> bool:
+    return edit.path.endswith("/move") or "defaultLevel" in (edit.body or {})
+
+
 def judged(root: Path, seed: int) -> str:
     """What differs from the oracle, as a sentence; "" for nothing."""
     chance = random.Random(seed)
     org, tree = Watched(root, seed=PAGED), organization(chance)
-    org.asked = conditions(tree)
+    org.asked = [frozenset(some) for number in range(3) for some in combinations(SIGNED, number)]
     org.write(tree)
     org.apply()
     assert drifted(org).groups == ()
@@ -127,9 +134,8 @@ def judged(root: Path, seed: int) -> str:
 
     before = look({})
     for edit in edits(org, tree, chance):
-        if edit.method == "DELETE" or edit.expected is not None:
-            if chance.random() < 0.6:
-                continue
+        if (edit.method == "DELETE" or edit.expected is not None) and chance.random() < 0.6:
+            continue  # otherwise most edits would be of these
         org.call(edit.method, edit.path, edit.body)
         drift = drifted(org)
         if not drift.groups:
@@ -137,7 +143,9 @@ def judged(root: Path, seed: int) -> str:
             continue  # the value was that already
         expected = by_oracle(before, look(somebody), edit)
         classes = [group.drift_class for group in drift.groups]
-        return "" if classes[0] is expected else f"{edit}: {[*map(str, classes)]} instead of {expected}"
+        # People whom a container lets in may be fewer than all members; the sandbox lets the same ones in by both ways.
+        unsure = (EXPOSING, LOCKING_OUT) if expected is COSMETIC and _is_about_members(edit) else ()
+        return "" if classes[0] in (expected, *unsure) else f"{edit}: {[*map(str, classes)]} instead of {expected}"
     return ""
 
 
