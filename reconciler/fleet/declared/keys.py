@@ -33,7 +33,9 @@ NOTIFICATION: Final = {
     "tenants": "The tenants whose projects it is about. By default, all.",
 }
 NOTIFY: Final = {
-    **dict.fromkeys(DriftClass, "now, never, or a time of day such as 08:00. By default, 08:00 for cosmetic and now for all others."),
+    **dict.fromkeys(
+        map(str, DriftClass), "now, never, or a time of day such as 08:00. By default, 08:00 for cosmetic and now for all others."
+    ),
     "zone": "The time zone of these times, such as Europe/Berlin. By default, UTC.",
 }
 PROJECT: Final = {
