@@ -86,6 +86,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind, a field or the cause of an error."),
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
     "console": Lazy("reconciler.cli.commands.console", "Find out what expressions give."),
+    "lsp": Lazy("reconciler.cli.commands.lsp", "Serve editors: problems, completion, definitions, renames."),
     "comment": Lazy("reconciler.cli.commands.comment", "Show plans, outcomes and drift in the comment of a pull request.", (exits.PARTLY,)),
     "mcp": Lazy("reconciler.cli.commands.mcp", "Serve agents: they read, check and plan, and apply nothing."),
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -26,6 +26,7 @@ from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import Split, included, is_encrypted_document
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, scalars
 from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems, described, wrong_form
+from reconciler.config.source.reader import Document, read
 from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
 from reconciler.resource import Kinds
@@ -38,12 +39,14 @@ class FileAccess:
 
     `allowed`: files and folders outside the project that `file()` and `secrets` may read.
     `decrypt`: False if only the names of secrets are checked; expressions that use one then have no value. `stand_ins`: unknown values
-    of variables and secrets become placeholder texts instead of problems."""
+    of variables and secrets become placeholder texts instead of problems.
+    `texts`: of project files by name, instead of what is on the disk: what an editor has not saved, what a change would write."""
 
     variables: tuple[tuple[str, bytes], ...] = ()
     allowed: tuple[Path, ...] = ()
     decrypt: bool = True
     stand_ins: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 PROJECT_ONLY = FileAccess()
@@ -52,7 +55,7 @@ PROJECT_ONLY = FileAccess()
 class LoadOptions(TypedDict, total=False):
     """`environment`: its name. `variables`: `--var` pairs. `public`: the names of variables from the environment that are not secret.
     `environ`: the environment. `access`: other files that may be read. `values`: of variables, with their positions, as those of
-    `--var-file`. `patches`: further patches, as those of an environment; they contain no expressions."""
+    `--var-file`. `patches`: further patches, as those of an environment; they contain no expressions. `parse`: that of `Files`."""
 
     environment: str | None
     variables: Mapping[str, str]
@@ -61,6 +64,7 @@ class LoadOptions(TypedDict, total=False):
     access: FileAccess
     values: Mapping[str, MapEntry]
     patches: Sequence[Node]
+    parse: Callable[[bytes, str], Document]
 
 
 def load(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> Project:
@@ -79,6 +83,16 @@ def load_settings(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> P
     """The project with its settings only: whatever else its files say is neither read nor checked. Raises `ConfigError`."""
     loading = Loading(Path(path), kinds, Problems([]), options)
     return _without_problems(loading, loading.settings)
+
+
+def attempt(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> tuple[Project | None, Loading]:
+    """The project as far as it could be read, None if not at all, and the loading with its problems; for editors, where files are
+    half-written most of the time."""
+    loading = Loading(Path(path), kinds, Problems([]), options)
+    project: Project | None = None
+    with _uncollected(), suppress(Enough):
+        project = loading.run()
+    return project, loading
 
 
 def _without_problems(loading: Loading, read: Callable[[], Project | None]) -> Project:
@@ -128,6 +142,8 @@ class Loading:
         self.environment, self.access = options.get("environment") or None, options.get("access", PROJECT_ONLY)
         # The files by name, the project file first.
         self.documents: dict[str, Node] = {}
+        # The section of each file that a map or list includes.
+        self.sections: Mapping[str, str] = {}
         # The values of variables, and those of `--var-file`.
         self.given: Variables
         self.supplied: Mapping[str, MapEntry] = {}
@@ -150,7 +166,7 @@ class Loading:
         if wrong is not None:
             self.problems.found.append(wrong)
             return None
-        files = Files(file.parent.resolve(), self.problems)
+        files = Files(file.parent.resolve(), self.problems, given=self.access.texts, parse=self.options.get("parse", read))
         top = files.read(file.name)
         environment: Node | None = None
         if self.environment is not None or (file.parent / ENVIRONMENTS).is_dir():
@@ -221,6 +237,7 @@ class Loading:
             self.kinds, self.problems, self.environment, top, included=maps, split=split, evaluation=evaluation, overlay=self.overlay
         )
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
+        self.sections = dict(split.sections)
         unused = {f"vars.{name}": at for name, at in self._unused(evaluation, files, project).items()}
         return replace(
             project,
@@ -270,6 +287,11 @@ class Loading:
         return evaluation
 
     @property
+    def root(self) -> Path:
+        """The project's directory."""
+        return project_file(self.path).parent.resolve()
+
+    @property
     def secret_texts(self) -> frozenset[str]:
         """Every text that was decrypted."""
         return self.secrets.texts if self.secrets is not None else frozenset()
@@ -280,5 +302,5 @@ class Loading:
         if not unused or self.environment is None:
             return unused
 
-        names = unmentioned(files.root, unused, files.texts)
+        names = unmentioned(files.root, unused, files.texts, files.given)
         return {name: at for name, at in unused.items() if name in names}

@@ -6,7 +6,7 @@ checks are declared (`choice`, `derived`, `key`, `expires`, `whom`, `differs`, `
 
 from __future__ import annotations
 
-from reconciler.lint.fixes import fixed, with_edits
+from reconciler.lint.fixes import fixed, in_environments, variables_of, with_edits
 from reconciler.lint.rules import LintFacts, findings
 
-__all__ = ["LintFacts", "findings", "fixed", "with_edits"]
+__all__ = ["LintFacts", "findings", "fixed", "in_environments", "variables_of", "with_edits"]

@@ -6,8 +6,9 @@ with its key, because a key without a value is not allowed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from reconciler.model import Edit, Finding, Fix, Source
 from reconciler.yamltext.entries import Edits, ends
@@ -37,7 +38,7 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> tuple[dict[s
         corrected = dict(now)
         try:
             for file, path in paths[finding]:
-                corrected[file] = _without(corrected[file], path)
+                corrected[file] = without(corrected[file], path)
         except Untouchable as error:
             left[finding] = str(error)
             continue
@@ -49,6 +50,28 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> tuple[dict[s
 def with_edits(texts: Mapping[str, str], findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings, each fix with its edits of text: applied alone, they give the result of `fixed` for that finding."""
     return tuple(finding if finding.fix is None else _with_edits(texts, finding, finding.fix) for finding in findings)
+
+
+UNUSED: Final = "RC-unused-variable"
+
+
+def variables_of(findings: Iterable[Finding]) -> frozenset[str]:
+    """The names of the variables that findings report as unused."""
+    return frozenset(finding.address.removeprefix("vars.") for finding in findings if finding.id == UNUSED)
+
+
+def in_environments(findings: Iterable[Finding], given: Mapping[str, Sequence[Source]]) -> tuple[Finding, ...]:
+    """The findings, with the fix of an unused variable extended to the environments that set it: otherwise those values would be errors.
+
+    `given`: where they do, by the name of the variable."""
+    return tuple(_in_environments(finding, given) for finding in findings)
+
+
+def _in_environments(finding: Finding, given: Mapping[str, Sequence[Source]]) -> Finding:
+    places = given.get(finding.address.removeprefix("vars."), ()) if finding.id == UNUSED else ()
+    if not places or finding.fix is None:
+        return finding
+    return replace(finding, fix=replace(finding.fix, removes=(*finding.fix.removes, *places)))
 
 
 def _with_edits(texts: Mapping[str, str], finding: Finding, fix: Fix) -> Finding:
@@ -107,7 +130,7 @@ def _path(text: str, place: Source) -> Path:
     return tuple(steps)
 
 
-def _without(text: str, path: Path) -> str:
+def without(text: str, path: Path) -> str:
     """The text without an entry or item, and without the maps and lists that this would leave empty."""
     tree = parse(text)
     steps = _steps(tree.root, path)

@@ -53,7 +53,7 @@ INSIDE: Final = {
     "jinja2": "takes 0.07 s, and many projects have no expression", "markupsafe": "jinja2 escapes with it",
     "reconciler.config.language.compiler": "imports jinja2",
     "reconciler.cli.mcp.server": "imports the extra mcp",
-    "markdown_it": "the extra sandbox", "reconciler.cli.sandboxes.preview": "imports starlette",
+    "markdown_it": "the extra sandbox", "reconciler.cli.sandboxes.preview": "imports starlette", "reconciler.lsp": "imports the extra lsp",
 }  # fmt: skip
 """What may be imported inside a function, and why."""
 INSIDE_MAX: Final = 120

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from reconciler.cli.files import rewrite
 from reconciler.cli.options import Options
@@ -16,12 +14,10 @@ from reconciler.config import Project
 from reconciler.config.environments.folder import values_of
 from reconciler.config.source.includes import texts
 from reconciler.errors import ReconcilerError
-from reconciler.lint import LintFacts, fixed, with_edits as edited
-from reconciler.model import Finding, Source, State
+from reconciler.lint import LintFacts, fixed, in_environments, variables_of, with_edits as edited
+from reconciler.model import Finding, State
 from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
-
-UNUSED: Final = "RC-unused-variable"
 
 
 def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -> LintFacts:
@@ -61,13 +57,5 @@ def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tu
 
 def everywhere(root: Path, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings, with the fix of an unused variable extended to the environments that set it: otherwise those values would be errors."""
-    names = {finding.address.removeprefix("vars.") for finding in findings if finding.id == UNUSED}
-    given = values_of(root, names) if names else {}
-    return tuple(_with(finding, given) for finding in findings)
-
-
-def _with(finding: Finding, given: Mapping[str, Sequence[Source]]) -> Finding:
-    places = given.get(finding.address.removeprefix("vars."), ()) if finding.id == UNUSED else ()
-    if not places or finding.fix is None:
-        return finding
-    return replace(finding, fix=replace(finding.fix, removes=(*finding.fix.removes, *places)))
+    names = variables_of(findings)
+    return in_environments(findings, values_of(root, names) if names else {})

@@ -16,7 +16,7 @@ from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import accept_drift, baselines, drift_groups, plan_file, run
+from reconciler.cli.wiring import accept_drift, baselines, drift_groups, plan_file, propose_drift, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.run import Planned
@@ -50,6 +50,12 @@ from reconciler.text.names import HERE
 )
 @shared.exposures("With --accept: accept that matching addresses are public or lost a protection. Repeatable.")
 @click.option(
+    "--propose",
+    is_flag=True,
+    allow_from_autoenv=False,
+    help="Accept all that files can take in, on a branch of its own and, in a job of a forge, as a pull request.",
+)
+@click.option(
     "--baseline",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -79,6 +85,7 @@ def command(
     /,
     coverage: bool,
     accept: tuple[str, ...],
+    propose: bool,
     baseline: Path | None,
     fail_on: frozenset[DriftClass],
     revert_plan: Path | None,
@@ -91,20 +98,22 @@ def command(
     more or less, and which URLs stopped working; and which assertions of the project (expect, access) are not met. Exits with 2 on both,
     and with 5 if something could not be read, or if the state has never seen the project.
 
-    Sends only GET requests. Writes nothing, except your YAML with --accept, and a file with --revert-plan.
+    Sends only GET requests. Writes nothing, except your YAML with --accept, a branch with --propose, and a file with --revert-plan.
 
     \b
     Example:
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
+      reconciler drift --propose
       reconciler drift --fail-on exposing,deleting
       reconciler drift --revert-plan revert.plan.json --group 5f0c2b9e81d4
     """
     options = Options.of(screen, parameters)
     if group is not None and revert_plan is None:
         raise UsageError("--group requires --revert-plan FILE", id="RC-options-conflict", hint="Without them, all groups are shown.")
-    if accept and revert_plan is not None:
-        raise UsageError("--accept and --revert-plan exclude each other", id="RC-options-conflict", hint="Run one after the other.")
+    wanted = [name for name, value in (("--accept", accept), ("--propose", propose), ("--revert-plan", revert_plan)) if value]
+    if len(wanted) > 1:
+        raise UsageError(f"{' and '.join(wanted)} exclude each other", id="RC-options-conflict", hint="Run one after the other.")
     if revert_plan is not None:
         plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
     known = baselines.read(baseline) if baseline is not None else ()
@@ -115,6 +124,8 @@ def command(
     if accept:
         accept_drift.accept(screen, options, kinds, project, planned, reading.drift, accept)
         return exits.DONE
+    if propose:
+        return propose_drift.propose(screen, options, kinds, project, planned, reading.shown)
     if revert_plan is not None:
         groups = drift_groups.chosen(screen.masked_data(reading.shown), group)
         drift_groups.save_revert(screen, revert_plan, options, project, kinds, planned, groups, reading.inputs)

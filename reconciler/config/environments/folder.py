@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from reconciler.config.keys import ENVIRONMENTS, NO_ENVIRONMENTS, is_encrypted
@@ -97,15 +98,16 @@ def _is_ours(path: Path) -> bool:
 # -- the variables that environments mention ----------------------------------------------------------------------------------------------
 
 
-def unmentioned(root: Path, names: Collection[str], digests: MutableMapping[str, str]) -> frozenset[str]:
+def unmentioned(root: Path, names: Collection[str], digests: MutableMapping[str, str], given: Mapping[str, str]) -> frozenset[str]:
     """Those of the names that no file of an environment uses, as far as its text shows.
 
-    `digests`: gets the SHA-256 of each file that is read, by name; "" of one that cannot be read.
+    `digests`: gets the SHA-256 of each file that is read, by name; "" of one that cannot be read. `given`: texts that replace those of
+    files, by name.
     """
     left = set(names)
     for file in files(root):
         try:
-            content = (root / file).read_bytes()
+            content = _content(root, file, given)
         except OSError:
             digests[file] = ""
             continue
@@ -119,16 +121,21 @@ def unmentioned(root: Path, names: Collection[str], digests: MutableMapping[str,
     return frozenset(left)
 
 
-def values_of(root: Path, names: Collection[str]) -> dict[str, list[Source]]:
-    """The positions at which the environments set variables, by name."""
+def _content(root: Path, name: str, given: Mapping[str, str]) -> bytes:
+    """The content of a file of an environment. Raises `OSError`."""
+    return given[name].encode("utf-8", "surrogatepass") if name in given else (root / name).read_bytes()
+
+
+def values_of(root: Path, names: Collection[str], given: Mapping[str, str] = MappingProxyType({})) -> dict[str, list[Source]]:
+    """The positions at which the environments set variables, by name. `given`: texts that replace those of files, by name."""
     places: dict[str, list[Source]] = defaultdict(list)
     for file in files(root) if (root / ENVIRONMENTS).is_dir() else ():
         try:
-            document = read((root / file).read_bytes(), file).data
+            document = read(_content(root, file, given), file).data
         except OSError:
             continue
-        given = document.entries.get("vars") if isinstance(document, Map) else None
-        for entry in given.node.entries.values() if given is not None and isinstance(given.node, Map) else ():
+        values = document.entries.get("vars") if isinstance(document, Map) else None
+        for entry in values.node.entries.values() if values is not None and isinstance(values.node, Map) else ():
             if entry.key in names:
                 places[entry.key].append(entry.at)
     return places

@@ -8,7 +8,7 @@ from the limits of the machine, of the control group and of the process.
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -18,7 +18,7 @@ from typing import Final
 from reconciler.config.keys import ENVIRONMENTS, NO_PROJECT
 from reconciler.config.source.nodes import HOLE_OPENING, Node
 from reconciler.config.source.problems import Enough, Problems
-from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
+from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, Document, read
 from reconciler.errors import Problem, os_reason
 from reconciler.links import LinkRefused, check_read, leads_out
 from reconciler.writing import open_regular
@@ -60,6 +60,11 @@ def _available() -> int | None:
     return min(limits, default=None)
 
 
+def is_literal(text: bytes) -> bool:
+    """Whether a file contains no expression."""
+    return HOLE_OPENING.encode() not in text and b"\\" not in text  # an escape in double quotes could spell it
+
+
 def unreadable(path: Path, file: Path) -> Problem | None:
     """What is wrong if the project file of a path is none, or if a link leads out of the checkout to its folder; None if nothing is."""
     if not file.is_file():
@@ -74,7 +79,9 @@ def unreadable(path: Path, file: Path) -> Problem | None:
 class Files:
     """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they may contain.
     `room`: whether so many more fit into memory; checked above `unguarded` values. `literal`: the names of files without expressions.
-    `texts`: the SHA-256 of each by name."""
+    `texts`: the SHA-256 of each by name. `given`: texts that replace those of files, by name: what an editor has not saved, what a change
+    would write. `parse`: reads a text; one that keeps its results returns nodes that may be changed, and may return earlier ones for a text
+    that cannot be read."""
 
     def __init__(
         self,
@@ -84,9 +91,12 @@ class Files:
         most: int = VALUES_MAX,
         unguarded: int = UNGUARDED,
         room: Callable[[int], bool] = room_for,
+        given: Mapping[str, str] | None = None,
+        parse: Callable[[bytes, str], Document] = read,
     ) -> None:
-        self.root, self.problems = root, problems
+        self.root, self.problems, self.given = root, problems, given or {}
         self.most, self.unguarded, self.room = most, unguarded, room
+        self.parse = parse
         self.seen: list[Path] = []
         self.values = 0
         self.literal: set[str] = set()
@@ -104,9 +114,7 @@ class Files:
             self.problems.partial = True
             return None
         try:
-            # Neither a device, nor a pipe that never ends, nor a directory.
-            with open_regular(path) as file:
-                text = file.read(FILE_MAX + 1)
+            text = self._text(name, path)
         except OSError as error:
             self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {os_reason(error)}", id="RC-file-not-read"))
             self.problems.partial = True
@@ -115,9 +123,9 @@ class Files:
         if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
             raise self._too_large(name, f"there is not enough memory for the project: it contains {self.values:,} values before this file")
         self.texts[name] = sha256(text).hexdigest()
-        if HOLE_OPENING.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
+        document = self.parse(text, name)
+        if is_literal(text) and not document.problems:
             self.literal.add(name)
-        document = read(text, name)
         self.values += document.values
         if self.values > self.most:
             raise self._too_large(name, f"the project contains more than {self.most:,} values, those of this file included")
@@ -127,6 +135,14 @@ class Files:
             self.problems.settle(replace(problem, message=problem.message + way))
         self.problems.partial |= document.data is None
         return document.data
+
+    def _text(self, name: str, path: Path) -> bytes:
+        """The text of a file, cut off after the allowed size. Raises `OSError`."""
+        if name in self.given:
+            return self.given[name].encode("utf-8", "surrogatepass")
+        # Neither a device, nor a pipe that never ends, nor a directory.
+        with open_regular(path) as file:
+            return file.read(FILE_MAX + 1)
 
     def _leads_out(self, path: Path) -> str | None:
         """What is wrong with a link that leads to a file; None if nothing is. A folder is followed once for all its files."""

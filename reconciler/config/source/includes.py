@@ -156,7 +156,7 @@ def is_split(node: Node, *, ordered: bool) -> bool:
 class Split:
     """The split maps and lists of one project. `taken`: where each file is included. `evaluated`: evaluates a file's node.
 
-    `documents`: the files that were read, by name, after evaluation.
+    `documents`: the files that were read, by name, after evaluation; `sections`: the section that includes each.
     """
 
     files: Files
@@ -165,6 +165,7 @@ class Split:
     taken: dict[str, Source] = field(default_factory=dict)
     evaluated: Callable[[Node], Node] = lambda node: node
     documents: dict[str, Node | None] = field(default_factory=dict)
+    sections: dict[str, str] = field(default_factory=dict)
 
     def nodes(self, section: str, node: Map, about: Address | None) -> list[Node]:
         """The nodes of a list."""
@@ -245,6 +246,7 @@ class Split:
     def _inner(self, section: str, name: str) -> Node | None:
         """The contents of a file, without the key of the section that may be around it."""
         if name not in self.documents:
+            self.sections[name] = section
             read = self.files.read(name)
             self.documents[name] = self.evaluated(read) if read is not None else None
         document = self.documents[name]
@@ -318,14 +320,16 @@ def all_files(split: Split, sections: Sections, documents: Mapping[str, Node]) -
     return names
 
 
-def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
-    """The project's directory, and the texts of the project file, of what it includes and of its environments. Raises `ConfigError`."""
+def texts(path: Path, kinds: Kinds, given: Mapping[str, str] | None = None) -> tuple[Path, dict[str, str]]:
+    """The project's directory, and the texts of the project file, of what it includes and of its environments. `given`: texts that replace
+    those of files, by name. Raises `ConfigError`."""
     file = project_file(path)
     wrong = unreadable(path, file)
     if wrong is not None:
         raise ConfigError([wrong])
     problems = Problems([])
-    files = Files(file.parent.resolve(), problems)
+    given = given or {}
+    files = Files(file.parent.resolve(), problems, given=given)
     names = [file.name]
     with suppress(Enough):
         documents: dict[str, Node] = {}
@@ -341,7 +345,7 @@ def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
         names = all_files(Split(files, file.name, problems, dict(inner)), sections(kinds), documents) + environments
     if problems.found:
         raise ConfigError(problems.found)
-    return files.root, {name: (files.root / name).read_bytes().decode("utf-8") for name in names}
+    return files.root, {name: given[name] if name in given else (files.root / name).read_bytes().decode("utf-8") for name in names}
 
 
 def files_of_environments(root: Path) -> list[str]:

@@ -6,7 +6,7 @@ Plain data between reading and the rest of this package. The value of an express
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -207,6 +207,15 @@ def lifted(value: Any, at: Source, taint: tuple[str, ...] = ()) -> Node:
 def parts_of(node: Map | List) -> list[Node]:
     """What is directly in a map or a list."""
     return node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]
+
+
+def copied(node: Node, at: Callable[[Source], Source] = lambda source: source) -> Node:
+    """A copy of nodes as they were read, because evaluation changes nodes. `at`: their positions in the copy."""
+    if isinstance(node, Scalar):
+        return Scalar(at(node.at), node.text, node.plain)
+    if isinstance(node, List):
+        return List(at(node.at), [copied(item, at) for item in node.items])
+    return Map(at(node.at), {key: MapEntry(key, at(entry.at), copied(entry.node, at)) for key, entry in node.entries.items()})
 
 
 def scalars(node: Node) -> Iterator[Scalar]:

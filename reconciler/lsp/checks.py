@@ -1,0 +1,102 @@
+"""The problems of `validate` and the findings of `lint` for one project, from the texts as they are typed.
+
+In: the project, the texts that are not saved. Out: `CheckedProject`. Reads files of the project only; sends nothing, decrypts nothing, and
+takes no value from the environment, so a message cannot contain a secret of this machine: unknown values become placeholder texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+from reconciler.address import Address
+from reconciler.config import Project
+from reconciler.config.environments.folder import SUFFIX, files as environment_files, values_of
+from reconciler.config.keys import PROJECT_FILE
+from reconciler.config.project import FileAccess, Loading, LoadOptions, attempt
+from reconciler.config.source.nodes import Node
+from reconciler.errors import Problem
+from reconciler.lint import LintFacts, findings, in_environments, variables_of
+from reconciler.lsp.documents import ParsedFiles
+from reconciler.model import Declared, Finding, State
+from reconciler.policies.judge import by_configuration
+from reconciler.report.findings import of_problem, of_violation
+from reconciler.resource import Kinds
+
+ACCESS: Final = FileAccess(decrypt=False, stand_ins=True)
+
+
+@dataclass(frozen=True)
+class CheckedProject:
+    """One project at one moment. `found`: problems and findings, those of the whole project at its project file. `resources`: what it
+    declares, in any environment. `documents`: its files after evaluation; `sections`: those of them that a map or list includes, with its
+    name. `projects`: by environment, None without environments; only those that could be read."""
+
+    root: Path
+    found: tuple[Finding, ...] = ()
+    resources: Mapping[Address, Declared] = field(default_factory=dict)
+    documents: Mapping[str, Node] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
+    projects: Mapping[str | None, Project] = field(default_factory=dict)
+    environments: tuple[str, ...] = ()
+
+    @property
+    def project(self) -> Project | None:
+        """The project in its first environment; None if it cannot be read."""
+        return next(iter(self.projects.values()), None)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of its variables."""
+        return tuple(sorted({name for project in self.projects.values() for name in project.variables}))
+
+
+def nearest(file: Path) -> Path | None:
+    """The folder of the project that a file belongs to: the nearest one with a project file; None if there is none."""
+    return next((folder for folder in file.parents if (folder / PROJECT_FILE).is_file()), None)
+
+
+def check(
+    root: Path, kinds: Kinds, *, parsed: ParsedFiles, unsaved: Mapping[str, str], today: date, states: Mapping[str | None, State]
+) -> CheckedProject:
+    """Check a project in each of its environments. `unsaved`: texts that count instead of those on the disk, by the names of files.
+    `states`: what is known of each environment."""
+    access = replace(ACCESS, texts=unsaved)
+    environments = tuple(Path(name).name.removesuffix(SUFFIX) for name in environment_files(root) if name.endswith(SUFFIX))
+    problems: list[Problem] = []
+    others: list[Finding] = []
+    projects: dict[str | None, Project] = {}
+    resources: dict[Address, Declared] = {}
+    documents: dict[str, Node] = {}
+    sections: dict[str, str] = {}
+    for environment in environments or (None,):
+        options: LoadOptions = {"environment": environment, "access": access, "parse": parsed.parse}
+        project, loading = attempt(root, kinds, **options)
+        problems += loading.problems.found
+        documents |= loading.documents
+        sections |= loading.sections
+        if project is not None:
+            projects[environment] = project
+            resources = {**project.desired.resources, **resources}
+        # A project with problems is not looked at more closely; one that only contains a half-written file is, as it was before.
+        if project is not None and all(parsed.broken(problem.file) for problem in loading.problems.found):
+            others += _findings(kinds, project, loading, states.get(environment), unsaved, today)
+    parsed.keep({*documents, *(problem.file for problem in problems), *(f"environments/{name}{SUFFIX}" for name in environments)})
+    found = tuple(dict.fromkeys([*map(of_problem, dict.fromkeys(problems)), *others]))
+    return CheckedProject(root, found, resources, documents, sections, projects, environments)
+
+
+def _findings(
+    kinds: Kinds, project: Project, loading: Loading, state: State | None, unsaved: Mapping[str, str], today: date
+) -> Sequence[Finding]:
+    """What lint finds, and the policies that are violated."""
+
+    facts = LintFacts(kinds, project.desired, today, project.unused, project.ignores, state, project.variables, project.sensitive)
+    results = findings(facts)
+    names = variables_of(results)
+    results = in_environments(results, values_of(loading.root, names, unsaved) if names else {})
+    violations = by_configuration(kinds, project.desired, today=today)[0] if project.desired.policies else ()
+    return [*map(of_violation, violations), *results]

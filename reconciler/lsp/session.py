@@ -1,0 +1,104 @@
+"""What an open editor has: the unsaved texts, the projects that they belong to, and what is known of each. Reads files; sends nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from reconciler.config.keys import PROJECT_FILE
+from reconciler.config.source.reader import FILE_MAX
+from reconciler.lsp.checks import CheckedProject, check, nearest
+from reconciler.lsp.documents import ParsedFiles
+from reconciler.lsp.text import Text
+from reconciler.resource import Kinds
+
+
+@dataclass(eq=False)
+class OpenDocument:
+    """A document that an editor shows. `version`: the editor's."""
+
+    uri: str
+    path: Path
+    text: Text
+    version: int
+
+
+@dataclass(eq=False)
+class OpenProject:
+    """A project with at least one open document. `published`: the documents that have diagnostics, by URI."""
+
+    root: Path
+    parsed: ParsedFiles = field(default_factory=lambda: ParsedFiles(PROJECT_FILE))
+    checked: CheckedProject | None = None
+    published: set[str] = field(default_factory=set)
+
+
+class Session:
+    """The documents and projects of one editor. `today`: the day, for findings that depend on it."""
+
+    def __init__(self, kinds: Kinds, today: Callable[[], date]) -> None:
+        self.kinds, self.today = kinds, today
+        self.documents: dict[str, OpenDocument] = {}
+        self.projects: dict[Path, OpenProject] = {}
+
+    def open(self, uri: str, text: str, version: int) -> OpenProject | None:
+        """Add a document; its project, None where it belongs to none."""
+        path = path_of(uri)
+        if path is None:
+            return None
+        self.documents[uri] = OpenDocument(uri, path, Text(text), version)
+        return self.project_of(path)
+
+    def close(self, uri: str) -> OpenProject | None:
+        """Remove a document; its project, which is forgotten with its last document."""
+        document = self.documents.pop(uri, None)
+        project = self.project_of(document.path) if document is not None else None
+        if project is not None and not any(nearest(other.path) == project.root for other in self.documents.values()):
+            del self.projects[project.root]
+        return project
+
+    def project_of(self, path: Path) -> OpenProject | None:
+        """The project that a file belongs to by its folder."""
+        root = nearest(path)
+        if root is None:
+            return None
+        return self.projects.setdefault(root, OpenProject(root))
+
+    def unsaved(self, root: Path) -> Mapping[str, str]:
+        """The texts of open documents of a project, which count instead of those on the disk, by the names of their files."""
+        documents = (document for document in self.documents.values() if document.path.is_relative_to(root))
+        return {document.path.relative_to(root).as_posix(): document.text.text for document in documents}
+
+    def check(self, project: OpenProject, unsaved: Mapping[str, str]) -> CheckedProject:
+        """The project as it is now. May run in a thread: it changes only what has been parsed."""
+        return check(project.root, self.kinds, parsed=project.parsed, unsaved=unsaved, today=self.today(), states={})
+
+    def text_of(self, path: Path) -> Text | None:
+        """The text of a file as the editor has it, else as it is on the disk; None if it is not a text."""
+        for document in self.documents.values():
+            if document.path == path:
+                return document.text
+        try:
+            if path.stat().st_size > FILE_MAX:
+                return None
+            return Text(path.read_bytes().decode("utf-8-sig"))
+        except (OSError, ValueError):
+            return None
+
+    def uri_of(self, path: Path) -> str:
+        """The URI of a file, as the editor spells it if it shows it."""
+        return next((document.uri for document in self.documents.values() if document.path == path), path.as_uri())
+
+
+def path_of(uri: str) -> Path | None:
+    """The path of a file with links resolved; None if it is not a file of this machine."""
+    try:
+        parts = urlsplit(uri)
+        if parts.scheme != "file" or parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
+            return None
+        return Path(unquote(parts.path)).resolve()
+    except (ValueError, OSError, RuntimeError):
+        return None

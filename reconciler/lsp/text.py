@@ -1,0 +1,117 @@
+"""A document as an editor sees it: lines, positions in UTF-16, changes, and the smallest edit between two texts. Pure.
+
+The protocol counts lines from 0 and characters in UTF-16 code units; `Source` counts both from 1, in characters. Lines end where YAML ends
+them: `str.splitlines` would also end them at U+2028 and form feeds, and every later position would be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Final
+
+from lsprotocol import types
+
+_BREAK: Final = re.compile(r"\r\n|\r|\n")
+# What a position marks: a quoted text, an expression, or a plain scalar up to what ends it.
+_TOKEN: Final = re.compile(
+    r""""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\r\n]|'')*'?|(?:\$\{\{.*?\}\}|(?!:(?:\s|$)|\s\#|[,\[\]{}\r\n]).)+|[\[\]{}]""", re.MULTILINE
+)
+
+
+def units(text: str) -> int:
+    """The length of a text in UTF-16 code units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class Text:
+    """A text with positions. Offsets count characters from 0."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each line begins."""
+        return [0, *(match.end() for match in _BREAK.finditer(self.text))]
+
+    def line(self, number: int) -> str:
+        """A line by its number from 0, without its end; "" beyond the last one."""
+        if not 0 <= number < len(self.starts):
+            return ""
+        end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.text)
+        return self.text[self.starts[number] : end].rstrip("\r\n")
+
+    def offset(self, position: types.Position) -> int:
+        """The offset of a position; one beyond the end of a line is that end, as the protocol says."""
+        if position.line >= len(self.starts):
+            return len(self.text)
+        line = self.line(position.line)
+        if line.isascii():
+            return self.starts[position.line] + min(position.character, len(line))
+        before = line.encode("utf-16-le", "surrogatepass")[: 2 * position.character]
+        return self.starts[position.line] + len(before.decode("utf-16-le", "ignore" if len(before) % 4 else "surrogatepass"))
+
+    def position(self, offset: int) -> types.Position:
+        """The position of an offset."""
+        offset = max(0, min(offset, len(self.text)))
+        number = bisect_right(self.starts, offset) - 1
+        return types.Position(number, units(self.text[self.starts[number] : offset]))
+
+    def index(self, line: int, column: int) -> int:
+        """The offset of a line and a column from 1; the beginning of the text for line 0."""
+        if line < 1:
+            return 0
+        if line > len(self.starts):
+            return len(self.text)
+        return self.starts[line - 1] + min(max(column, 1) - 1, len(self.line(line - 1)))
+
+    def span(self, start: int, end: int) -> types.Range:
+        """The range between two offsets."""
+        return types.Range(self.position(start), self.position(end))
+
+    def token(self, line: int, column: int) -> types.Range:
+        """The range of what begins at a line and column: a key, a scalar, a bracket. The first line for line 0."""
+        if line < 1:
+            return self.span(0, len(self.line(0)))
+        start = self.index(line, column)
+        match = _TOKEN.match(self.text, start)
+        end = start + len(match[0].rstrip()) if match is not None else start
+        return self.span(start, max(end, min(start + 1, len(self.text))))
+
+    def changed(self, changes: Iterable[types.TextDocumentContentChangeEvent]) -> Text:
+        """The text after the changes of an editor, one after the other."""
+        text = self
+        for change in changes:
+            if isinstance(change, types.TextDocumentContentChangePartial):
+                start, end = text.offset(change.range.start), text.offset(change.range.end)
+                text = Text(text.text[:start] + change.text + text.text[max(start, end) :])
+            else:
+                text = Text(change.text)
+        return text
+
+    def edit_to(self, after: str) -> types.TextEdit:
+        """The smallest edit of one range that turns this text into another one."""
+        start, stop = common(self.text, after)
+        while start and self.text[start - 1 : start] == "\r":  # a line break is not split
+            start -= 1
+        if self.text[len(self.text) - stop : len(self.text) - stop + 1] == "\n" and stop:
+            stop -= self.text[len(self.text) - stop - 1 : len(self.text) - stop] == "\r"
+        return types.TextEdit(self.span(start, len(self.text) - stop), after[start : len(after) - stop])
+
+
+def common(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """How much two texts, or lists of lines, have in common at their beginnings and, behind these, at their ends."""
+    most = min(len(before), len(after))
+    start = _alike(before, after, most)
+    return start, _alike(before[start:][::-1], after[start:][::-1], most - start)
+
+
+def _alike(left: Sequence[str], right: Sequence[str], most: int) -> int:
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if left[low:middle] == right[low:middle] else (low, middle - 1)
+    return low
