@@ -114,8 +114,9 @@ def by_oracle(before: Any, after: Any, edit: Edit) -> DriftClass:
     return BREAKING_URLS if any(urls_after.get(url) != page for url, page in urls.items()) else COSMETIC
 
 
-def _is_about_members(edit: Edit) -> bool:
-    return edit.path.endswith("/move") or "defaultLevel" in (edit.body or {})
+def _is_about_more_readers(edit: Edit) -> bool:
+    """Whether the edit may concern readers of whom the sandbox lists none."""
+    return edit.path.endswith("/move") or not {"defaultLevel", "condition", "adaptiveContent"}.isdisjoint(edit.body or {})
 
 
 def judged(root: Path, seed: int) -> str:
@@ -143,8 +144,9 @@ def judged(root: Path, seed: int) -> str:
             continue  # the value was that already
         expected = by_oracle(before, look(somebody), edit)
         classes = [group.drift_class for group in drift.groups]
-        # People whom a container lets in may be fewer than all members; the sandbox lets the same ones in by both ways.
-        unsure = (EXPOSING, LOCKING_OUT) if expected is COSMETIC and _is_about_members(edit) else ()
+        # People whom a container lets in may be fewer than all members, and the sandbox lets the same ones in by both ways; nor does it
+        # list holders of a link who also sign in.
+        unsure = (EXPOSING, LOCKING_OUT) if expected is COSMETIC and _is_about_more_readers(edit) else ()
         return "" if classes[0] in (expected, *unsure) else f"{edit}: {[*map(str, classes)]} instead of {expected}"
     return ""
 
