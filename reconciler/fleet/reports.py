@@ -13,6 +13,7 @@ from reconciler.fleet.approvals import Decision
 from reconciler.fleet.changes import Changes
 from reconciler.fleet.declared.values import in_words
 from reconciler.fleet.drift import DriftedResource
+from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.facts import Judged, facts_of, health_of, is_unverified
 from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
 from reconciler.fleet.model import Approval, Mode
@@ -268,9 +269,13 @@ def _first_applies(rows: Sequence[ProjectRow]) -> Iterator[str]:
 def drift_text(row: ProjectRow, drifted: Sequence[DriftedResource], decided: Mapping[str, Decision]) -> str:
     """What was changed outside Reconciler, what was decided, and the commands of each decision, for a screen."""
     name, project = row.project.name, row.project
+    reading = facts_of(row).reading
+    groups = reading.groups if reading is not None else ()
+    lines = [line for group in groups for line in _group_lines(group)]
     if not drifted:
-        return f"Nothing of {name} was changed outside Reconciler, as of the last reading.\n"
-    lines = []
+        lines.append(f"Nothing managed of {name} was changed outside Reconciler, as of the last reading.")
+        return "".join(f"{terminal(line)}\n" for line in lines)
+    lines += [""] if lines else []
     for resource in drifted:
         notes = [resource.word, *(["exposes something"] if resource.exposes else []), *decision_text(decided.get(resource.address))]
         lines += [f"{resource.address}  {'; '.join(notes)}", *(f"    {line}" for line in resource.says)]
@@ -290,6 +295,11 @@ def drift_text(row: ProjectRow, drifted: Sequence[DriftedResource], decided: Map
     )
     lines += ["ignore until a time:", f'    reconciler fleet drift {name} --ignore-until 7d --reason "…"']
     return "".join(f"{terminal(line)}\n" for line in lines)
+
+
+def _group_lines(group: FleetDriftGroup) -> list[str]:
+    since = group.since()
+    return [f"{group.drift_class}: {group.says}{f', {since}' if since else ''}", *(f"    {line}" for line in group.means)]
 
 
 def decision_text(decision: Decision | None, moment: Callable[[datetime], str] = utc_text) -> Iterator[str]:

@@ -11,7 +11,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from reconciler.fleet import drift_groups
 from reconciler.fleet.drift import KEPT_MAX, DriftedResource, as_data as drifted_data, of_data as drifted_of_data, of_document
+from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.health import PASSING, HealthWord, ProjectHealth
 from reconciler.fleet.schedule import AHEAD_MAX, stale_after
 
@@ -33,6 +35,7 @@ class Reading:
     managed share of all objects that were read, None if none were. `new_state`: why nothing is known where the state has never seen the
     project, and `first_apply`, the command that changes that. `ignored`: resources whose drift somebody ignores for now; they are in
     none of the other numbers. `drifted`: what was changed outside Reconciler, ignored or not, at most `drift.KEPT_MAX`.
+    `groups`: the same by what happened, with unmanaged access, the worst first.
     """
 
     commit: str
@@ -49,6 +52,7 @@ class Reading:
     first_apply: str = ""
     ignored: int = 0
     drifted: tuple[DriftedResource, ...] = ()
+    groups: tuple[FleetDriftGroup, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -97,15 +101,19 @@ def of_documents(
         first_apply=first_apply,
         ignored=len(left_alone),
         drifted=of_document(drift)[:KEPT_MAX],
+        groups=drift_groups.of_document(drift),
     )
 
 
 def as_data(reading: Reading) -> dict[str, Any]:
-    return {**vars(reading), "unreadable": list(reading.unreadable), "drifted": drifted_data(reading.drifted)}
+    groups = drift_groups.as_data(reading.groups)
+    return {**vars(reading), "unreadable": list(reading.unreadable), "drifted": drifted_data(reading.drifted), "groups": groups}
 
 
 def of_data(data: Mapping[str, Any]) -> Reading:
-    return Reading(**{**data, "unreadable": tuple(data["unreadable"]), "drifted": drifted_of_data(data.get("drifted", ()))})
+    groups = drift_groups.of_data(data.get("groups", ()))  # none where an older version wrote it
+    drifted = drifted_of_data(data.get("drifted", ()))
+    return Reading(**{**data, "unreadable": tuple(data["unreadable"]), "drifted": drifted, "groups": groups})
 
 
 @dataclass(frozen=True)

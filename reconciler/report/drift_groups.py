@@ -78,7 +78,7 @@ def overview(groups: Sequence[DriftGroup], zone: tzinfo | None) -> Iterator[Span
         (only,) = numbers
         what = count(len(groups), f"{only} change")
     since = bounds_text(common_bounds(groups), zone)
-    yield Span(Style.DIM if calm else Style.DELETE, f"{what}{f', {since}' if since else ''}.")
+    yield Span(Style.PLAIN if calm else Style.DELETE, f"{what}{f', {since}' if since else ''}.")
     sentences = [sentence for group in groups for sentence in consequences_of(group)]
     yield from (Span(Style.DELETE, sentence) for sentence in sentences[:SENTENCES])
     if len(sentences) > SENTENCES:

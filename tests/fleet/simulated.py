@@ -112,9 +112,9 @@ class Fleet:
 
     # -- workers ---------------------------------------------------------------------------------------------------------------------
 
-    def start(self, concurrency: int) -> int:
+    def start(self, concurrency: int, *, patience: int = PATIENCE) -> int:
         with self.database.transaction() as connection:
-            worker = runs.register(connection, runs.Worker("desk", 1, concurrency, PATIENCE, "0"))
+            worker = runs.register(connection, runs.Worker("desk", 1, concurrency, patience, "0"))
         self.workers[worker] = concurrency
         return worker
 
@@ -207,10 +207,12 @@ class Fleet:
             yield LATENCY
             with self.database.transaction() as connection:
                 budgets.report(connection, token, {ticket: answer})
-        result = RunResult(
-            commit="c" * 40, reading=Reading("c" * 40, managed=1, coverage=1.0), requests=int(begun.project.vars["requests"])
-        )
+        result = RunResult(commit="c" * 40, reading=self.reading(begun), requests=int(begun.project.vars["requests"]))
         end.write(self.database, begun, worker, result)
+
+    def reading(self, begun: runs.BegunRun) -> Reading:
+        """What a run reads."""
+        return Reading("c" * 40, managed=1, coverage=1.0)
 
     def look(self) -> None:
         """Note how old every reading is now."""

@@ -16,6 +16,7 @@ from hypothesis import given, strategies as st
 from sqlalchemy import select, text, update
 
 from reconciler.fleet.approvals import LACKING
+from reconciler.fleet.drift_groups import FleetDriftGroup, bounded
 from reconciler.fleet.health import HealthWord, ProjectHealth
 from reconciler.fleet.model import Event
 from reconciler.fleet.notices.events import HOLD, LASTING, Announced, Seen, as_data, messages, of_data
@@ -263,3 +264,69 @@ def as_stored() -> dict[str, Any]:
     from reconciler.fleet.status import as_data
 
     return as_data(Reading("c0ffee"))
+
+
+# -- drift -------------------------------------------------------------------------------------------------------------------------------
+
+
+def group(id: str, drift_class: str, found: datetime = NOW, **more: Any) -> FleetDriftGroup:
+    return FleetDriftGroup(id, drift_class, f"change {id}", (f"a/space/{id}",), before=found.isoformat(), **more)
+
+
+def drifts(*groups: FleetDriftGroup, word: StatusWord = StatusWord.OUT_OF_SYNC, **words: Any) -> Seen:
+    now = seen(word, **words)
+    return replace(now, reading=Reading("c0ffee", drift=len(groups), groups=groups), groups=groups)
+
+
+def test_each_group_is_announced_once_and_again_only_if_it_changes() -> None:
+    acme, exposed = Following(), group("one", "exposing")
+    assert acme.then(drifts(exposed)) == ["outOfSync"]
+    assert acme.then(drifts(exposed)) == []
+    assert acme.then(drifts(exposed, group("two", "deleting"))) == ["outOfSync"]
+    assert acme.then(drifts(group("three", "exposing"), group("two", "deleting"))) == ["outOfSync"], "another value is another group"
+    assert acme.then(drifts(group("three", "exposing"), group("two", "deleting"), word=StatusWord.UNKNOWN)) == []
+    assert acme.then(seen()) == ["recovered"]
+
+
+def test_exposing_drift_is_announced_while_something_else_cannot_be_read() -> None:
+    assert Following().then(drifts(group("one", "exposing"), word=StatusWord.UNKNOWN)) == ["outOfSync"]
+
+
+def test_cosmetic_drift_is_silent_until_the_morning_and_for_ever_if_it_ended_before() -> None:
+    night = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)
+    acme, other = Following(), Following()
+    acme.now = other.now = night
+    late = drifts(group("one", "cosmetic", night))
+    assert acme.then(late) == []
+    assert acme.then(late, minutes=5 * 60) == []
+    assert acme.then(late, minutes=60) == ["outOfSync"]
+    assert acme.then(late, minutes=24 * 60) == []
+    assert other.then(late) == []
+    assert other.then(seen(), minutes=600) == []
+    berlin = replace(late, notify={"cosmetic": "08:00", "zone": "Asia/Tokyo"})
+    third = Following()
+    third.now = night  # eleven in Tokyo: the next morning
+    assert (third.then(berlin, minutes=60), third.then(berlin, minutes=20 * 60)) == ([], ["outOfSync"])
+    assert Following().then(replace(late, notify={"cosmetic": "now"})) == ["outOfSync"]
+    assert Following().then(replace(late, notify={"cosmetic": "never"}), minutes=9_000) == []
+
+
+def test_a_message_about_drift_has_class_bounds_readers_and_two_ways() -> None:
+    exposed = group("one", "exposing", means=("new access for anyone: a/space/one",), after="2026-11-23T11:50:00Z")
+    (message,), _ = messages(Announced(), replace(drifts(exposed), accept={"one": "reconciler drift --accept a/space/one"}), NOW)
+    assert (message.title, message.severity) == ("acme: exposing change", "failure")
+    assert message.text.splitlines() == [
+        "change one", "between 23 Nov 2026, 11:50 and 12:00 UTC", "new access for anyone: a/space/one",
+        "revert: reconciler fleet drift acme --revert", "accept: reconciler drift --accept a/space/one",
+    ]  # fmt: skip
+    many, _ = messages(Announced(), drifts(*(group(str(number), "deleting") for number in range(30))), NOW)
+    assert [message.title for message in many] == ["acme: 30 deleting changes"]
+
+
+def test_a_group_keeps_the_bounds_of_the_first_reading_that_had_it() -> None:
+    first = bounded([group("one", "exposing")], [], read_at=NOW - timedelta(minutes=10))
+    assert (first[0].after, first[0].before) == ("2026-11-23T11:50:00Z", NOW.isoformat())
+    later = [group("one", "exposing", NOW + timedelta(hours=1)), group("two", "cosmetic", NOW + timedelta(hours=1))]
+    again = bounded(later, first, read_at=None)
+    assert again[0] == first[0]
+    assert (again[1].after, again[1].before) == (None, later[1].before), "a reading that lacked something says nothing of what was there"

@@ -51,9 +51,9 @@ from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
 from reconciler.importer.proposal import Proposal
 from reconciler.kinds import load as load_kinds
 from reconciler.model import CheckResult, HealthChecks, WorkEffect
-from reconciler.model.drift import Drift
+from reconciler.model.drift import Drift, DriftBounds
 from reconciler.observe.health import checked
-from reconciler.plan.drift import drift
+from reconciler.plan.drift import drift, grouped
 from reconciler.plan.guard import guard
 from reconciler.plan.health import HealthInputs, health
 from reconciler.report.documents import drift_document, plan_document
@@ -104,12 +104,14 @@ def read_command(
             state, key = store.read(), store.digest_key()
             unknown = unseen(options, project, service, store)
             new = unknown.project if unknown is not None else ""
-            undone = [_undone(store, id) for id in store.undos()]
+            undone, verified = [_undone(store, id) for id in store.undos()], store.verified()
         kinds = kinds.with_digest_key(key, project.sensitive)
         narration, kept = Narration(screen), kept_trees(screen, options, project, service)
         planned = run.read_only(narration, service, kinds, project.desired, state, options, everything=True, kept=kept)
         changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
         made_at = now()
+        bounds = DriftBounds(verified, planned.actual.date or made_at)
+        changed = grouped(kinds, project.desired, planned.actual, planned.matches, changed, between=bounds)
         given = HealthInputs(kinds, project.desired, state, planned.actual, changed, planned.actual.date or made_at)
         checks = _checks(narration, service, given, project.settings.health, known_checks)
     # Whoever approves a change of a class is shown the work that it ends: the digest that they approve contains it.

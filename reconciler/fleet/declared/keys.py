@@ -6,6 +6,7 @@ from typing import Final
 
 from reconciler.fleet.model import Approval, ChangeClass, Event, Mode, RehearsalRule
 from reconciler.fleet.people import Role
+from reconciler.model.drift import DriftClass
 
 FILE: Final = "fleet.yaml"
 TOP: Final = {
@@ -17,6 +18,7 @@ TOP: Final = {
     "soak": "How long every project of a wave must stay Synced and healthy before the next wave is applied.",
     "expiresSoon": "How long before the end of a certificate or a share link people are warned, such as 30d.",
     "notifications": "Where messages about projects are sent.",
+    "notify": "When people are notified of drift, by its class.",
     "dashboard": "Where `fleet serve` is reached, and who may do what there.",
     "webhooks": "The secrets with which pushes are signed.",
     "people": "Whose addresses in commits are whose. An author whom nobody is matched to needs one approval more.",
@@ -29,6 +31,12 @@ NOTIFICATION: Final = {
     "url": "Where the URL of Apprise is that messages are sent to: {env: NAME} or {file: PATH}.",
     "on": "Which events. By default, all but applied.",
     "tenants": "The tenants whose projects it is about. By default, all.",
+}
+NOTIFY: Final = {
+    **dict.fromkeys(
+        map(str, DriftClass), "now, never, or a time of day such as 08:00. By default, 08:00 for cosmetic and now for all others."
+    ),
+    "zone": "The time zone of these times, such as Europe/Berlin. By default, UTC.",
 }
 PROJECT: Final = {
     "name": "The name of the project in the fleet: 1 to 100 letters, digits or any of . _ -",

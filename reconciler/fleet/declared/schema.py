@@ -16,6 +16,7 @@ NAME: Final[Schema] = {"type": ["string", "integer"], "pattern": "^[A-Za-z0-9][A
 CLAIM: Final[Schema] = {"type": ["string", "integer"], "pattern": "^([A-Za-z0-9._-]{1,100}\\*?|\\*)$"}
 DURATION: Final[Schema] = {"type": "string", "pattern": "^[1-9][0-9]*(s|m|h|d)$"}
 TIME: Final[Schema] = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
+WHEN: Final[Schema] = {"type": "string", "pattern": "^(now|never|([01][0-9]|2[0-3]):[0-5][0-9])$"}
 TEXT: Final[Schema] = {"type": "string", "minLength": 1}
 REFERENCE: Final[Schema] = {"$ref": "#/$defs/reference"}
 VALUE: Final[Schema] = {"type": ["string", "number", "boolean"]}
@@ -42,6 +43,7 @@ def schema() -> Schema:
         "refresh": DURATION,
         "expiresSoon": DURATION,
         "notifications": {"type": "array", "items": _notification()},
+        "notify": _map(keys.NOTIFY, {name: TEXT if name == "zone" else WHEN for name in keys.NOTIFY}),
         "dashboard": _dashboard(),
         "people": {
             "type": "array",

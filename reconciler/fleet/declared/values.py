@@ -25,7 +25,7 @@ SOPS: Final = re.compile(r"(SOPS|AWS|GOOGLE|AZURE|VAULT)_[A-Z0-9_]{1,99}", re.AS
 REFERENCE_FORM: Final = "write {env: NAME} or {file: /PATH}"
 _DURATION: Final = re.compile(r"([1-9][0-9]{0,7})(s|m|h|d)", re.ASCII)
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]", re.ASCII)
+TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]", re.ASCII)
 _REF: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@-]{0,250}", re.ASCII)
 _SCP: Final = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[A-Za-z0-9._~/-]+", re.ASCII)
 _SEGMENT: Final = re.compile(r"[^\x00-\x1f\\]+")
@@ -214,7 +214,7 @@ def windows(keys: KeyReader, key: str) -> tuple[Window, ...]:
 
 def _window(keys: KeyReader, at: Source) -> Window | None:
     before = len(keys.problems.found)
-    days, opens, closes, zone = _days(keys), _time(keys, "from", at), _time(keys, "until", at), _zone(keys)
+    days, opens, closes, zone = _days(keys), _time(keys, "from", at), _time(keys, "until", at), time_zone(keys)
     keys.rest()
     if opens is None or closes is None or len(keys.problems.found) > before:
         return None
@@ -251,13 +251,13 @@ def _time(keys: KeyReader, key: str, at: Source) -> time | None:
     value = keys.text(key)
     if value is None:
         return None
-    if _TIME.fullmatch(value[0]) is None:
+    if TIME.fullmatch(value[0]) is None:
         keys.problems.add(value[1], f"{keys.path(key)} is {shown(value[0])}; write a time of day such as 22:00", id="RC-not-a-duration")
         return None
     return time.fromisoformat(value[0])
 
 
-def _zone(keys: KeyReader) -> str:
+def time_zone(keys: KeyReader) -> str:
     value = keys.text("zone")
     if value is None:
         return "UTC"

@@ -6,11 +6,13 @@ from typing import Any, Final
 
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, MapEntry, Scalar
-from reconciler.config.source.problems import described, wrong_form
+from reconciler.config.source.problems import described, shown, wrong_form
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import EVENTS
+from reconciler.fleet.drift_groups import MORNING, NEVER, NOW, ZONE
 from reconciler.fleet.health import SOON_DEFAULT
 from reconciler.fleet.model import Event
+from reconciler.model.drift import DriftClass
 from reconciler.text.names import did_you_mean, one_of
 
 SOON_MIN: Final = 60
@@ -26,7 +28,24 @@ def settings(keys: KeyReader) -> dict[str, Any]:
         settings["expiresSoon"] = soon
     if (entry := keys.entry("notifications")) is not None:
         settings["notifications"] = _notifications(keys, entry)
+    if (entry := keys.entry("notify")) is not None:
+        settings["notify"] = _notify(KeyReader.of("notify", entry, keys.problems, example=f"cosmetic: {MORNING!r}"))
     return settings
+
+
+def _notify(keys: KeyReader) -> dict[str, str]:
+    """When people are notified of each class of drift."""
+    times = {}
+    for name in DriftClass:
+        value = keys.text(name)
+        if value is not None and value[0] not in (NOW, NEVER) and values.TIME.fullmatch(value[0]) is None:
+            wrong = f"{keys.path(name)} is {shown(value[0])}; write {NOW}, {NEVER}, or a time of day such as {MORNING}"
+            keys.problems.add(value[1], wrong, id="RC-unknown-choice")
+        elif value is not None:
+            times[str(name)] = value[0]
+    zone = values.time_zone(keys)
+    keys.rest()
+    return {**times, ZONE: zone}
 
 
 def _notifications(keys: KeyReader, entry: MapEntry) -> list[dict[str, Any]]:

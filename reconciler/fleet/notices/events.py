@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
+from reconciler.fleet import drift_groups
 from reconciler.fleet.approvals import LACKING
+from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.health import HealthWord, ProjectHealth, sentence_of
 from reconciler.fleet.model import Event
 from reconciler.fleet.status import ProjectStatus, Reading, StatusWord
+from reconciler.model.drift import DriftClass
 
 HOLD: Final = timedelta(minutes=10)  # for which a project must be Unknown
 FAILURES: Final = 2  # consecutive runs that must fail; the first one is repeated soon
@@ -22,6 +25,8 @@ LINES_MAX: Final = 10
 TEXT_MAX: Final = 4_000  # characters
 CAUSES: Final = ("ahead", "drift", "both", "unmanaged")
 Severity = Literal["failure", "warning", "success", "info"]
+GROUP: Final = "group:"
+"""The subjects that are groups of drift begin so; their ids follow."""
 LASTING: Final = (Event.OUT_OF_SYNC, Event.UNKNOWN, Event.FAILED, Event.UNHEALTHY)
 """The events that end with a message about recovery."""
 
@@ -29,7 +34,9 @@ LASTING: Final = (Event.OUT_OF_SYNC, Event.UNKNOWN, Event.FAILED, Event.UNHEALTH
 @dataclass(frozen=True)
 class Seen:
     """A project now. `applied`: a run has just applied its commit; `read`: the facts come from a run that has just ended. `digest`: of the
-    waiting plan. `page`: the URL of its page, "" if the fleet file does not say where the dashboard is."""
+    waiting plan. `page`: the URL of its page, "" if the fleet file does not say where the dashboard is.
+    `groups`: the drift that nobody ignores; `notify`: when people are notified of each class; `accept`: the command that accepts a group,
+    by its id."""
 
     name: str
     status: ProjectStatus
@@ -42,6 +49,9 @@ class Seen:
     applied: bool = False
     read: bool = True
     page: str = ""
+    groups: tuple[FleetDriftGroup, ...] = ()
+    notify: Mapping[str, str] = field(default_factory=dict)
+    accept: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,12 +76,14 @@ def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Mess
     """The messages about a project now, and the announcements after them."""
     unknown = seen.status.word is StatusWord.UNKNOWN
     since = (announced.unknown_since or now) if unknown else None
-    current = dict(_current(seen, held=since is not None and now - since >= HOLD))
+    current = dict(_current(seen, now, held=since is not None and now - since >= HOLD))
     due, still = [], {}
     for event in Event:
         before, about = announced.open.get(event, frozenset()), current.get(event, frozenset())
-        if about - before:
+        new = about - before
+        if any(not subject.startswith(GROUP) for subject in new):
             due.append(_message(event, seen, before, now))
+        due += _about_groups(event, seen, [group for group in seen.groups if f"{GROUP}{group.id}" in new])
         if kept := about | (before if _may_continue(event, seen) else frozenset()):
             still[event] = kept
     if seen.applied:
@@ -83,10 +95,14 @@ def messages(announced: Announced, seen: Seen, now: datetime) -> tuple[list[Mess
     return due, Announced(still, since)
 
 
-def _current(seen: Seen, *, held: bool) -> Iterator[tuple[Event, frozenset[str]]]:
+def _current(seen: Seen, now: datetime, *, held: bool) -> Iterator[tuple[Event, frozenset[str]]]:
     """The present events, and their subjects."""
-    if seen.status.word is StatusWord.OUT_OF_SYNC and seen.reading is not None and not seen.applied:
-        yield Event.OUT_OF_SYNC, frozenset(name for name in CAUSES if getattr(seen.reading, name))
+    if seen.reading is not None and not seen.applied:
+        about = {f"{GROUP}{group.id}" for group in drift_groups.due(seen.groups, seen.notify, now)}
+        if seen.status.word is StatusWord.OUT_OF_SYNC:
+            about |= {name for name in CAUSES if getattr(seen.reading, name) and not _is_told(name, seen)}
+        if about:
+            yield Event.OUT_OF_SYNC, frozenset(about)
     if held:
         yield Event.UNKNOWN, frozenset({"unknown"})
     if seen.error is not None and (seen.failures >= FAILURES or seen.read):  # a failure after a reading was a failed apply
@@ -94,6 +110,34 @@ def _current(seen: Seen, *, held: bool) -> Iterator[tuple[Event, frozenset[str]]
     if seen.waits is not None and seen.waits.startswith(LACKING):
         yield Event.NEEDS_APPROVAL, frozenset({seen.digest or seen.waits})
     yield Event.UNHEALTHY, frozenset(_concerns(seen.health))
+
+
+def _is_told(cause: str, seen: Seen) -> bool:
+    """Whether the messages about groups say it: all drift is in groups, and of what is unmanaged the access."""
+    assert seen.reading is not None
+    if cause == "drift":
+        return bool(seen.reading.groups)
+    return cause == "unmanaged" and seen.reading.unmanaged <= sum(group.unmanaged for group in seen.reading.groups)
+
+
+def _about_groups(event: Event, seen: Seen, groups: Sequence[FleetDriftGroup]) -> Iterator[Message]:
+    """A message about each group; one about many of the same class."""
+    by_class: dict[str, list[FleetDriftGroup]] = {}
+    for group in groups:
+        by_class.setdefault(group.drift_class, []).append(group)
+    for name, some in by_class.items():
+        drift_class = DriftClass(name)
+        severity: Severity = "info" if drift_class is DriftClass.COSMETIC else "warning"
+        severity = "failure" if drift_class in drift_groups.URGENT else severity
+        if len(some) > LINES_MAX:
+            text = _text([group.says for group in some], seen.page or f"reconciler fleet drift {seen.name}")
+            yield Message(event, f"{seen.name}: {len(some)} {name} changes", text, severity)
+            continue
+        for group in some:
+            lines = [group.says, *([group.since(seen.notify.get(drift_groups.ZONE, "UTC"))] if group.since() else []), *group.means]
+            revert = f"revert: {seen.page or f'reconciler fleet drift {seen.name} --revert'}"
+            accept = f"accept: {seen.accept.get(group.id) or seen.page or f'reconciler fleet drift {seen.name}'}"
+            yield Message(event, f"{seen.name}: {name} change", _text(lines, f"{revert}\n{accept}"), severity)
 
 
 def _may_continue(event: Event, seen: Seen) -> bool:

@@ -230,10 +230,21 @@ class DriftedView:
 
 
 @dataclass(frozen=True)
+class DriftGroupView:
+    """What happened as one. `since`: between which readings; `means`: for readers and URLs."""
+
+    drift_class: str
+    says: str
+    since: str = ""
+    means: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class DriftView:
     """What was changed outside Reconciler, and how each decision is made. `digest`: of all resources, sent back by the forms. `more`: how
     many resources are not listed. `revert`: `button`, `command` (the fleet applies nothing of this project) or `itself` (`revertDrift`).
-    `accept`, `by_hand`: commands for a clone of the repository, "" where none helps; `state`: what RECONCILER_STATE contains there."""
+    `accept`, `by_hand`: commands for a clone of the repository, "" where none helps; `state`: what RECONCILER_STATE contains there.
+    `groups`: the same by what happened, the worst first; () of an older reading."""
 
     digest: str
     resources: tuple[DriftedView, ...]
@@ -242,6 +253,7 @@ class DriftView:
     accept: str
     by_hand: str
     state: str
+    groups: tuple[DriftGroupView, ...] = ()
 
 
 @dataclass(frozen=True)

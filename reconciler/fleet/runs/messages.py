@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from reconciler.errors import ReconcilerError
-from reconciler.fleet import status
-from reconciler.fleet.facts import facts_of, health_of
+from reconciler.fleet import drift, drift_groups, status
+from reconciler.fleet.facts import decided_drift, facts_of, health_of
 from reconciler.fleet.notices.events import Seen, messages
 from reconciler.fleet.notices.send import NotSent, send
 from reconciler.fleet.pages import links
@@ -23,9 +23,17 @@ def announce(connection: Connection, name: str, *, applied: bool = False, read: 
     dashboard = (settings.get("dashboard") or {}).get("url")
     page = f"{dashboard.rstrip('/')}{links.project(name)}" if dashboard else ""
     facts = facts_of(row)
+    reading = facts.reading
+    drifted = reading.drifted if reading is not None else ()
+    ignored = drift.ignores(decided_drift(connection, row, drifted))
+    groups = drift_groups.without_ignored(reading.groups, ignored) if reading is not None and not row.orphaned else ()
+    accept = {
+        group.id: drift.accept_command(row.project, [resource for resource in drifted if resource.address in group.addresses])
+        for group in groups
+    }  # fmt: skip
     seen = Seen(
-        name, status.status(facts, row.now), health_of(row), facts.reading, row.error, row.failures, row.waits,
-        notices.digest(connection, row.id), applied, read, page,
+        name, status.status(facts, row.now), health_of(row), reading, row.error, row.failures, row.waits,
+        notices.digest(connection, row.id), applied, read, page, groups, settings.get("notify", {}), accept,
     )  # fmt: skip
     announced, then = messages(notices.announced(connection, row.id), seen, row.now)
     notices.write(connection, row.id, announced, then, targets)

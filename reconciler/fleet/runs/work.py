@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from reconciler.config.language.variables import ENV_PREFIX
 from reconciler.errors import ReconcilerError
-from reconciler.fleet import approvals, drift, status
+from reconciler.fleet import approvals, drift, drift_groups, status
 from reconciler.fleet.facts import decided_drift
 from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, ChangeClass, FleetProject, Mode
@@ -179,6 +179,7 @@ class _Run:
             new_state=f"{where} has never seen {about['newState']}" if about["newState"] else "",
             first_apply=first_apply(self.project, self.place.folder) if about["newState"] else "",
         )  # fmt: skip
+        self.result.reading = await asyncio.to_thread(self._bounded, self.result.reading)
         self.result.health = of_document(about["health"])
 
     def _known_checks(self) -> list[str]:
@@ -190,6 +191,15 @@ class _Run:
         file = self.folder / "checks.json"
         write_whole(file, json.dumps(known["checks"]))
         return ["--known-checks", str(file)]
+
+    def _bounded(self, reading: status.Reading) -> status.Reading:
+        """The reading with the bounds of its drift: the reading before did not have it, or had it already."""
+        with self.place.database.transaction() as connection:
+            row = rows.read(connection, [self.project.name])[0]
+        before = status.of_data(row.reading) if row.reading is not None else None
+        known = before.groups if before is not None else ()
+        read_at = row.read_at if before is not None and before.is_whole else None
+        return replace(reading, groups=drift_groups.bounded(reading.groups, known, read_at=read_at))
 
     def _decisions(self) -> dict[str, approvals.Decision]:
         """What people decided on what was changed outside Reconciler, by address."""

@@ -92,7 +92,7 @@ def first_apply(row: ProjectRow) -> str:
 def drift_view(row: ProjectRow, decided: Mapping[str, Decision]) -> views.DriftView | None:
     """What was changed outside Reconciler; None if nothing was."""
     reading, project = facts_of(row).reading, row.project
-    if reading is None or not reading.drifted or row.orphaned:
+    if reading is None or not (reading.drifted or reading.groups) or row.orphaned:
         return None
     shown = [
         views.DriftedView(
@@ -112,6 +112,7 @@ def drift_view(row: ProjectRow, decided: Mapping[str, Decision]) -> views.DriftV
         accept=drift.accept_command(project, reading.drifted),
         by_hand=drift.revert_command(project, reading.drifted),
         state=drift.state_of(project),
+        groups=tuple(views.DriftGroupView(group.drift_class, group.says, group.since(), group.means) for group in reading.groups),
     )
 
 

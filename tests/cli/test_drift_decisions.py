@@ -1,0 +1,101 @@
+"""`drift --fail-on` and `drift --revert-plan`: which drift fails a job, and one group put back, with nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Cli, applied_project
+from tests.cli.test_drift import PROJECT, edit, ids, rename
+from tests.contains import assert_contains
+from tests.documents import valid
+
+
+@pytest.fixture
+def drifted(cli: Cli) -> Cli:
+    """A project with two changes: a cosmetic one, and a deleted space."""
+    applied = applied_project(cli)
+    rename(applied)
+    space = next(id for address, id in ids(applied).items() if address.endswith("/space/api"))
+    edit(applied, "DELETE", f"/spaces/{space}")
+    return applied
+
+
+def groups(cli: Cli) -> dict[str, str]:
+    """The id of the group of each class."""
+    document = cli.json("drift", PROJECT)
+    valid(document, "drift")
+    return {group["class"]: group["id"] for group in document["groups"]}
+
+
+def test_only_the_named_classes_fail_and_other_codes_stay(drifted: Cli) -> None:
+    codes = {
+        names: drifted("drift", PROJECT, "--fail-on", names).exit_code for names in ("exposing,access", "exposing,deleting", "cosmetic")
+    }
+    assert codes == {"exposing,access": 0, "exposing,deleting": 2, "cosmetic": 2}
+    assert drifted("drift", PROJECT).exit_code == 2
+    assert 'did you mean "deleting"' in drifted("drift", PROJECT, "--fail-on", "deletin", code=3).stderr
+
+
+def test_the_worst_class_comes_first_with_bounds_and_both_ways(drifted: Cli) -> None:
+    text = drifted("drift", PROJECT).stdout
+    assert_contains(text, "2 changes: 1 deleting and 1 cosmetic", "Revert all: reconciler drift p --revert-plan revert.plan.json && ")
+    assert text.index("- deleted") < text.index("~ title")
+    between = [group["between"] for group in drifted.json("drift", PROJECT)["groups"]]
+    assert all(bounds["after"] <= bounds["before"] for bounds in between)
+
+
+def test_many_cosmetic_changes_are_one_entry(cli: Cli) -> None:
+    applied = applied_project(cli)
+    teams = "".join(f"\n      team-{number}: {{title: Team {number}}}" for number in range(12))
+    applied.edit(f"{PROJECT}/reconciler.yaml", "    teams:\n", f"    teams:{teams}\n")
+    assert applied("apply", PROJECT, "--yes").exit_code == 0
+    for address, id in ids(applied).items():
+        if "/team/" in address:
+            edit(applied, "PATCH", f"/orgs/org_acme/teams/{id}", f"title=Other {id}")
+    text = applied("drift", PROJECT).stdout
+    assert_contains(text, "13 cosmetic changes, ", "13 cosmetic differences", "team title")
+    assert text.count("~ ") < 3
+    assert applied("drift", PROJECT, "--full").stdout.count("~ title") == 13
+
+
+def test_a_group_is_put_back_and_nothing_else(drifted: Cli) -> None:
+    known = groups(drifted)
+    result = drifted("drift", PROJECT, "--revert-plan", "revert.plan.json", "--group", known["cosmetic"][:6], code=0)
+    assert_contains(result.stdout, "~ title", "Apply it with: reconciler apply p --plan revert.plan.json")
+    assert len(json.loads((drifted.root / "revert.plan.json").read_text())["steps"]) == 1
+    assert drifted("apply", PROJECT, "--plan", "revert.plan.json", "--yes").exit_code == 0
+    assert groups(drifted) == {"deleting": known["deleting"]}, "the other one keeps its id"
+    drifted("drift", PROJECT, "--revert-plan", "all.plan.json", code=0)
+    assert drifted("apply", PROJECT, "--plan", "all.plan.json", "--yes").exit_code == 0
+    assert drifted("drift", PROJECT).exit_code == 0
+
+
+def test_an_unknown_group_is_refused_with_those_that_exist(drifted: Cli) -> None:
+    known = groups(drifted)["cosmetic"]
+    wrong = known[:-1] + ("0" if known[-1] != "0" else "1")
+    result = drifted("drift", PROJECT, "--revert-plan", "x.json", "--group", wrong, code=3)
+    assert_contains(result.stderr, f'did you mean "{known}"', "RC-no-such-group", "was deleted")
+    assert not (drifted.root / "x.json").exists()
+    assert "RC-options-conflict" in drifted("drift", PROJECT, "--group", known, code=3).stderr
+
+
+def test_a_revert_that_would_also_apply_the_files_is_refused(drifted: Cli) -> None:
+    known, title = groups(drifted)["cosmetic"], "        title: Documentation"
+    drifted.edit(f"{PROJECT}/reconciler.yaml", title, f"{title}\n        agentsContext: included")
+    result = drifted("drift", PROJECT, "--revert-plan", "x.json", "--group", known, code=4)
+    wrong = "would also apply changes of your files: acme/site/docs.agentsContext"
+    assert_contains(result.stderr, wrong, "RC-not-reverted", "--target acme/site/docs")
+
+
+def test_access_that_is_unmanaged_is_deleted_by_the_command_that_is_printed(cli: Cli) -> None:
+    applied = applied_project(cli)
+    site = next(id for address, id in ids(applied).items() if "/site/" in address and address.count("/") == 2)
+    edit(applied, "POST", f"/orgs/org_acme/sites/{site}/share-links", "name=Wild")
+    assert applied("drift", PROJECT).exit_code == 0, "as before, unmanaged objects are no drift"
+    assert applied("drift", PROJECT, "--fail-on", "access").exit_code == 2
+    result = applied("drift", PROJECT, "--revert-plan", "x.json", code=4)
+    line = next(line for line in result.stderr.splitlines() if "Delete it with: reconciler" in line).rpartition("reconciler ")[2]
+    assert applied(*line.split()).exit_code == 0
+    assert "groups" not in applied.json("drift", PROJECT)
