@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import date, timedelta
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from reconciler import __version__
 from reconciler.errors import UsageError
@@ -109,6 +109,17 @@ def project(request: Request, name: str, caller: Known, done: str = "") -> Respo
         view = _project(connection, name, caller, done)
         record_view(site, connection, caller, name, view.row.tenant)
     return _page(render.render_project(view))
+
+
+@router.get(links.RUNS + "{id}")
+def run(request: Request, id: Annotated[int, Path(ge=1, le=2**62)], caller: Known) -> Response:
+    """A run by its id in the fleet: in the history of its project."""
+    with site_of(request).database.transaction() as connection:
+        place = store.place_of_run(connection, id)
+        if place is None:
+            raise HTTPException(404)
+        found(connection, place[0], caller)
+    return RedirectResponse(links.run(*place), status_code=303)
 
 
 def _project(connection: Connection, name: str, caller: Caller, done: str) -> views.ProjectView:
