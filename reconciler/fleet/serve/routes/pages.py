@@ -25,7 +25,7 @@ from reconciler.fleet.refresh import generation
 from reconciler.fleet.serve import filled
 from reconciler.fleet.serve.callers import Caller, Known, record_view
 from reconciler.fleet.serve.site import Dashboard, site_of
-from reconciler.fleet.store import audit, quarantines, runs, samples
+from reconciler.fleet.store import audit, projects as rows, quarantines, runs, samples
 from reconciler.fleet.store.dashboard import listing, views as store
 from reconciler.fleet.store.projects import ProjectRow, clock
 from reconciler.text.names import utc_text
@@ -47,8 +47,7 @@ DONE: Final = {
 YEARS_BEFORE: Final = 1
 YEARS_AFTER: Final = 5
 """The last year of the calendar's links, from now."""
-BROKEN: Final = listing.ProjectSelection(health=HealthWord.BROKEN.value, sort="name", limit=10)
-"""The broken projects that the overview names."""
+NAMED: Final = 10  # broken projects that the overview names
 FOR_GOOD: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 router = APIRouter(include_in_schema=False)
 
@@ -182,15 +181,17 @@ def project_status(request: Request, name: str, caller: Known, digest: str = "",
 
 def _overview(request: Request, caller: Caller) -> views.OverviewView:
     with site_of(request).database.transaction() as connection:
-        seen = store.workers_of(connection) if caller.tenants is None else ()
+        seen, cells = store.workers_of(connection) if caller.tenants is None else (), listing.cells(connection, caller.tenants)
+        # The cells say which are broken: asking for that again would take as long as all of them.
+        broken = [cell.name for cell in cells if cell.health is HealthWord.BROKEN and not cell.orphaned][:NAMED]
         return views.OverviewView(
             _frame(connection, caller),
-            listing.cells(connection, caller.tenants),
+            cells,
             views.QueueView(**store.queue(connection, caller.tenants)),
             [filled.worker_view(worker) for worker in seen],
             [filled.budget_view(budget) for budget in store.budgets_of(connection, caller.tenants)],
             _generators(connection, caller),
-            [filled.row_view(row) for row in listing.listed(connection, BROKEN, caller.tenants).rows],
+            [filled.row_view(row) for row in rows.read(connection, broken)] if broken else [],
         )
 
 
