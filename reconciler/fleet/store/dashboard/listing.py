@@ -183,8 +183,7 @@ def cells(connection: Connection, tenants: Tenants) -> list[Cell]:
         not_(projects.c.orphaned_at.is_(None)).label("orphaned"), paused.label("paused"), HEALTH.label("health"),
     )  # fmt: skip
     rows_of_cells = connection.execute(query.where(visible(tenants)).order_by(projects.c.name))
-    statuses, healths = ({word.value: word for word in words} for words in (StatusWord, HealthWord))
-    return [Cell(*row)._replace(status=statuses[row.status], health=healths[row.health]) for row in rows_of_cells]
+    return [Cell(*row)._replace(status=StatusWord(row.status), health=HealthWord(row.health)) for row in rows_of_cells]
 
 
 def behind(connection: Connection, project: FleetProject, commit: str, soak: timedelta) -> ProjectRow | None:
