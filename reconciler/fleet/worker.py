@@ -152,7 +152,7 @@ class _Worker:
                 if not task.cancelled():
                     result = task.result()
                     ends |= {"ended": result.ended, "commit": result.commit, "requests": result.requests}
-                    about = {"run": run, "project": begun.project.name, "tenant": begun.project.tenant, **ends}
+                    about = {"run": run, "number": begun.number, "project": begun.project.name, "tenant": begun.project.tenant, **ends}
                     says = result.error or result.waits
                     self.log(f"{begun.project.name}: {result.ended}{f', {says}' if says else ''}", event="run", **about)
             except ReconcilerError as error:

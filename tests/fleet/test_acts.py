@@ -207,7 +207,7 @@ def test_an_apply_that_failed_in_the_middle_is_a_line_of_the_audit_log_too(
     with database.transaction() as connection:
         (line,) = audit.read(connection)
     assert (line.action, line.person, line.project) == ("apply", "the fleet", "acme")
-    about = {"commit": "c0ffee", "digest": "ab", "classes": ["delete"], "run": run}
+    about = {"commit": "c0ffee", "digest": "ab", "classes": ["delete"], "run": run, "number": 1}
     assert line.details == about | {"ended": ended, "exitCode": how.get("code", 0)}
 
 

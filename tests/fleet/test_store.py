@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+from reconciler.errors import StateError
 from reconciler.fleet.budget import BudgetReport
 from reconciler.fleet.changes import changes
 from reconciler.fleet.facts import is_unverified
@@ -108,6 +109,55 @@ def test_a_project_is_run_by_one_worker_once_whatever_the_queue_repeats(database
     assert not end(database, run, next(worker for worker in (first, second) if end(database, run, worker)))
     assert begin(database, run, second) is None
     assert admit(database) == []  # it is due in ten minutes
+
+
+def numbers(database: FleetDatabase, name: str) -> list[int]:
+    with database.transaction() as connection:
+        query = select(tables.runs.c.number).join(tables.projects, tables.projects.c.id == tables.runs.c.project)
+        return list(connection.execute(query.where(tables.projects.c.name == name).order_by(tables.runs.c.id)).scalars())
+
+
+def test_each_project_counts_its_own_runs_however_many_workers_admit_them(database: FleetDatabase) -> None:
+    declare(database, *(project(name, every=1) for name in "abc"))
+    worker = register(database, concurrency=20)
+    for _ in range(6):
+        with ThreadPoolExecutor(8) as pool:
+            admitted = [run for runs in pool.map(lambda _: admit(database), range(8)) for run in runs]
+        for run in admitted:
+            begun = begin(database, run, worker)
+            assert begun is not None
+            assert end(database, run, worker)
+        with database.transaction() as connection:
+            connection.execute(update(tables.projects).values(next_due=func.now()))
+    assert [numbers(database, name) for name in "abc"] == [list(range(1, 7))] * 3
+
+
+def test_two_runs_that_are_written_at_once_never_get_one_number(database: FleetDatabase) -> None:
+    """Whatever admits them: `ended_at` keeps the index over runs in progress from deciding it first."""
+    declare(database, project("a"))
+
+    def write(_: int) -> bool:
+        try:
+            with database.transaction() as connection:
+                connection.execute(tables.runs.insert().values(project=1, ended_at=func.now()))
+        except StateError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        written = list(pool.map(write, range(40)))
+    assert numbers(database, "a") == list(range(1, sum(written) + 1))
+
+
+def test_the_number_after_the_last_one_is_the_next_one_although_old_runs_are_deleted(database: FleetDatabase) -> None:
+    declare(database, project("a"))
+    with database.transaction() as connection:
+        for _ in range(3):
+            old = func.now() - func.make_interval(0, 0, 0, 40)
+            connection.execute(tables.runs.insert().values(project=1, ended_at=old))
+        runs.tidy(connection)
+        connection.execute(tables.runs.insert().values(project=1))
+    assert numbers(database, "a") == [3, 4]
 
 
 def test_a_run_whose_worker_is_silent_is_recovered_and_its_late_end_says_nothing(database: FleetDatabase) -> None:

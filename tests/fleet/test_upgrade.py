@@ -116,3 +116,21 @@ def test_a_line_of_the_audit_log_is_never_changed(database: FleetDatabase, chang
         connection.execute(text(change.format(f"{schema.SCHEMA}.audit")))
     with database.transaction() as connection:
         assert [(read.person, read.details) for read in audit.read(connection)] == [("ada", {"digest": "ab"})]
+
+
+def test_a_database_of_the_eighth_version_numbers_the_runs_that_it_has_and_those_of_older_workers(database: FleetDatabase) -> None:
+    today = shape(database)
+    declare(database, project("acme"), project("blue"))
+    with database.transaction() as connection:
+        connection.execute(text(f"DROP TRIGGER numbered ON {schema.SCHEMA}.runs"))
+        connection.execute(text(f"DROP FUNCTION {schema.SCHEMA}.number_run"))
+        connection.execute(text(f"ALTER TABLE {schema.SCHEMA}.runs DROP COLUMN number"))
+        connection.execute(text(f"UPDATE {schema.SCHEMA}.version SET version = 8"))
+        for id in (1, 2, 1, 1):
+            connection.execute(text(f"INSERT INTO {schema.SCHEMA}.runs (project, ended_at) VALUES ({id}, now())"))
+    ready(database)
+    assert shape(database) == today
+    with database.transaction() as connection:
+        connection.execute(text(f"INSERT INTO {schema.SCHEMA}.runs (project) VALUES (2)"))
+        rows = connection.execute(text(f"SELECT project, number FROM {schema.SCHEMA}.runs ORDER BY id")).all()
+    assert [tuple(row) for row in rows] == [(1, 1), (2, 1), (1, 2), (1, 3), (2, 2)]

@@ -1,13 +1,15 @@
 """The fleet as a picture: a cell for each project, in blocks by tenant and wave. Pure.
 
 The colour and a mark show the status, the lightness shows the age of the reading. The marks of a block are one path, so that ten thousand
-cells stay small. The keyboard does not reach links in the picture: the table of the groups beside it has the same data.
+cells stay small. Of a large fleet, the cells that look alike in a block are one path too, which leads to the list of their tenant: a
+browser needs seconds to lay out a link and a title for each. The cells of `alone`, which need attention most, keep a link of their own. The
+keyboard does not reach links in the picture: the table of the groups beside it has the same data.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
@@ -17,14 +19,16 @@ from markupsafe import Markup, escape
 
 from reconciler.fleet.health import HealthWord
 from reconciler.fleet.pages import links
+from reconciler.fleet.pages.query import Query
 from reconciler.fleet.schedule import stale_after
-from reconciler.fleet.status import Cell, lasting
+from reconciler.fleet.status import Cell, StatusWord, lasting
 from reconciler.text.escape import terminal
 
 COLUMNS: Final = 10
 BLOCK: Final = 100  # cells
 PITCH: Final = 12  # pixels from one cell to the next
 CELL: Final = 11
+ALONE: Final = 1_000  # cells with a link of their own
 LABELS: Final = ("Unknown", "OutOfSync", "Synced", "orphaned")
 HEALTHS: Final = tuple(HealthWord)  # the worst first
 _LETTERS: Final = {"Unknown": "u", "OutOfSync": "o", "Synced": "s", "orphaned": "x"}
@@ -35,6 +39,7 @@ _MARKS: Final = {  # drawn from the upper left corner of a cell
     "paused": "m4 3.5v4m3-4v4",
     "Broken": "m5.5 2.5v3.5m0 1.7v1.3",
 }
+_SQUARE: Final = f"h{CELL}v{CELL}h-{CELL}z"
 LEGEND: Final = (  # what a cell says, its class, its mark
     ("Synced", "s0", ""),
     ("OutOfSync", "o0", _MARKS["OutOfSync"]),
@@ -98,10 +103,28 @@ def level(cell: Cell) -> int:
     return int(cell.age > cell.every)
 
 
-def heat(group: HeatMapGroup) -> Markup:
-    """The blocks of a group as SVG."""
+def alone(cells: Sequence[Cell]) -> frozenset[str]:
+    """The names of the projects whose cells have a link and a title of their own: all of a small fleet, of a large one the worst."""
+    if len(cells) > ALONE:
+        worst = sorted((cell for cell in cells if not _is_quiet(cell)), key=_badness)
+        cells = worst[:ALONE]
+    return frozenset(cell.name for cell in cells)
+
+
+def _is_quiet(cell: Cell) -> bool:
+    """Whether nobody has to look at a project."""
+    return cell.orphaned or (cell.status is StatusWord.SYNCED and cell.health is HealthWord.HEALTHY and not cell.paused)
+
+
+def _badness(cell: Cell) -> tuple[bool, int, int, str]:
+    """The order of cells that need attention, the worst first."""
+    return cell.health is not HealthWord.BROKEN, LABELS.index(label(cell)), HEALTHS.index(cell.health), cell.name
+
+
+def heat(group: HeatMapGroup, names: Container[str]) -> Markup:
+    """The blocks of a group as SVG. `names`: the projects with cells of their own."""
     blocks = (group.cells[start : start + BLOCK] for start in range(0, len(group.cells), BLOCK))
-    return Markup("").join(map(_block, blocks))
+    return Markup("").join(_block(cells, names) for cells in blocks)
 
 
 def _group(tenant: str, wave: int, cells: tuple[Cell, ...]) -> HeatMapGroup:
@@ -114,17 +137,27 @@ def _bucket(age: int | None) -> int:
     return next((index for index, (_, limit) in enumerate(AGES) if age < limit), len(AGES))
 
 
-def _block(cells: Sequence[Cell]) -> Markup:
+def _block(cells: Sequence[Cell], names: Container[str]) -> Markup:
     width, height = min(len(cells), COLUMNS) * PITCH, -(-len(cells) // COLUMNS) * PITCH
-    shapes = "".join(_cells(cells))
+    shapes = "".join(_cells(cells, names))
     return Markup(f'<svg width="{width}" height="{height}">{shapes}{_marks(cells)}</svg>')  # noqa: S704  texts are escaped
 
 
-def _cells(cells: Sequence[Cell]) -> Iterator[str]:
+def _cells(cells: Sequence[Cell], names: Container[str]) -> Iterator[str]:
     """The cells, merged if they look the same."""
     looks: dict[str, list[str]] = {}
+    merged: dict[str, list[str]] = {}
     for index, cell in enumerate(cells):
-        looks.setdefault(f"{_LETTERS[label(cell)]}{level(cell)}", []).append(_cell(cell, index))
+        look = f"{_LETTERS[label(cell)]}{level(cell)}"
+        if cell.name in names:
+            looks.setdefault(look, []).append(_cell(cell, index))
+        else:
+            merged.setdefault(look, []).append(f"M{index % COLUMNS * PITCH} {index // COLUMNS * PITCH}{_SQUARE}")
+    # Below the others: their links must be above this one.
+    if merged:
+        paths = "".join(f'<path class="{look}" d="{"".join(shapes)}"/>' for look, shapes in merged.items())
+        title = escape(terminal(f"{cells[0].name} to {cells[-1].name}"))
+        yield f'<a href="{escape(Query(tenant=cells[0].tenant).link())}" tabindex="-1">{paths}<title>{title}</title></a>'
     for look, shapes in looks.items():
         yield f'<g class="{look}">{"".join(shapes)}</g>'
 

@@ -17,6 +17,7 @@ LOGIN_START: Final = "/login/start"  # leads to the OIDC provider
 LOGOUT: Final = "/logout"
 EVENTS: Final = "/events"  # server-sent events named `changed`, whose data is not needed; at most one in 5 seconds
 STATIC: Final = "/static/"
+RUNS: Final = "/runs/"  # and the id of a run in the fleet, which logs and the audit log name
 
 Action = Literal["rehearse", "approve", "reject", "pause", "resume", "sync", "revert", "ignore"]
 ACTIONS: Final[tuple[Action, ...]] = ("rehearse", "approve", "reject", "pause", "resume", "sync", "revert", "ignore")
@@ -24,6 +25,11 @@ ACTIONS: Final[tuple[Action, ...]] = ("rehearse", "approve", "reject", "pause", 
 
 def project(name: str) -> str:
     return f"/projects/{quote(name, safe='')}"
+
+
+def run(name: str, number: int) -> str:
+    """A run in the history of its project."""
+    return f"{project(name)}#run-{number}"
 
 
 def act(name: str, action: Action) -> str:

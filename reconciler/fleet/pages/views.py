@@ -258,9 +258,11 @@ class DriftView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run. `ended`: done, failed, late or lost; None while it is in progress."""
+    """A run. `id`: of all runs of the fleet; `number`: of those of its project. `ended`: done, failed, late or lost; None while it is in
+    progress."""
 
     id: int
+    number: int
     admitted_at: datetime
     started_at: datetime | None = None
     ended_at: datetime | None = None

@@ -83,7 +83,7 @@ def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -
     """A line of the audit log about a run that applies a plan."""
     plan = result.plan
     about = {"digest": plan.digest, "classes": sorted(plan.changes)} if plan is not None else {"digest": None}
-    details = {"commit": result.commit, **about, "run": begun.id, **outcome}
+    details = {"commit": result.commit, **about, "run": begun.id, "number": begun.number, **outcome}
     details |= {"approvedBy": dict(result.approvers)} if result.approvers else {}
     details |= {"reverts": {address: decision.person for address, decision in result.reverted.items()}} if result.reverted else {}
     return audit.AuditRecord(audit.SELF, action, begun.project.name, begun.project.tenant, details)

@@ -40,6 +40,7 @@ def span(begun: BegunRun) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
 
     about = {
         "reconciler.fleet.run": begun.id,
+        "reconciler.fleet.run.number": begun.number,
         "reconciler.fleet.project": begun.project.name,
         "reconciler.fleet.tenant": begun.project.tenant,
     }

@@ -61,7 +61,8 @@ class Problem(_Model):
 
 
 class Run(_Model):
-    id: int
+    id: Annotated[int, Field(description="Of all runs of the fleet.")]
+    number: Annotated[int, Field(description="Of the runs of its project, from 1.")]
     admittedAt: str
     startedAt: str | None
     endedAt: str | None
@@ -195,8 +196,8 @@ def run(row: Mapping[str, Any]) -> Run:
         return utc_text(moment) if moment is not None else None
 
     return Run(
-        id=row["id"], admittedAt=at("admitted_at") or "", startedAt=at("started_at"), endedAt=at("ended_at"), ended=row["ended"],
-        says=row["says"], commit=row["commit"], exitCode=row["exit_code"], requests=row["requests"],
+        id=row["id"], number=row["number"], admittedAt=at("admitted_at") or "", startedAt=at("started_at"), endedAt=at("ended_at"),
+        ended=row["ended"], says=row["says"], commit=row["commit"], exitCode=row["exit_code"], requests=row["requests"],
     )  # fmt: skip
 
 

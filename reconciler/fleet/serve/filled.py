@@ -242,6 +242,7 @@ def _decision(row: Mapping[str, Any], judged: Judged, *, used: bool) -> views.De
 def run_view(run: Mapping[str, Any]) -> views.RunView:
     return views.RunView(
         id=run["id"],
+        number=run["number"],
         admitted_at=run["admitted_at"],
         started_at=run["started_at"],
         ended_at=run["ended_at"],

@@ -75,8 +75,20 @@ def _add_rehearsals(connection: Connection) -> None:
 
 
 def _add_proposals(connection: Connection) -> None:
-    """Version 9: what was changed outside Reconciler is kept as files."""
+    """Version 8: what was changed outside Reconciler is kept as files."""
     schema.METADATA.create_all(connection, tables=[schema.proposals])
+
+
+def _add_run_numbers(connection: Connection) -> None:
+    """Version 9: the runs of a project have numbers of their own."""
+    table = f"{SCHEMA}.runs"
+    ordered = f"SELECT id, row_number() OVER (PARTITION BY project ORDER BY id) AS number FROM {table}"  # noqa: S608
+    connection.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))  # no run is admitted meanwhile
+    _add_columns(connection, {"runs": ("number integer",)})
+    connection.execute(text(f"UPDATE {table} r SET number = o.number FROM ({ordered}) o WHERE o.id = r.id"))  # noqa: S608
+    connection.execute(text(f"ALTER TABLE {table} ALTER COLUMN number SET NOT NULL"))
+    connection.execute(text(f"CREATE UNIQUE INDEX IF NOT EXISTS runs_numbers ON {table} (project, number)"))
+    connection.execute(text(schema.RUN_NUMBERS))
 
 
 def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -> None:
@@ -87,6 +99,7 @@ def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -
 
 MIGRATIONS: Final[tuple[Migration, ...]] = (
     _add_people, _add_generators, _add_identities, _add_chain, _add_decisions_on_drift, _add_rehearsals, _add_proposals,
+    _add_run_numbers,
 )  # fmt: skip
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 

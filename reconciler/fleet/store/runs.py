@@ -23,9 +23,10 @@ KEPT: Final = "30 days"  # of runs that ended
 
 @dataclass(frozen=True)
 class BegunRun:
-    """A run that this worker has started."""
+    """A run that this worker has started. `number`: of the runs of its project, from 1."""
 
     id: int
+    number: int
     project_id: int
     project: FleetProject
     admitted_at: datetime
@@ -92,12 +93,12 @@ def begin(connection: Connection, run: int, worker: int) -> BegunRun | None:
         update(runs)
         .where(runs.c.id == run, runs.c.started_at.is_(None), runs.c.ended_at.is_(None))
         .values(started_at=func.now(), worker=worker)
-        .returning(runs.c.project, runs.c.admitted_at)
+        .returning(runs.c.project, runs.c.number, runs.c.admitted_at)
     ).first()
     if started is None:
         return None
     row = connection.execute(select(projects).where(projects.c.id == started.project)).one()
-    return BegunRun(run, row.id, of_data(row.spec), started.admitted_at, row.failures, row.applied)
+    return BegunRun(run, started.number, row.id, of_data(row.spec), started.admitted_at, row.failures, row.applied)
 
 
 def end(connection: Connection, run: int, worker: int, *, ended: str, values: Mapping[str, Any], project: Mapping[str, Any]) -> bool:
@@ -177,4 +178,6 @@ def tidy(connection: Connection) -> None:
     samples.tidy(connection)
     notices.tidy(connection)
     connection.execute(text(f"DELETE FROM {SCHEMA}.workers WHERE seen_at < now() - interval '1 hour'"))  # noqa: S608
-    connection.execute(text(f"DELETE FROM {SCHEMA}.runs WHERE ended_at < now() - interval '{KEPT}'"))  # noqa: S608
+    # The last run of a project stays: the next one gets the number after it.
+    later = f"EXISTS (SELECT 1 FROM {SCHEMA}.runs l WHERE l.project = r.project AND l.number > r.number)"  # noqa: S608
+    connection.execute(text(f"DELETE FROM {SCHEMA}.runs r WHERE ended_at < now() - interval '{KEPT}' AND {later}"))  # noqa: S608

@@ -86,6 +86,7 @@ runs = Table(
     METADATA,
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),  # of the runs of its project, from 1; PostgreSQL writes it
     _moment("admitted_at", nullable=False, server_default=NOW),
     _moment("started_at"),
     _moment("ended_at"),
@@ -99,6 +100,15 @@ runs = Table(
 Index("runs_open", runs.c.project, unique=True, postgresql_where=text("ended_at IS NULL"))  # a project is run by one worker at a time
 Index("runs_of_project", runs.c.project, runs.c.id)
 Index("runs_ended", runs.c.ended_at)
+Index("runs_numbers", runs.c.project, runs.c.number, unique=True)
+RUN_NUMBERS: Final = f"""
+    CREATE OR REPLACE FUNCTION {SCHEMA}.number_run() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN NEW.number := 1 + coalesce((SELECT max(number) FROM {SCHEMA}.runs WHERE project = NEW.project), 0); RETURN NEW; END $$;
+    DROP TRIGGER IF EXISTS numbered ON {SCHEMA}.runs;
+    CREATE TRIGGER numbered BEFORE INSERT ON {SCHEMA}.runs FOR EACH ROW EXECUTE FUNCTION {SCHEMA}.number_run();
+"""  # noqa: S608  the schema's name is a constant
+"""A trigger, so that a worker of an older version numbers its runs too. Of two inserts at once with one number, the index refuses one."""
+event.listen(runs, "after_create", DDL(RUN_NUMBERS))  # type: ignore[no-untyped-call]
 
 generation = Table(  # one row: when the generators of the fleet file are reread, and the result of the last time
     "generation",

@@ -164,11 +164,11 @@ def project(**changes: Any) -> v.ProjectView:
         v.RuleView(ChangeClass.TITLES, Approval.AUTO, 0, ()),
     )
     runs = [
-        v.RunView(4_812, ago(seconds=12), ago(seconds=11)),
-        v.RunView(4_790, ago(minutes=10), ago(minutes=10), ago(minutes=9, seconds=48), "done", "5 changes wait for approval", plan.commit, 41),
-        v.RunView(4_701, ago(minutes=21), ago(minutes=21), ago(minutes=20, seconds=20), "failed", "the service answered 503 to GET /v1/orgs/org_acme/sites", None, 6),
-        v.RunView(4_655, ago(hours=1), ago(hours=1), ago(minutes=45), "lost", "the worker on build-7 was silent for 30 s", None, None),
-        v.RunView(4_601, ago(hours=2), ago(hours=2), ago(hours=1, minutes=58), "done", "2 applied, nothing left to do", "77aa0011" * 5, 58),
+        v.RunView(4_812, 57, ago(seconds=12), ago(seconds=11)),
+        v.RunView(4_790, 56, ago(minutes=10), ago(minutes=10), ago(minutes=9, seconds=48), "done", "5 changes wait for approval", plan.commit, 41),
+        v.RunView(4_701, 55, ago(minutes=21), ago(minutes=21), ago(minutes=20, seconds=20), "failed", "the service answered 503 to GET /v1/orgs/org_acme/sites", None, 6),
+        v.RunView(4_655, 54, ago(hours=1), ago(hours=1), ago(minutes=45), "lost", "the worker on build-7 was silent for 30 s", None, None),
+        v.RunView(4_601, 53, ago(hours=2), ago(hours=2), ago(hours=1, minutes=58), "done", "2 applied, nothing left to do", "77aa0011" * 5, 58),
     ]  # fmt: skip
     values: dict[str, Any] = {
         "frame": FRAME, "row": replace(rows()[2], origin="generator 2 (directories)"),
@@ -256,7 +256,7 @@ def hostile_project() -> v.ProjectView:
     decision = v.DecisionView(text, True, (ChangeClass.DELETE,), text, NOW, text, False, text)
     approvals = v.ApprovalsView((v.RuleView(ChangeClass.DELETE, Approval.TWO, 1, HOSTILE),), (decision,), decision, text)
     source = v.SourceView(text, text, text, text, timedelta(1), text, text, text, HOSTILE)
-    run = v.RunView(1, NOW, NOW, NOW, text, text, text, 1, text)
+    run = v.RunView(1, 1, NOW, NOW, NOW, text, text, text, 1, text)
     quarantine = Quarantine(text, HOSTILE, text, NOW)
     resources = (v.DriftedView(text, text, HOSTILE, True, text), v.DriftedView(MARKUP, RTL, (LONG,)))
     return v.ProjectView(

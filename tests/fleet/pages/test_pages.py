@@ -222,14 +222,32 @@ def test_ten_thousand_cells_are_quick_and_small() -> None:
     started = process_time()
     page = render.render_overview(view)
     assert process_time() - started < 2  # 0.2 measured
-    assert page.count('<a href="/projects/') == 10_000 + len(view.broken)
-    assert len(page.encode()) < 1_600_000
+    own = heatmap.alone(view.cells)
+    assert page.count('<a href="/projects/') == len(own) + len(view.broken) == heatmap.ALONE + len(view.broken)
+    assert len(page.encode()) < 900_000  # of 1,000 tenants; 394,000 measured with 60
     counted = heatmap.totals(view.cells)
     assert sum(counted.values()) == 10_000
     assert sum(number for _, number in heatmap.freshness(view.cells)) == 10_000 - counted["orphaned"]
     groups = [group for tenant in heatmap.groups(view.cells) for group in tenant]
     assert sum(len(group.cells) for group in groups) == 10_000
     assert len({(group.tenant, group.wave) for group in groups}) == len(groups)
+
+
+def test_of_many_cells_the_worst_have_links_of_their_own_and_none_is_left_out() -> None:
+    view = samples.overview(10_000, tenants=60)
+    own = heatmap.alone(view.cells)
+    quiet = {
+        cell.name for cell in view.cells if cell.status is StatusWord.SYNCED and cell.health is v.HealthWord.HEALTHY and not cell.paused
+    }
+    assert not own & quiet
+    left_out = [cell for cell in view.cells if cell.name not in own and not cell.orphaned]
+    assert {cell.health for cell in left_out}.isdisjoint({v.HealthWord.BROKEN})
+    page = render.render_overview(view)
+    picture = page.partition('<div class="map heat"')[2].partition("</section>")[0]
+    assert picture.count("<rect") + picture.count("h11v11h-11z") == 10_000
+    assert "Cells of projects that need attention lead to them, 1,000 here" in text_of(page)
+    few = samples.overview(400)
+    assert render.render_overview(few).count('<a href="/projects/') == 400 + len(few.broken)
 
 
 def test_lines_that_destroy_or_expose_are_marked_with_all_that_belongs_to_them() -> None:

@@ -85,6 +85,29 @@ def test_the_document_of_the_api_says_what_it_does(site: Served) -> None:
     assert {200, 422} <= seen
 
 
+def test_a_run_is_found_by_its_number_in_its_project_and_by_its_id_in_the_fleet(site: Served, database: FleetDatabase) -> None:
+    with database.transaction() as connection:
+        acme, beta = (row.id for row in projects.read(connection, ["acme", "beta"]))
+        moment = func.now()
+        ids = [
+            connection.execute(tables.runs.insert().values(project=id, ended_at=moment).returning(tables.runs.c.id)).scalar_one()
+            for id in (acme, beta, beta)
+        ]
+    with site.program() as program:
+        listed = program.get("/api/v1/projects/beta/runs").json()["runs"]
+        assert [(run["id"], run["number"]) for run in listed] == [(ids[2], 2), (ids[1], 1)]
+        assert program.get("/api/v1/projects/beta/runs/2").json() == listed[0]
+        assert [program.get(f"/api/v1/projects/{end}").status_code for end in ("beta/runs/3", "beta/runs/0", "none/runs/1")] == [
+            404,
+            422,
+            404,
+        ]
+        led = program.get(f"/runs/{ids[2]}", follow_redirects=False)
+        assert (led.status_code, led.headers["location"]) == (303, "/projects/beta#run-2")
+        assert 'id="run-2"' in program.get("/projects/beta").text
+        assert program.get("/runs/999999", follow_redirects=False).status_code == 404
+
+
 def test_documents_are_those_of_the_commands_and_probes_say_whether_it_is_ready(site: Served, database: FleetDatabase) -> None:
     with site.program() as program, site.program("wrong") as stranger, site.browser() as anybody:
         with database.transaction() as connection:

@@ -47,6 +47,7 @@ WRONG: Final[dict[int | str, dict[str, Any]]] = {
 }
 ACTED: Final[dict[int | str, dict[str, Any]]] = {code: WRONG[code] for code in (403, 404)}
 Before = Annotated[int | None, Query(ge=1, le=2**62, description="An id of a run.")]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of the run in its project.")]
 router = APIRouter(
     prefix=PREFIX,
     dependencies=[Depends(_bearer), Security(_cookie)],
@@ -90,6 +91,16 @@ def project_runs(
         row = _seen(request, connection, name, caller)
         rows = store.runs_of(connection, row.id, before=before, limit=size)
     return documents.Runs(runs=[documents.run(run) for run in rows])
+
+
+@router.get("/projects/{name}/runs/{number}", tags=["projects"], operation_id="getRun", responses={404: WRONG[404]})
+def project_run(request: Request, name: Name, number: Number, caller: Known) -> documents.Run:
+    """Get a run of a project by its number there."""
+    with site_of(request).database.transaction() as connection:
+        row = store.run_of(connection, _seen(request, connection, name, caller).id, number)
+    if row is None:
+        raise HTTPException(404)
+    return documents.run(row)
 
 
 @router.get("/projects/{name}/plan", tags=["plans"], operation_id="getPlan", responses={404: WRONG[404]})

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import date, timedelta
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from reconciler import __version__
 from reconciler.errors import UsageError
@@ -25,7 +25,7 @@ from reconciler.fleet.refresh import generation
 from reconciler.fleet.serve import filled
 from reconciler.fleet.serve.callers import Caller, Known, record_view
 from reconciler.fleet.serve.site import Dashboard, site_of
-from reconciler.fleet.store import audit, quarantines, runs, samples
+from reconciler.fleet.store import audit, projects as rows, quarantines, runs, samples
 from reconciler.fleet.store.dashboard import listing, views as store
 from reconciler.fleet.store.projects import ProjectRow, clock
 from reconciler.text.names import utc_text
@@ -47,8 +47,7 @@ DONE: Final = {
 YEARS_BEFORE: Final = 1
 YEARS_AFTER: Final = 5
 """The last year of the calendar's links, from now."""
-BROKEN: Final = listing.ProjectSelection(health=HealthWord.BROKEN.value, sort="name", limit=10)
-"""The broken projects that the overview names."""
+NAMED: Final = 10  # broken projects that the overview names
 FOR_GOOD: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 router = APIRouter(include_in_schema=False)
 
@@ -111,6 +110,17 @@ def project(request: Request, name: str, caller: Known, done: str = "") -> Respo
     return _page(render.render_project(view))
 
 
+@router.get(links.RUNS + "{id}")
+def run(request: Request, id: Annotated[int, Path(ge=1, le=2**62)], caller: Known) -> Response:
+    """A run by its id in the fleet: in the history of its project."""
+    with site_of(request).database.transaction() as connection:
+        place = store.place_of_run(connection, id)
+        if place is None:
+            raise HTTPException(404)
+        found(connection, place[0], caller)
+    return RedirectResponse(links.run(*place), status_code=303)
+
+
 def _project(connection: Connection, name: str, caller: Caller, done: str) -> views.ProjectView:
     row, frame = found(connection, name, caller), _frame(connection, caller, done)
     plan = filled.plan_view(store.plan_of(connection, row.id))
@@ -171,15 +181,17 @@ def project_status(request: Request, name: str, caller: Known, digest: str = "",
 
 def _overview(request: Request, caller: Caller) -> views.OverviewView:
     with site_of(request).database.transaction() as connection:
-        seen = store.workers_of(connection) if caller.tenants is None else ()
+        seen, cells = store.workers_of(connection) if caller.tenants is None else (), listing.cells(connection, caller.tenants)
+        # The cells say which are broken: asking for that again would take as long as all of them.
+        broken = [cell.name for cell in cells if cell.health is HealthWord.BROKEN and not cell.orphaned][:NAMED]
         return views.OverviewView(
             _frame(connection, caller),
-            listing.cells(connection, caller.tenants),
+            cells,
             views.QueueView(**store.queue(connection, caller.tenants)),
             [filled.worker_view(worker) for worker in seen],
             [filled.budget_view(budget) for budget in store.budgets_of(connection, caller.tenants)],
             _generators(connection, caller),
-            [filled.row_view(row) for row in listing.listed(connection, BROKEN, caller.tenants).rows],
+            [filled.row_view(row) for row in rows.read(connection, broken)] if broken else [],
         )
 
 

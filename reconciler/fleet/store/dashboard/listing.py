@@ -68,7 +68,9 @@ _TODAY: Final = func.current_date()
 
 
 def _concerned(matches: ColumnElement[bool]) -> ColumnElement[bool]:
-    return select(literal(1)).select_from(_CONCERN).where(matches).correlate(projects).exists()
+    concerned = select(literal(1)).select_from(_CONCERN).where(matches).correlate(projects).exists()
+    # Most projects have none, and a subquery for each takes longer than the rest of the page.
+    return and_(_CONCERNS.is_distinct_from(func.jsonb_build_array()), concerned)
 
 
 HEALTH: Final[ColumnElement[str]] = case(

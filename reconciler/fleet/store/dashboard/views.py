@@ -40,6 +40,19 @@ def runs_of(connection: Connection, project: int, *, before: int | None = None, 
     return _rows(connection, query.where(runs.c.id < before) if before is not None else query)
 
 
+def run_of(connection: Connection, project: int, number: int) -> Mapping[str, Any] | None:
+    """A run of a project by its number; None if there is none, or no longer."""
+    query = select(runs).where(runs.c.project == project, runs.c.number == number)
+    return next(iter(_rows(connection, query)), None)
+
+
+def place_of_run(connection: Connection, id: int) -> tuple[str, int] | None:
+    """The name of the project of a run, and its number there; None if there is none, or no longer."""
+    query = select(projects.c.name, runs.c.number).join(projects, projects.c.id == runs.c.project).where(runs.c.id == id)
+    row = connection.execute(query).first()
+    return (row.name, row.number) if row is not None else None
+
+
 def decisions_of(connection: Connection, project: int) -> Rows:
     """The decisions on the plans of a project, the newest first."""
     on_plans = and_(approvals.c.project == project, ~approvals.c.digest.startswith(drift.PREFIX))
