@@ -195,7 +195,11 @@ def assembled(
         removed=read_removed(kinds, tops.removed, items, moved, problems, chosen=overlay is not None),
         written=frozenset(tree.items.written), guards=guards, lister=lister, rule_lines=rule_lines(keys),
         patches=tuple(patches.read), excluded=excluded, policies=sections.read({name: rules[name] for name in POLICIES}),
-        generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
+        generated={
+            item.address: Generation(each.at, each.value, each.element, each.place)
+            for item in items.values()
+            if (each := item.each) is not None
+        },
         access=read_access(rules["access"], kinds, resources, removed, problems),
         ignored=opening(kinds, resources), defaults=linker.given(), urls=urls,
     )  # fmt: skip

@@ -74,6 +74,30 @@ TIMEOUT_DEFAULT: Final = 30.0  # seconds for one request, including everything
 SETTLE_DEFAULT: Final = 30.0  # seconds to wait out a request in doubt
 
 
+Naming = Literal[
+    "", "address", "former", "pattern", "kind or pattern", "field", "template", "reference", "values",
+    "published", "person", "reader", "policy", "expression", "variable", "file",
+]  # fmt: skip
+"""What texts of the project files name, for whoever follows a name or changes it.
+
+    address          acme/space/guides: one resource
+    former           an address that is no longer declared; what contains it may be
+    pattern          an address, or a pattern of addresses
+    kind or pattern  a kind, an address, or a pattern of addresses
+    field            acme/site/docs.title: a field of a resource
+    template         a text with {acme/space/guides} in it
+    reference        any value; a text in it that is an address with a slash names a resource
+    values           fields of the resource at the `address` beside it, as its kind reads them
+    published        the key of what is published, or its address; of a map: its keys
+    person           the key of a resource that may be referenced undeclared
+    reader           {link: KEY}, the key or the address of what admits its own readers
+    policy           the id of a policy
+    expression       an expression, with addresses in its texts
+    variable         of a map: its keys are variables
+    file             a file of the project, or a pattern of files
+"""
+
+
 @dataclass(frozen=True)
 class Key:
     """One key of a project file."""
@@ -104,6 +128,8 @@ class Key:
     role: Literal["setting", "rule", "shared rule", "content"] = "content"
     # What the reference adds to the sentence, in Markdown: links, details, a default that is not a value.
     more: str = ""
+    # What the texts of its value name; "" if nothing.
+    names: Naming = ""
 
     @property
     def attribute(self) -> str:
@@ -196,7 +222,7 @@ SERVICE: Final = Key(
         Key(SANDBOX, "The file of an embedded sandbox, instead of baseUrl.", form="text"),
         Key(
             MEMBER, "The e-mail of the member who owns the token; must have access to everything and stay an admin.", form="text",
-            check=_email, more="Without it, an admin is found automatically.",
+            check=_email, more="Without it, an admin is found automatically.", names="person",
         ),
         Key("timeout", "Seconds for one request, including retries.", form="number", default=TIMEOUT_DEFAULT, above=True),
     ),
@@ -259,7 +285,7 @@ GUARDS: Final = Key(
 """Its values are the fields of `Guards`: a new guard is a row here, a field there, and its use."""
 
 SEARCH: Final = (
-    Key("site", "The site whose readers search: its key, or its address.", form="text", required=True),
+    Key("site", "The site whose readers search: its key, or its address.", form="text", required=True, names="published"),
     Key("query", "What they search for.", form="text", required=True),
     Key("finds", "The path of a page of the site, or a pattern: `*` is one segment, `**` many.", form="text", required=True),
 )
@@ -286,42 +312,51 @@ HEALTH: Final = Key(
 )  # fmt: skip
 
 ACCESS_TEST: Final = (
-    Key("as", "Who reads.", required=True),
-    Key("sees", "What the reader must be able to read: addresses or patterns."),
-    Key("mustNotSee", "What the reader must not be able to read: addresses or patterns."),
+    Key("as", "Who reads.", required=True, names="reader"),
+    Key("sees", "What the reader must be able to read: addresses or patterns.", names="pattern"),
+    Key("mustNotSee", "What the reader must not be able to read: addresses or patterns.", names="pattern"),
     Key("reason", "Why: shown with each violation.", form="text"),
 )
 
 POLICY: Final = (
-    Key("id", "The name of the policy, unique in the project.", form="text", check=_policy_id, required=True),
-    Key("on", "The kinds, addresses or patterns of addresses that it is about; or plan, for the whole plan.", required=True),
+    Key("id", "The name of the policy, unique in the project.", form="text", check=_policy_id, required=True, names="policy"),
+    Key(
+        "on", "The kinds, addresses or patterns of addresses that it is about; or plan, for the whole plan.", required=True,
+        names="kind or pattern",
+    ),
     Key("when", "The actions that it is about; without it, every declared resource, changed or not."),
-    Key("assert", "The expression that must be true.", required=True),
-    Key("message", "What is wrong otherwise; may contain expressions.", form="text", required=True),
+    Key("assert", "The expression that must be true.", required=True, names="expression"),
+    Key("message", "What is wrong otherwise; may contain expressions.", form="text", required=True, names="expression"),
     Key("level", "error (the default) refuses the run with exit code 4, warning is only shown.", form="choice", options=LEVELS),
     Key("reason", "Why the policy exists.", form="text"),
-)
+)  # fmt: skip
 
 USE: Final = (
-    Key("policy", "The id of a ready policy.", required=True),
+    Key("policy", "The id of a ready policy.", required=True, names="policy"),
     Key("level", "Another level than its own.", form="choice", options=LEVELS),
 )
 
 EXCEPTION: Final = (
-    Key("policy", "The id of the policy.", form="text", required=True),
-    Key("address", "The address, or the pattern of addresses, where it is not applied; not for a policy about the plan.", form="text"),
+    Key("policy", "The id of the policy.", form="text", required=True, names="policy"),
+    Key(
+        "address", "The address, or the pattern of addresses, where it is not applied; not for a policy about the plan.", form="text",
+        names="pattern",
+    ),
     Key("until", "The last day of the exception; on the next day it is an error.", form="text", check=_day, required=True),
     Key("reason", "Why; reports show it.", form="text", required=True),
-)
+)  # fmt: skip
 
 IGNORE: Final = (
     Key("id", "The rule.", form="text", required=True),
-    Key("address", "An address, a pattern, or a setting (vars.brand); the default is all.", form="text"),
+    Key("address", "An address, a pattern, or a setting (vars.brand); the default is all.", form="text", names="pattern"),
     Key("reason", "Why it is accepted.", form="text"),
 )
 
 REMOVED: Final = (
-    Key("address", form="text", required=True, more="The address of a resource that was removed; see [Deletions](#deletions)."),
+    Key(
+        "address", form="text", required=True, more="The address of a resource that was removed; see [Deletions](#deletions).",
+        names="former",
+    ),
     Key(
         "action", "forget: stop managing it; delete-all: with what is unmanaged in it.", form="choice", options=REMOVED_ACTIONS,
         required=True,
@@ -329,9 +364,11 @@ REMOVED: Final = (
 )  # fmt: skip
 
 MOVED: Final = (
-    Key("from", form="text", required=True, more="The former address; see [Renames and moves](#renames-and-moves)."),
-    Key("to", form="text", required=True, more="The present address."),
-)
+    Key(
+        "from", form="text", required=True, more="The former address; see [Renames and moves](#renames-and-moves).", names="former",
+    ),
+    Key("to", form="text", required=True, more="The present address.", names="address"),
+)  # fmt: skip
 
 GONE: Final = (
     Key(
@@ -358,7 +395,10 @@ URLS: Final = Key(
             "to", "The folder of these files, below the project.", form="text", default="redirects", check=_folder,
         ),
         Key("gone", "URLs that nothing answers at any more, on purpose.", form="list", keys=GONE),
-        Key("sites", "Formats of single sites instead, by their keys.", more="`{docs: [netlify], blog: []}`; `[]`: no files."),
+            Key(
+            "sites", "Formats of single sites instead, by their keys.", more="`{docs: [netlify], blog: []}`; `[]`: no files.",
+            names="published",
+        ),
     ),
 )  # fmt: skip
 
@@ -370,7 +410,7 @@ STATE_KEY: Final = Key(
     "Without it: `sqlite:///.reconciler/state.db`.",
 )  # fmt: skip
 SECRETS_KEY: Final = Key(
-    SECRETS, "Files that SOPS encrypted; their values are secrets.NAME in expressions.", more="See [Secrets](#secrets)."
+    SECRETS, "Files that SOPS encrypted; their values are secrets.NAME in expressions.", more="See [Secrets](#secrets).", names="file"
 )
 
 # In this order `fmt` writes them, and editors suggest them.
@@ -382,8 +422,8 @@ PROJECT: Final = (
     SERVICE,
     STATE_KEY,
     RECOVERY,
-    Key("include", "More files, by name or pattern.", more="See [Several files](#several-files)."),
-    Key("vars", "Values that expressions can use as vars.NAME.", more="See [Variables](#variables-and-expressions)."),
+    Key("include", "More files, by name or pattern.", more="See [Several files](#several-files).", names="file"),
+    Key("vars", "Values that expressions can use as vars.NAME.", more="See [Variables](#variables-and-expressions).", names="variable"),
     SECRETS_KEY,
     HEALTH,
     Key("prune", "What happens to objects whose lines are removed, by kind.", role="rule", more="See [Deletions](#deletions)."),
@@ -402,8 +442,9 @@ PROJECT: Final = (
     Key(
         IGNORE_CHANGES, "Fields that are left alone once an object exists, by kind or by a pattern of addresses.",
         more="See [Ignore changes](#ignore-changes).",
+        names="kind or pattern",
     ),
-    Key("use", "Ready policies, by id; reconciler policy list shows them.", form="list", keys=USE, role="shared rule"),
+    Key("use", "Ready policies, by id; reconciler policy list shows them.", form="list", keys=USE, role="shared rule", names="policy"),
     Key(
         "policies", "What no plan may do: each is an expression that must be true.", form="list", keys=POLICY,
         role="shared rule",
@@ -426,13 +467,13 @@ EVERYWHERE: Final = (
 """The keys that any file may contain, beside resources."""
 
 PATCH: Final = (
-    Key("match", "Which resources: an address or a pattern.", form="text", required=True),
+    Key("match", "Which resources: an address or a pattern.", form="text", required=True, names="pattern"),
     Key("set", "Fields, and their values in this environment."),
     Key("remove", "Remove them, with everything in them."),
 )
 
 ENVIRONMENT: Final = (
-    Key("vars", "Values of variables that the project file declares."),
+    Key("vars", "Values of variables that the project file declares.", names="variable"),
     SECRETS_KEY,
     SERVICE,
     STATE_KEY,

@@ -69,6 +69,10 @@ class Positions(Mapping[str, Source]):
     def __getitem__(self, name: str) -> Source:
         return self._nodes[name].at
 
+    def node(self, name: str) -> Node:
+        """The value of a field as the files have it, expressions evaluated."""
+        return self._nodes[name]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._nodes)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import collections.abc
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import UnionType
@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union,
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.config.source.nodes import UNREAD, List, Map, Node, Scalar, StandIn, first_tainted, is_stand_in, plain, unknown
+from reconciler.config.source.nodes import UNREAD, List, Map, Node, Scalar, StandIn, first_tainted, is_stand_in, plain, scalars, unknown
 from reconciler.config.source.problems import (
     ProblemReport,
     described,
@@ -291,6 +291,38 @@ def _record(hint: Any) -> Convert:
         return record
 
     return convert
+
+
+# -- references --------------------------------------------------------------------------------------------------------------------
+
+
+def references_in(hint: Any, node: Node) -> Iterator[tuple[Scalar, str]]:
+    """The texts of a node that a type reads as references, each with the kind; every text, without a kind, where the type says nothing
+    about the inside of its values."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        to = next((part for part in args[1:] if isinstance(part, To)), None)
+        if to is None:
+            yield from references_in(args[0], node)
+        elif isinstance(node, Scalar):
+            yield node, to.kind
+    elif origin in (Union, UnionType):
+        for option in args:
+            yield from references_in(option, node)
+    elif origin in (Required, NotRequired):
+        yield from references_in(args[0], node)
+    elif hint is Any:
+        yield from ((scalar, "") for scalar in scalars(node))
+    elif typing_extensions.is_typeddict(hint) and isinstance(node, Map):
+        hints = get_type_hints(hint, include_extras=True)
+        for key, entry in node.entries.items():
+            yield from references_in(hints.get(key), entry.node)
+    elif isinstance(node, List) and args and (origin or hint) in (list, tuple, set, frozenset, collections.abc.Sequence):
+        for item in node.items:
+            yield from references_in(args[0], item)
+    elif isinstance(node, Map) and len(args) > 1 and (origin or hint) in (dict, collections.abc.Mapping):
+        for entry in node.entries.values():
+            yield from references_in(args[1], entry.node)
 
 
 # -- validation --------------------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from reconciler.model import Delta, Source
 from reconciler.model.codec import path_ids
 from reconciler.model.desired import Generation
 from reconciler.model.drift import Drift, Drifted, DriftWord
-from reconciler.resource import HOSTED, UNSET, FieldRole
+from reconciler.resource import HOSTED, UNSET, FieldRole, Kinds
 from reconciler.text.names import did_you_mean
 from reconciler.yamltext.entries import DROP, EditedYaml, Loose, ResourcePlace
 from reconciler.yamltext.format import document, layout
@@ -85,6 +85,15 @@ def _named(drift: Drift, word: str) -> tuple[Drifted, str | None]:
     return drifted, name
 
 
+def laid_out(kinds: Kinds, before: str, text: str) -> str:
+    """The new text of a file, in canonical layout where the file was in it before."""
+    shape = document(kinds, TOP)
+    try:
+        return layout(text, shape) if layout(before, shape) == before else text
+    except ReconcilerError:
+        return text
+
+
 def _at(source: Source | None) -> str:
     return f" at {source.file_and_line}" if source is not None else ""
 
@@ -116,7 +125,7 @@ class Acceptance:
             with self._by_hand(address, file):
                 pages[file].put(replace(self._place(address), line=line, column=column), self._edits[address])
         texts = {file: pages[file].text if file in pages else tracked.text for file, tracked in files.items()}
-        return {file: self._laid_out(file, text) for file, text in texts.items() if text != self.texts[file]}
+        return {file: laid_out(self.kinds, self.texts[file], text) for file, text in texts.items() if text != self.texts[file]}
 
     def _moved(self, accepted: Sequence[AcceptedField], moved_outside: Collection[Address]) -> dict[str, MarkedText]:
         """The texts with the lines moved to where they belong now, each resource marked."""
@@ -142,14 +151,6 @@ class Acceptance:
         except Untouchable as error:
             where = f"{file or self.desired.resources[address].source.file}:{error.line}:{error.column}"
             raise Refused(f"{address}: {error}", id="RC-edit-by-hand", hint=f"Change it by hand: {where}.") from None
-
-    def _laid_out(self, file: str, text: str) -> str:
-        """The new text, in canonical layout where the file was in it before."""
-        shape = document(self.kinds, TOP)
-        try:
-            return layout(text, shape) if layout(self.texts[file], shape) == self.texts[file] else text
-        except ReconcilerError:
-            return text
 
     def _place(self, address: Address) -> ResourcePlace:
         declared = self.desired.resources[address]

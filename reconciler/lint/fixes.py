@@ -38,7 +38,7 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> tuple[dict[s
         corrected = dict(now)
         try:
             for file, path in paths[finding]:
-                corrected[file] = _without(corrected[file], path)
+                corrected[file] = without(corrected[file], path)
         except Untouchable as error:
             left[finding] = str(error)
             continue
@@ -130,7 +130,7 @@ def _path(text: str, place: Source) -> Path:
     return tuple(steps)
 
 
-def _without(text: str, path: Path) -> str:
+def without(text: str, path: Path) -> str:
     """The text without an entry or item, and without the maps and lists that this would leave empty."""
     tree = parse(text)
     steps = _steps(tree.root, path)

@@ -241,11 +241,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class Generation:
-    """The `forEach` of a resource: `source`: its line; `value`: what it iterates over, as written; `element`: which element of it."""
+    """The `forEach` of a resource: `source`: its line; `value`: what it iterates over, as written; `element`: which element of it;
+    `place`: where that is written, if it is known."""
 
     source: Source
     value: str
     element: str
+    place: Source
 
     def __str__(self) -> str:
         return f"element {self.element} of {self.value} (forEach at {self.source})"

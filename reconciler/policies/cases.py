@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.config.keys import Key
 from reconciler.config.policies.keys import ACTIONS, GONE, KEEP
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
@@ -23,6 +24,11 @@ from reconciler.resource import Kinds
 from reconciler.text.names import did_you_mean, one_of
 
 EXAMPLES: Final = "examples"
+EXAMPLE: Final = (
+    Key("resources", form="list", keys=(Key("address", names="reference"), Key("parent", names="reference"))),
+    Key("violations", form="list", keys=(Key("policy", names="policy"), Key("address", names="reference")), names="policy"),
+)
+"""The keys of an example that name something."""
 FORM: Final = "write {name: …, resources: [{address: …, after: {…}}], violations: [POLICY]}"
 
 

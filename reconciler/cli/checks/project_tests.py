@@ -23,7 +23,7 @@ from reconciler.cli.wiring.loading import sensitive_texts
 from reconciler.cli.wiring.twin import ProjectTest
 from reconciler.config import Project
 from reconciler.config.environments.folder import SUFFIX, files as environment_files
-from reconciler.config.keys import ENVIRONMENTS, IGNORED, PROJECT_FILE, is_encrypted, project_file
+from reconciler.config.keys import ENVIRONMENTS, IGNORED, PROJECT_FILE, project_file
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.files import ProjectFiles
@@ -37,13 +37,11 @@ from reconciler.policies.cases import EXAMPLES, Case, differences
 from reconciler.resource import Kinds
 from reconciler.testing.declared import Header, TwinStep
 from reconciler.testing.expectations import Readers
+from reconciler.testing.files import ENDING, FOLDER, discovered, in_folder
 from reconciler.testing.keys import EXAMPLES as POLICY_KEYS, TESTS
 from reconciler.testing.reading import FORM, TestReader, headers
 from reconciler.text.names import did_you_mean
 
-FOLDER: Final = "tests"
-SUFFIXES: Final = (".yaml", ".yml")
-ENDING: Final = (".test.yaml", ".test.yml")
 UNKNOWN: Final = FileAccess(decrypt=False, stand_ins=True)
 """Secrets and variables without a value have a placeholder."""
 
@@ -75,7 +73,7 @@ def chosen(paths: Sequence[Path]) -> tuple[Path | None, list[Path]]:
         if path.is_dir() and (path / PROJECT_FILE).is_file():
             projects.append(path)
         elif path.is_dir():
-            inside = _in_folder(path)
+            inside = in_folder(path)
             if not inside:
                 raise UsageError(f"{path} contains no tests and is not a project", id="RC-no-tests", hint=f"Write {path}/NAME.yaml: {FORM}")
             files += inside
@@ -94,20 +92,6 @@ def chosen(paths: Sequence[Path]) -> tuple[Path | None, list[Path]]:
 def _is_tests(path: Path) -> bool:
     top = policy_examples.document(path, Problems([]), "tests")
     return path.name.endswith(ENDING) or (top is not None and bool({TESTS, EXAMPLES} & top.entries.keys()))
-
-
-def _in_folder(folder: Path) -> list[Path]:
-    """The YAML files directly in a folder, without what folders below it contain: seeds and snapshots."""
-    return sorted(
-        path
-        for path in (folder.iterdir() if folder.is_dir() else ())
-        if path.suffix in SUFFIXES and not path.name.startswith(".") and not is_encrypted(path.name) and path.is_file()
-    )
-
-
-def discovered(root: Path) -> list[Path]:
-    """The test files of a project: those of its folder `tests`, and `*.test.yaml` beside its file."""
-    return [*(path for path in _in_folder(root) if path.name.endswith(ENDING)), *_in_folder(root / FOLDER)]
 
 
 def gather(kinds: Kinds, project: Path, files: Sequence[Path], names: Sequence[str], *, environment: str | None) -> ReadyTests:

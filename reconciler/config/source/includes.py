@@ -320,14 +320,16 @@ def all_files(split: Split, sections: Sections, documents: Mapping[str, Node]) -
     return names
 
 
-def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
-    """The project's directory, and the texts of the project file, of what it includes and of its environments. Raises `ConfigError`."""
+def texts(path: Path, kinds: Kinds, given: Mapping[str, str] | None = None) -> tuple[Path, dict[str, str]]:
+    """The project's directory, and the texts of the project file, of what it includes and of its environments. `given`: texts that replace
+    those of files, by name. Raises `ConfigError`."""
     file = project_file(path)
     wrong = unreadable(path, file)
     if wrong is not None:
         raise ConfigError([wrong])
     problems = Problems([])
-    files = Files(file.parent.resolve(), problems)
+    given = given or {}
+    files = Files(file.parent.resolve(), problems, given=given)
     names = [file.name]
     with suppress(Enough):
         documents: dict[str, Node] = {}
@@ -343,7 +345,7 @@ def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
         names = all_files(Split(files, file.name, problems, dict(inner)), sections(kinds), documents) + environments
     if problems.found:
         raise ConfigError(problems.found)
-    return files.root, {name: (files.root / name).read_bytes().decode("utf-8") for name in names}
+    return files.root, {name: given[name] if name in given else (files.root / name).read_bytes().decode("utf-8") for name in names}
 
 
 def files_of_environments(root: Path) -> list[str]:
