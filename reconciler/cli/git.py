@@ -54,9 +54,9 @@ class WorkingRepository:
         if repository is None:
             hint = "Run it in a clone of the repository."
             raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=hint)
-        done = _ended(repository, "rev-parse", "--is-inside-work-tree", "--show-prefix")
+        done = ended(repository, "rev-parse", "--is-inside-work-tree", "--show-prefix")
         if done.code != 0:
-            raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=f"git says: {_said(done)}")
+            raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=f"git says: {git_says(done)}")
         (inside, _, prefix), here = os.fsdecode(done.out).partition("\n"), Path(os.path.realpath(folder)).relative_to(repository.folder)
         if inside != "true" or here.parts[:1] == (".git",):
             raise UsageError(
@@ -106,7 +106,7 @@ class WorkingRepository:
         listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--name-only", "--", commit.id, *_below(self.inside))
         for done in (changed, listed):
             if done.code != 0:
-                raise ReconcilerError(f"git cannot compare the files with {commit}: {_said(done)}", id="RC-git-failed")
+                raise ReconcilerError(f"git cannot compare the files with {commit}: {git_says(done)}", id="RC-git-failed")
         tracked = {os.fsdecode(name) for name in listed.out.split(b"\0")}
         return bool(changed.out) or any(str(self.inside / name) not in tracked for name in names if not name.startswith(("/", "../")))
 
@@ -134,7 +134,7 @@ class WorkingRepository:
     def _blobs(self, commit: NamedCommit, inside: PurePosixPath) -> list[git.Blob]:
         listed = self._run("ls-tree", "--full-tree", "-r", "-z", "--", commit.id, *_below(inside))
         if listed.code != 0:
-            raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}", id="RC-git-failed")
+            raise ReconcilerError(f"git cannot list the files of {commit}: {git_says(listed)}", id="RC-git-failed")
         blobs: list[git.Blob] = []
         for entry in listed.out.split(b"\0")[:-1]:
             parts, _, path = entry.partition(b"\t")
@@ -165,7 +165,7 @@ class WorkingRepository:
             ) from None
 
     def _run(self, *args: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
-        return _ended(self.repository, *args, settings=settings)
+        return ended(self.repository, *args, settings=settings)
 
 
 def _add(tree: NewTree, blob: git.Blob, content: bytes) -> None:
@@ -186,9 +186,9 @@ def _below(inside: PurePosixPath) -> tuple[str, ...]:
     return (f"{inside}/",) if inside.name else ()
 
 
-def _ended(repository: git.GitRepository, *args: str, settings: Mapping[str, str] | None = None) -> EndedCommand:
-    """The end of a command of git. Raises `ReconcilerError` if it did not end by itself."""
-    done = repository.run(*args, settings=settings, seconds=SECONDS)
+def ended(repository: git.GitRepository, *args: str, given: bytes = b"", settings: Mapping[str, str] | None = None) -> EndedCommand:
+    """The end of a command of git. `given`: its input. Raises `ReconcilerError` if it did not end by itself."""
+    done = repository.run(*args, given=given, settings=settings, seconds=SECONDS)
     if done.late:
         raise ReconcilerError(f"git did not answer within {SECONDS:g} seconds: git {args[0]}", id="RC-git-failed")
     if done.large:
@@ -208,7 +208,7 @@ def _remedy(name: str) -> str:
     return f"If it is a branch of the remote: git fetch origin {branch}, and pass origin/{branch}."
 
 
-def _said(done: EndedCommand) -> str:
+def git_says(done: EndedCommand) -> str:
     """What git says of an error, on one line."""
     lines = os.fsdecode(done.err).strip().splitlines()
     wrong = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines or ["nothing"]

@@ -18,6 +18,7 @@ from reconciler.config import Project
 from reconciler.errors import ReconcilerError, os_reason
 from reconciler.model import Finding
 from reconciler.report.annotations import code_quality, github, junit, of_sheet, sarif
+from reconciler.report.brief import brief
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
 from reconciler.report.sheet import Sheet, sheet_text
@@ -26,7 +27,7 @@ from reconciler.text.names import HERE
 from reconciler.writing import write_out
 
 CHECKS: Final = ("junit", "sarif", "codequality")
-FORMATS: Final = ("json", "markdown", "html", "github", *CHECKS)
+FORMATS: Final = ("brief", "json", "markdown", "html", "github", *CHECKS)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -77,6 +78,8 @@ def rendered(
     match name:
         case "json":
             return as_json(document) + "\n"
+        case "brief":
+            return brief(sheet())
         case "markdown":
             return markdown(sheet())
         case "github":

@@ -20,14 +20,19 @@ DIALECT: Final = Dialect(32_700, html=False)  # Bitbucket refuses 32,768 charact
 APP: Final = "app_user"
 
 
+def talk(api: str, token: str, clock: BlockingClock) -> Talk:
+    """Requests with this token: a repository access token, or USER:PASSWORD."""
+    basic = f"Basic {b64encode(token.encode()).decode()}" if ":" in token else f"Bearer {token}"
+    return Talk("Bitbucket", api, {"Authorization": basic}, token=token, clock=clock)
+
+
 class Bitbucket:
     """The comments of a pull request."""
 
     name, dialect, hide, turns = "Bitbucket", DIALECT, None, None
 
     def __init__(self, api: str, repository: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)) -> None:
-        basic = f"Basic {b64encode(token.encode()).decode()}" if ":" in token else f"Bearer {token}"
-        self._talk = Talk(self.name, api, {"Authorization": basic}, token=token, clock=clock)
+        self._talk = talk(api, token, clock)
         self._at = f"/repositories/{repository}/pullrequests/{number}/comments"
         self._pipelines, self._number, self._run = f"/repositories/{repository}/pipelines", number, run
 

@@ -32,6 +32,12 @@ mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATE
 REVEAL: Final = "mutation($id: ID!) { unminimizeComment(input: {subjectId: $id}) { unminimizedComment { isMinimized } } }"
 
 
+def talk(api: str, token: str, clock: BlockingClock) -> Talk:
+    """Requests with this token."""
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+    return Talk("GitHub", api, headers, token=token, clock=clock)
+
+
 class GitHub:
     """The comments of a pull request."""
 
@@ -40,8 +46,7 @@ class GitHub:
     def __init__(
         self, api: str, graphql: str, repository: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)
     ) -> None:  # fmt: skip
-        headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
-        self._talk = Talk(self.name, api, headers, token=token, clock=clock)
+        self._talk = talk(api, token, clock)
         self._graphql = graphql
         self._owner, _, self._name = repository.partition("/")
         self._number, self._nodes = number, dict[int, str]()

@@ -20,6 +20,11 @@ DIALECT: Final = Dialect(999_900)  # GitLab refuses more than 1,000,000 characte
 EMOJI: Final = "eyes"
 
 
+def talk(api: str, token: str, clock: BlockingClock) -> Talk:
+    """Requests with this token."""
+    return Talk("GitLab", api, {"PRIVATE-TOKEN": token}, token=token, clock=clock)
+
+
 class GitLab:
     """The notes of a merge request."""
 
@@ -28,7 +33,7 @@ class GitLab:
     def __init__(
         self, api: str, project: str, number: int, *, token: str, clock: BlockingClock, run: Run = (0, 0)
     ) -> None:  # fmt: skip
-        self._talk = Talk(self.name, api, {"PRIVATE-TOKEN": token}, token=token, clock=clock)
+        self._talk = talk(api, token, clock)
         self._at = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
         self._jobs, self._run = f"/projects/{quote(project, safe='')}/jobs", run
         self.turns = self

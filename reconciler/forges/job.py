@@ -132,6 +132,7 @@ def _bitbucket(environ: Mapping[str, str], _: Mapping[str, Any]) -> PipelineFact
     repository, build = environ.get("BITBUCKET_REPO_FULL_NAME", ""), _number(environ.get("BITBUCKET_BUILD_NUMBER"))
     return PipelineFacts(
         commit=environ.get("BITBUCKET_COMMIT", ""),
+        ref=environ.get("BITBUCKET_BRANCH", ""),
         repository=repository,
         pull=_number(environ.get("BITBUCKET_PR_ID")),
         run=(build, _number(environ.get("BITBUCKET_STEP_RUN_NUMBER"))),

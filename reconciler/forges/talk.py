@@ -35,11 +35,12 @@ OK: Final = frozenset({200, 201, 204})
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer. `data`: from its JSON, None if it has none. `headers`: names in lower case."""
+    """An answer. `data`: from its JSON, None if it has none. `headers`: names in lower case. `content`: as it was sent."""
 
     status: int
     data: Any
     headers: Mapping[str, str]
+    content: bytes = b""
 
     @property
     def at(self) -> float | None:
@@ -80,9 +81,14 @@ class Talk:
                 self._wait(min(8.0, 2.0**attempt) * (0.5 + self._clock.chance()) if limit is None else limit, trouble)
         raise ForgeError(trouble, id="RC-forge-failing")
 
-    def write(self, method: str, path: str, *, data: Any = None, accepted: frozenset[int] = OK) -> Reply:
-        """The answer to a request that is sent once. Raises `TryAgain` if it was not carried out, or if that is unknown."""
-        reply, limit, trouble = self._attempt(method, path, None, data, "did not answer")
+    def write(
+        self, method: str, path: str, *, data: Any = None, form: Mapping[str, str] | None = None, accepted: frozenset[int] = OK
+    ) -> Reply:
+        """The answer to a request that is sent once. `form`: its body as a form instead of JSON.
+
+        Raises `TryAgain` if it was not carried out, or if that is unknown.
+        """
+        reply, limit, trouble = self._attempt(method, path, None, data, "did not answer", form)
         if reply is not None:
             return self._judged(reply, accepted)
         # Not sent again here: it may have been carried out, and a second comment would stay. The caller reads first, then decides.
@@ -90,11 +96,11 @@ class Talk:
         raise TryAgain(trouble, id="RC-forge-failing")
 
     def _attempt(
-        self, method: str, path: str, query: Mapping[str, str] | None, data: Any, failure: str
-    ) -> tuple[Reply | None, float | None, str]:  # fmt: skip
+        self, method: str, path: str, query: Mapping[str, str] | None, data: Any, failure: str, form: Mapping[str, str] | None = None
+    ) -> tuple[Reply | None, float | None, str]:
         """The reply; or seconds until a limit ends, if one is reported, and what is wrong."""
         try:
-            reply = self._send(method, path, query, data)
+            reply = self._send(method, path, query, data, form)
         except (httpx2.HTTPError, OSError) as error:
             return None, None, f"{self.name} {failure}: {self.says(str(error) or type(error).__name__)}"
         limit = self._limit(reply)
@@ -102,14 +108,14 @@ class Talk:
             return reply, None, ""
         return None, limit, self._refusal(reply)
 
-    def _send(self, method: str, path: str, query: Mapping[str, str] | None, data: Any) -> Reply:
+    def _send(self, method: str, path: str, query: Mapping[str, str] | None, data: Any, form: Mapping[str, str] | None) -> Reply:
         url = path if "://" in path else self._base + path
         # Bitbucket's next page is a URL in the body of an answer. On another host it would receive the token.
         if urlsplit(url)[:2] != urlsplit(self._base)[:2]:
             raise ForgeError(f"{self.name} answered with the URL of another host, which is not followed", id="RC-forge-redirect")
         ends = self._clock.monotonic() + WHOLE_SECONDS
         content = bytearray()
-        with self._http.stream(method, url, params=query, json=data) as response:
+        with self._http.stream(method, url, params=query, json=data, data=form) as response:
             # The library's limits are for each step; a body that trickles in passes all of them.
             for chunk in response.iter_bytes():
                 content += chunk
@@ -120,7 +126,7 @@ class Talk:
                 decoded = json.loads(content) if content else None
             except (ValueError, RecursionError):
                 decoded = None
-            return Reply(response.status_code, decoded, headers)
+            return Reply(response.status_code, decoded, headers, bytes(content))
 
     def _judged(self, reply: Reply, accepted: frozenset[int]) -> Reply:
         if reply.status in accepted:

@@ -18,12 +18,14 @@ from datetime import datetime
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.model import Violation
+from reconciler.model import Severity, Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import record, unknown_data, violation_data
+from reconciler.report.gathering import EntryPart, gathered
 from reconciler.report.html import escaped, page
-from reconciler.report.layout import table
+from reconciler.report.layout import Style, table
 from reconciler.report.schemas.plan import AccessDocument, ReaderData, ReviewedData
+from reconciler.report.sheet import Harm, Sheet, SheetLine, Weight
 from reconciler.report.words import RULES, count
 from reconciler.resource.risks import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
 from reconciler.text.escape import UNLIMITED
@@ -53,6 +55,39 @@ def access_text(review: Review, *, width: int = UNLIMITED) -> str:
     shown = table(rows, width=width) + "\n" if review.rows else ""
     remark = f"{REMARK}\n" if review.rows and not review.readers else ""
     return shown + "".join(lines) + ("\n" if lines else "") + remark + summary(review) + "\n"
+
+
+def access_sheet(review: Review, *, full: bool = False) -> Sheet:
+    """The review as entries: violations, objects whose readers the plan changes, then objects with the same readers. `full`: each alone."""
+    entries = gathered([*_violated(review), *_readable(review)], full=full)
+    unread = tuple(f"{item.what}: not read, {item.reason}" for item in review.unknown)
+    remark = () if review.readers else (REMARK,)
+    return Sheet("access", review.project, review.environment, summary(review), entries, (*unread, *remark))
+
+
+def _violated(review: Review) -> Iterator[EntryPart]:
+    for item in review.violations:
+        style, word = RULES[item.level]
+        # What somebody must not see, and does.
+        harm = Harm.EXPOSURE if item.level is Severity.ERROR else None
+        line = SheetLine(style, "!", word, f"{item.name}: {item.message}", id=item.id, harm=harm)
+        title = str(item.address) if item.address is not None else item.name
+        yield EntryPart(title=title, lines=[line], weight=Weight.URGENT, source=item.declared)
+
+
+def _readable(review: Review) -> Iterator[EntryPart]:
+    for row in review.rows:
+        title = " ".join(filter(None, [str(row.address), _remark(row)]))
+        now, then = names(row.before, row, review), names(row.after, row, review)
+        if not row.changed:
+            line = SheetLine(Style.PLAIN, " ", "readers", now)
+            yield EntryPart(title=title, lines=[line], weight=Weight.BACKGROUND, kind=row.kind, likeness=(row.kind, now, row.managed))
+            continue
+        known = {(line.reader, line.level) for line in row.before or ()}
+        gains = row.before is not None and any((line.reader, line.level) not in known for line in row.after or ())
+        style, harm = (Style.DELETE, Harm.EXPOSURE) if gains else (Style.UPDATE, None)
+        line = SheetLine(style, "~", "readers", f"{now} -> {then}", harm=harm)
+        yield EntryPart(title=title, lines=[line], kind=row.kind, likeness=(row.kind, now, then, row.managed))
 
 
 def names(lines: Sequence[ReaderLine] | None, row: ReviewRow, review: Review) -> str:

@@ -15,7 +15,7 @@ from reconciler.report.consequences import gained
 from reconciler.report.gathering import FOLD, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import SECTIONS as PLAN_SECTIONS, Rank, exposure_parts, violation_parts
-from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
+from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed, shown
 from reconciler.text.names import clock_time, minute
 
@@ -100,7 +100,7 @@ def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzi
     style, symbol = STYLES[resource.status], SYMBOLS[resource.status]
     deletion = resource.status is DriftWord.DELETED
     if deletion:
-        lines.append(SheetLine(style, symbol, "deleted", _deleted(resource, zone)))
+        lines.append(SheetLine(style, symbol, "deleted", _deleted(resource, zone), harm=Harm.DELETION))
         if within:
             names = listed([str(address) for address in within], len(within) if full else NAMED)
             lines.append(SheetLine(style, symbol, "with it", names))

@@ -16,7 +16,7 @@ from reconciler.report.documents import record
 from reconciler.report.gathering import EntryPart, gathered
 from reconciler.report.layout import Span, Style
 from reconciler.report.schemas import health as types
-from reconciler.report.sheet import PicturePart, Sheet, SheetEntry, SheetLine, Weight
+from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import count
 from reconciler.text.names import clock_time, utc_text
 
@@ -98,7 +98,9 @@ def _concerns(report: HealthReport) -> Iterator[EntryPart]:
             if level is None:
                 continue
             symbol = " " if level is ConcernLevel.INFORMATION else "!"
-            line = SheetLine(STYLES[level], symbol, concern.sort.value, _sentence(concern, report.today), id=IDS[concern.sort])
+            harm = Harm.EXPOSURE if concern.sort is Sort.EXPOSURE else None
+            text = _sentence(concern, report.today)
+            line = SheetLine(STYLES[level], symbol, concern.sort.value, text, id=IDS[concern.sort], harm=harm)
             rank = {ConcernLevel.BROKEN: 3, ConcernLevel.WARNING: 1, ConcernLevel.INFORMATION: 0}[level]
             weight = {3: Weight.URGENT, 1: Weight.HINDERED, 0: Weight.BACKGROUND}[rank]
             yield EntryPart(title=concern.address or check.name, lines=[line], weight=weight, rank=rank)

@@ -13,7 +13,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.model import OpenWork, Plan, WorkEffect, WorkItem, WorkSort
 from reconciler.report.layout import Span, Style
-from reconciler.report.sheet import SheetLine
+from reconciler.report.sheet import Harm, SheetLine
 from reconciler.report.words import count, listed
 from reconciler.text.names import age, quoted
 
@@ -50,7 +50,8 @@ def container_lines(plan: Plan) -> Iterator[tuple[Address, OpenWork, SheetLine]]
 def _line(work: OpenWork, text: str, asked: bool) -> SheetLine:
     """`asked`: nobody has consented to it."""
     note = f"{ENDS[work.effect]}; requires consent" if asked else ENDS[work.effect]
-    return SheetLine(Style.DELETE if work.blocks else Style.UPDATE, "!", WORD, text, note, id=work.id)
+    style, harm = (Style.DELETE, Harm.DELETION) if work.blocks else (Style.UPDATE, None)
+    return SheetLine(style, "!", WORD, text, note, id=work.id, harm=harm)
 
 
 def totals(works: Sequence[OpenWork]) -> list[str]:

@@ -29,7 +29,7 @@ from reconciler.report.gathering import NAMED, EntryPart, gathered
 from reconciler.report.layout import Style, cells
 from reconciler.report.open_work import container_lines, work_lines
 from reconciler.report.redirects import INSTALLED, redirect_parts
-from reconciler.report.sheet import PicturePart, Sheet, SheetLine, Weight
+from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetLine, Weight
 from reconciler.report.urls import numbers, url_lines
 from reconciler.report.words import (
     HIDDEN,
@@ -54,6 +54,8 @@ ROLE: Final = "use the token of a member who may, or raise the role of this memb
 
 # Actions with a line of their own; updates and moves are shown by their fields and locations.
 ALONE: Final = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.RENAME, Action.CREATE)
+
+HARMS: Final = dict.fromkeys((Action.REPLACE, Action.DELETE), Harm.DELETION)
 
 # A difference that the files cause needs no remark; one that somebody caused outside does, because applying the plan undoes their work.
 CAUSES: Final = {Cause.YOURS: "", Cause.DRIFT: "drift", Cause.BOTH: "your change and drift"}
@@ -253,7 +255,7 @@ def _change(change: Change, zone: tzinfo | None) -> EntryPart:
         what = _object_and_reason(change, action, zone) if index == 0 else ""
         # The fields of a create say that it is one, by their `+`.
         if what or action is not Action.CREATE or not change.fields:
-            lines.append(SheetLine(STYLES[action], SYMBOLS[action], action, what))
+            lines.append(SheetLine(STYLES[action], SYMBOLS[action], action, what, harm=HARMS.get(action)))
     if change.reason and not set(ALONE) & set(change.actions):
         first = change.actions[0]
         lines.append(SheetLine(STYLES[first], SYMBOLS[first], first, _reason(change, zone)))
@@ -412,7 +414,7 @@ def _held(title: str, lines: Sequence[SheetLine], *, source: Source | None = Non
 def exposure_parts(exposures: Iterable[Exposure]) -> Iterator[EntryPart]:
     """What becomes public or loses a protection."""
     for exposure in exposures:
-        line = SheetLine(Style.DELETE, "!", "exposure", _exposure_text(exposure), id=exposure.id)
+        line = SheetLine(Style.DELETE, "!", "exposure", _exposure_text(exposure), id=exposure.id, harm=Harm.EXPOSURE)
         yield EntryPart(
             title=str(exposure.address),
             lines=[line, *(SheetLine(Style.DIM, " ", "", detail) for detail in _exposure_details(exposure))],
@@ -460,7 +462,7 @@ def _forbidden(plan: Plan) -> Iterator[EntryPart]:
 def _broken(plan: Plan) -> Iterator[EntryPart]:
     for url in plan.broken:
         after = f" -> {url.after}" if url.after is not None else ""
-        line = SheetLine(Style.DELETE, "!", "breaks", f"{url.before or HIDDEN_URL}{after}", url.reason, url.id)
+        line = SheetLine(Style.DELETE, "!", "breaks", f"{url.before or HIDDEN_URL}{after}", url.reason, url.id, harm=Harm.DEAD_URL)
         yield EntryPart(title=str(url.address), lines=[line], weight=Weight.URGENT, rank=Rank.URL, source=url.source)
 
 

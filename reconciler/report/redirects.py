@@ -20,7 +20,7 @@ from reconciler.model import DeadUrl, RedirectFile, RedirectFormat, RedirectPlan
 from reconciler.report.gathering import EntryPart
 from reconciler.report.layout import Style
 from reconciler.report.schemas import plan as plan_types
-from reconciler.report.sheet import SheetLine, Weight
+from reconciler.report.sheet import Harm, SheetLine, Weight
 from reconciler.report.words import count, listed
 from reconciler.urls.redirects import pattern_of
 
@@ -44,8 +44,9 @@ def redirect_parts(redirects: RedirectPlan | None, *, files: int, dead: int) -> 
         of_site[url.site][url.reason].append(url)
     for site, reasons in of_site.items():
         lines = [
-            SheetLine(Style.DELETE, "!", "dead", f"{listed([pattern_of(url) for url in urls], NAMED)}: {reason}", id="RC-dead-urls")
+            SheetLine(Style.DELETE, "!", "dead", f"{named}: {reason}", id="RC-dead-urls", harm=Harm.DEAD_URL)
             for reason, urls in reasons.items()
+            for named in [listed([pattern_of(url) for url in urls], NAMED)]
         ]
         yield EntryPart(title=str(site), lines=lines, weight=Weight.URGENT, rank=dead)
 

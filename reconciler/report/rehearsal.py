@@ -6,6 +6,7 @@ Rehearsal -> rehearsal_sheet -> text, Markdown, HTML
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -17,7 +18,7 @@ from reconciler.model.rehearsal import Divergence, MovedUrl, ReaderChange, Rehea
 from reconciler.report.documents import R, record
 from reconciler.report.layout import Span, Style
 from reconciler.report.schemas import rehearsal as types
-from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
+from reconciler.report.sheet import Harm, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import HIDDEN, count, difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, INCLUDES, LINK_HOLDERS, VISITORS
@@ -96,14 +97,14 @@ def _written(delta: Delta, after: Any) -> list[tuple[str, str]]:
     return [(delta.name, shown(after))] if delta.before is UNSET else difference_lines(delta.name, delta.before, after)
 
 
-def rehearsal_sheet(rehearsal: Rehearsal) -> Sheet:
-    """A rehearsal of any size in at most 25 lines."""
+def rehearsal_sheet(rehearsal: Rehearsal, *, full: bool = False) -> Sheet:
+    """A rehearsal of any size in at most 25 lines. `full`: with every sentence."""
     return Sheet(
         "rehearsal",
         rehearsal.project,
         rehearsal.environment,
         summary(rehearsal),
-        _fitting(rehearsal),
+        [entry for entry in _entries(rehearsal, sys.maxsize) if entry.lines] if full else _fitting(rehearsal),
         headline=summary(rehearsal).removeprefix("Rehearsal: "),
         quiet=rehearsal.as_planned and rehearsal.worst is None,
     )
@@ -198,12 +199,14 @@ def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
         return SheetEntry(title, "", _sentences(symbol, sentences, style, named), weight)
 
     if rehearsal.worst is not None:
-        yield entry("Worst moment", "!", Style.DELETE, [worst_moment(rehearsal)], Weight.URGENT)
+        harm = Harm.EXPOSURE if rehearsal.worst.opened else Harm.DEAD_URL
+        line = SheetLine(Style.DELETE, "!", "", worst_moment(rehearsal), harm=harm)
+        yield SheetEntry("Worst moment", "", [line], Weight.URGENT)
     yield entry("Defects of Reconciler, please report them", "!", Style.DELETE, list(map(str, rehearsal.divergences)), Weight.URGENT)
-    gained = _sentences("+", _readers(widest(rehearsal.gained), "can newly read"), Style.DELETE, named)
+    gained = _sentences("+", _readers(widest(rehearsal.gained), "can newly read"), Style.DELETE, named, Harm.EXPOSURE)
     lost = _sentences("-", _readers(rehearsal.lost, "can no longer read"), Style.DIM, named)
     yield SheetEntry("Readers", "", [*gained, *lost], Weight.URGENT)
-    dead = _sentences("-", _dead(rehearsal.dead), Style.DELETE, named)
+    dead = _sentences("-", _dead(rehearsal.dead), Style.DELETE, named, Harm.DEAD_URL)
     moved = _sentences(">", _moved(rehearsal.moved), Style.MOVE, named)
     yield SheetEntry("Published URLs", "", [*dead, *moved], Weight.URGENT)
     yield entry("apply would refuse this", "!", Style.BLOCKED, rehearsal.refusals, Weight.HINDERED)
@@ -215,12 +218,12 @@ def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
     yield entry("Assumed about the service", "?", Style.DIM, rehearsal.assumptions, Weight.BACKGROUND)
 
 
-def _sentences(symbol: str, sentences: Sequence[str], style: Style, named: int) -> list[SheetLine]:
+def _sentences(symbol: str, sentences: Sequence[str], style: Style, named: int, harm: Harm | None = None) -> list[SheetLine]:
     """The first sentences, the last of them with how many more there are; a sentence of several lines is its first."""
     lines = [sentence.partition("\n")[0] for sentence in sentences[:named]]
     if len(sentences) > named:
         lines[-1] += f" (and {len(sentences) - named} more like this)"
-    return [SheetLine(style, symbol, "", line) for line in lines]
+    return [SheetLine(style, symbol, "", line, harm=harm) for line in lines]
 
 
 def _readers(changes: Sequence[ReaderChange], verb: str) -> list[str]:

@@ -4,6 +4,7 @@ r"""The sheet of a report: what people see and in which order, independent of an
     Outcome -> outcome.outcome_sheet    \            text.sheet_text   spans for a screen
     Drift   -> drift.drift_sheet         >  Sheet ->  markdown, html    a file, a page
     Finding -> findings.findings_sheet  /             annotations       other programs, line by line
+    Review  -> access.access_sheet     /              brief             8 KB, whatever the size of the organization
     a document -> reading.sheet_of    -'              comment           a part of a pull request's comment
 
 Everything to the left decides, everything to the right prints: a printer may leave entries out for lack of room, and may color, escape and
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Final
 
 from reconciler.model import Source
@@ -45,6 +46,14 @@ class Weight(IntEnum):
     BACKGROUND = 3
 
 
+class Harm(StrEnum):
+    """What a line is about that nobody may miss, however short the report is. Whoever composes the line decides it, not who prints it."""
+
+    DELETION = "deletion"
+    EXPOSURE = "exposure"
+    DEAD_URL = "URL that stops working"
+
+
 @dataclass(frozen=True)
 class SheetLine:
     """One line of an entry."""
@@ -60,6 +69,7 @@ class SheetLine:
     note_style: Style = Style.DIM
     # Its position as data, where that is not the position of its entry.
     source: Source | None = None
+    harm: Harm | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,11 @@ class SheetEntry:
     where_style: Style = Style.DIM
     # The heading that it belongs under in a report with headings; "" where it needs none.
     section: str = ""
+
+    @property
+    def harms(self) -> tuple[Harm, ...]:
+        """What its lines are about that nobody may miss, the worst first; () for an ordinary entry."""
+        return tuple(harm for harm in Harm if any(line.harm is harm for line in self.lines))
 
     @property
     def destructive(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.model import Plan, UrlGroup, UrlReason
 from reconciler.report.layout import Span, Style
-from reconciler.report.sheet import SheetLine
+from reconciler.report.sheet import Harm, SheetLine
 from reconciler.report.words import count, listed
 
 GROUPS: Final = 10  # groups of URLs in a report; the rest is counted
@@ -42,7 +42,7 @@ def url_lines(plan: Plan) -> dict[str, list[SheetLine]]:
         if rest:
             urls = sum(group.urls for group in rest)
             more = f"{count(len(rest), 'more group')} with {count(urls, 'URL')}: the JSON report has all of them"
-            last.append(SheetLine(Style.DELETE, "!", "and", more, id=ID))
+            last.append(SheetLine(Style.DELETE, "!", "and", more, id=ID, harm=Harm.DEAD_URL))
         if plan.linking:
             names = [f'"{page.title}" ({page.space})' for page in plan.linking]
             last.append(SheetLine(Style.DIM, " ", "", f"{linking(plan)}: {listed(names, LINKING)}"))
@@ -65,7 +65,7 @@ def _group_line(group: UrlGroup) -> SheetLine:
         notes += [f"{'other pages answer' if several else 'another page answers'} there"] if shadowed else []
         stays = ("are then" if several else "is then") if shadowed else ("stay" if several else "stays")
         notes += [f"{'they' if several else 'it'} {stays} at {after}"] if after else []
-    return SheetLine(Style.DELETE, "!", WORDS[group.reason], value, "; ".join(notes), ID)
+    return SheetLine(Style.DELETE, "!", WORDS[group.reason], value, "; ".join(notes), ID, harm=Harm.DEAD_URL)
 
 
 def _shown(url: str | None, root: str) -> str | None:

@@ -55,6 +55,7 @@ REFERENCE: Final = Scene(
         "reconciler health": "reconciler sandbox clock --advance 60 --db .reconciler/acme.db > clock.txt; reconciler health",
         "reconciler drift --accept acme/space/guides.title": "reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Else\n"
         "reconciler drift --accept acme/team/writers",
+        "reconciler drift --propose": "git commit -qam accepted; reconciler drift --propose",
         "reconciler pipeline plan docs": "env -u RECONCILER_SANDBOX reconciler pipeline plan docs",
         "reconciler plan docs": "env -u RECONCILER_SANDBOX reconciler plan docs",
         "production examples/environments": "production $PWD/examples/environments",

@@ -133,6 +133,12 @@ class Forge:
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path))
         self._routes.append((method, re.compile(pattern), handler))
 
+    def deep(self, method: str, path: str, handler: Handler) -> None:
+        """The same for a path that goes on with the name of a branch or a file, which the handler gets as its last argument."""
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path))
+        names = {"last": "branch", "moved": "branch", "text": "place"}
+        self._routes.append((method, re.compile(f"{pattern}(?P<{names[handler.__name__]}>.+)"), handler))
+
     def add(self, token: str, user: User) -> str:
         """A token of somebody."""
         self.users[token] = user

@@ -17,11 +17,13 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from reconciler import git as ours
+from reconciler.cli.branches import write_branch
 from reconciler.cli.git import WorkingRepository
 from reconciler.config.secrets import command
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import git as sources, tree
+from reconciler.importer.proposal import Proposal
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import MISSING, SETTINGS, Checkout, HostileSetting, git, planted, poisoned
 
@@ -42,6 +44,8 @@ def everything(project: Path) -> list[str]:
         repository.before_renames(commit, commit, "missing.yaml")
         with repository.files(commit):
             pass
+        proposal = Proposal("docs", None, {"reconciler.yaml": "version: 1\n"}, "title", (), ())
+        write_branch(repository.repository, commit, proposal)
         with refusals(failures):
             repository.commit(MISSING)
         with refusals(failures):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import click
@@ -13,15 +15,18 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
+from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.unseen import read_state
+from reconciler.config import Project
 from reconciler.config.access import NamedReaders
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Problems
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired, NamedReader, ReaderSort, Source
-from reconciler.plan.access.review import review
-from reconciler.report.access import access_document, access_html, access_text
+from reconciler.plan.access.review import Review, review
+from reconciler.report.access import access_document, access_html, access_sheet, access_text
+from reconciler.report.brief import brief
 from reconciler.resource import Kinds
 from reconciler.text.names import HERE
 
@@ -34,7 +39,7 @@ FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VA
 @shared.absences()
 @shared.service()
 @shared.state()
-@shared.output(formats=("text", "json", "html"))
+@shared.output(formats=("text", "brief", "json", "html"))
 @click.pass_obj
 def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> None:
     """Show who can read every site, section, space, collection and OpenAPI document, managed or not, now and after the plan: a tree by
@@ -49,7 +54,29 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
       reconciler access --format html > access.html
     """
     options = Options.of(screen, parameters)
-    kinds = load_kinds()
+    reviewed, made_at = screen.masked_data(read(screen, options, load_kinds(), readers).review), now()
+    if options.format == "json":
+        screen.document(access_document(reviewed, created_at=made_at))
+    elif options.format == "brief":
+        screen.raw(brief(access_sheet(reviewed)))
+    elif options.format == "html":
+        screen.raw(access_html(reviewed, created_at=made_at.astimezone(HERE)))
+    else:
+        screen.out(access_text(reviewed, width=screen.width))
+
+
+@dataclass(frozen=True)
+class AccessReading:
+    """Who can read what, and what it was found from."""
+
+    kinds: Kinds
+    project: Project
+    planned: Planned
+    review: Review
+
+
+def read(screen: Screen, options: Options, kinds: Kinds, readers: Sequence[str] = ()) -> AccessReading:
+    """Who can read what, found with GET requests. `readers`: those of `--as`; all classes of readers where none is given."""
     project = load(screen, options, kinds)
     named = [_reader(text, kinds, project.desired) for text in readers]
     with connect(screen, options, project, kinds) as service:
@@ -59,13 +86,7 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
         kinds = kinds.with_digest_key(key, project.sensitive)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
     reviewed = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
-    reviewed, made_at = screen.masked_data(reviewed), now()
-    if options.format == "json":
-        screen.document(access_document(reviewed, created_at=made_at))
-    elif options.format == "html":
-        screen.raw(access_html(reviewed, created_at=made_at.astimezone(HERE)))
-    else:
-        screen.out(access_text(reviewed, width=screen.width))
+    return AccessReading(kinds, project, planned, reviewed)
 
 
 def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:

@@ -16,6 +16,7 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.report import explain
 from reconciler.report.explain import explain_cause, explain_policies
+from reconciler.report.layout import Span
 from reconciler.text.names import did_you_mean
 from reconciler.text.pages import PREFIX, pages
 
@@ -50,37 +51,36 @@ def command(screen: Screen, /, word: str, **parameters: Any) -> None:
       reconciler explain policies
       reconciler explain RC-locked
     """
-    if word.upper().startswith("RC-"):
-        _cause(screen, word)
-        return
-
     Options.of(screen, parameters)
+    screen.spans(described(word, width=screen.width))
+
+
+def described(word: str, *, width: int) -> list[Span]:
+    """What there is to say about a kind, a field, a key of the project file or a cause; the list of kinds for "". Raises `UsageError`."""
+    if word.upper().startswith("RC-"):
+        return _cause(word, width)
     kinds = load_kinds()
     if not word:
-        screen.spans(explain.explain_kinds(kinds, width=screen.width))
-        return
+        return explain.explain_kinds(kinds, width=width)
     if word in SECTIONS:
-        screen.spans(explain_policies(word, width=screen.width))
-        return
+        return explain_policies(word, width=width)
     name, dot, field = word.partition(".")
     kind = kinds.get(name)
     if kind is None and not dot and word in explain.keys(kinds):
-        screen.spans(explain.explain_key(kinds, word, width=screen.width))
-        return
+        return explain.explain_key(kinds, word, width=width)
     if kind is None:
         wrong = f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS, *explain.keys(kinds)])}"
         raise UsageError(wrong, id="RC-unknown-kind", hint="reconciler explain lists them.")
     if not dot:
-        screen.spans(explain.explain_kind(kinds, kind, width=screen.width))
-        return
+        return explain.explain_kind(kinds, kind, width=width)
     known = explain.words(kinds, kind)
     if field not in known:
         wrong = f"{name} has no field {field!r}{did_you_mean(field, known)}"
         raise UsageError(wrong, id="RC-unknown-field", hint=f"reconciler explain {name} lists them.")
-    screen.spans(explain.explain_word(kinds, kind, field, width=screen.width))
+    return explain.explain_word(kinds, kind, field, width=width)
 
 
-def _cause(screen: Screen, word: str) -> None:
+def _cause(word: str, width: int) -> list[Span]:
     """The page of one cause. Raises `UsageError` if there is none."""
     known = pages()
     id = PREFIX + word[len(PREFIX) :].lower()
@@ -88,4 +88,4 @@ def _cause(screen: Screen, word: str) -> None:
         raise UsageError(
             f"there is no cause {id!r}{did_you_mean(id, known)}", id="RC-unknown-cause", hint="docs/reference/problems.md lists them."
         )
-    screen.spans(explain_cause(known[id], width=screen.width))
+    return explain_cause(known[id], width=width)

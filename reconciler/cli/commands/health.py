@@ -19,6 +19,7 @@ from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.unseen import read_state
 from reconciler.client.service import Reader
+from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import HealthReport, HealthStatus
 from reconciler.observe.health import checked
@@ -53,7 +54,17 @@ def command(screen: Screen, /, full: bool, report: tuple[tuple[str, Path], ...],
       reconciler health --format json --report junit=health.xml
     """
     options = Options.of(screen, parameters)
-    kinds = load_kinds()
+    project, result = read(screen, options, load_kinds())
+    result, made_at = screen.masked_data(result), now()
+    document, sheet = health_document(result, created_at=made_at), partial(health_sheet, result, full=full, zone=HERE)
+    folder = reports.folder(project)
+    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
+    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
+    return exits.strongest([CODES.get(word, exits.DONE) for check in result.checks if (word := check.word(result.today)) is not None])
+
+
+def read(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project, HealthReport]:
+    """A project and its health, found with GET requests."""
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project = by.project
     with connect(screen, options, project, kinds) as service:
@@ -75,10 +86,4 @@ def command(screen: Screen, /, full: bool, report: tuple[tuple[str, Path], ...],
             return HealthReport(project.desired.project, project.desired.environment, at.date(), (*free, *asked), by.notes)
 
         with narration.phase(f"Reading {project.desired.project}", where=service.where):
-            result = asyncio.run(look(kinds))
-    result, made_at = screen.masked_data(result), now()
-    document, sheet = health_document(result, created_at=made_at), partial(health_sheet, result, full=full, zone=HERE)
-    folder = reports.folder(project)
-    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
-    reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
-    return exits.strongest([CODES.get(word, exits.DONE) for check in result.checks if (word := check.word(result.today)) is not None])
+            return project, asyncio.run(look(kinds))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from reconciler.cli import codes, options as shared, reports
-from reconciler.cli.checks.rules_from import judged
+from reconciler.cli.checks.rules_from import JudgedProject, judged
 from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options, commit as commit_option
 from reconciler.cli.saved.origin import origin
@@ -20,12 +20,14 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.connect import connect, current_user
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.unseen import kept_trees, read_state, recorded_urls
+from reconciler.cli.wiring.run import Planned
+from reconciler.cli.wiring.unseen import Unseen, kept_trees, read_state, recorded_urls
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import consent_options, guard
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import forecast_text, not_changed, plan_sheet
+from reconciler.resource import Kinds
 from reconciler.text.names import HERE
 
 
@@ -63,20 +65,10 @@ def command(
     if out is not None:
         plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
     kinds = load_kinds()
-    by = judged(screen, options, kinds, load(screen, options, kinds))
-    project, narration = by.project, Narration(screen)
-    with connect(screen, options, project, kinds) as service:
-        with narration.lasting("Reading the state"):
-            state, key, new = read_state(screen, options, project, service)
-        kinds = kinds.with_digest_key(key, project.sensitive)
-        kept = kept_trees(screen, options, project, service)
-        recorded = recorded_urls(screen, options, project, service)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options, kept=kept, recorded=recorded)
-
-    first = (*((str(new),) if new is not None else ()), *by.notes)
-    planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))
-    if new is not None and options.format != "text":
-        screen.warn(str(new), id="RC-unseen-state")
+    reading = read(screen, options, kinds)
+    by, planned, project = reading.by, reading.planned, reading.by.project
+    if reading.new is not None and options.format != "text":
+        screen.warn(str(reading.new), id="RC-unseen-state")
     plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
     document = plan_document(shown, created_at=made_at, forecast=planned.forecast, max_urls=options.max_urls)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
@@ -93,7 +85,37 @@ def command(
         consents = consent_options(plan.exposures, options.allow_exposure) if out is None else ""
         screen.out(f"To apply it with --yes, add: {consents}\n" if consents else "")
     if out is not None:
-        inputs = plan_file.plan_inputs(options, project, state, service.identity, origin(project, current_user(), commit=commit), by.origin)
-        digests = plan_file.digests_of(screen, state.lineage, key)
-        plan_file.write(screen, out, planned, kinds, inputs=inputs, digests=digests, created_at=made_at)
+        made_by = origin(project, current_user(), commit=commit)
+        inputs = plan_file.plan_inputs(options, project, planned.state, reading.identity, made_by, by.origin)
+        digests = plan_file.digests_of(screen, planned.state.lineage, reading.key)
+        plan_file.write(screen, out, planned, reading.kinds, inputs=inputs, digests=digests, created_at=made_at)
     return codes.of_plan(plan, detailed=detailed_exitcode)
+
+
+@dataclass(frozen=True)
+class PlanReading:
+    """A plan and what it was made from. `kinds`, `key`: with the key of the state's digests. `identity`: of the service. `new`: the message
+    about a state that has never seen the project."""
+
+    by: JudgedProject
+    kinds: Kinds
+    planned: Planned
+    key: bytes
+    identity: str
+    new: Unseen | None
+
+
+def read(screen: Screen, options: Options, kinds: Kinds) -> PlanReading:
+    """The plan of a project, made with GET requests."""
+    by = judged(screen, options, kinds, load(screen, options, kinds))
+    project, narration = by.project, Narration(screen)
+    with connect(screen, options, project, kinds) as service:
+        with narration.lasting("Reading the state"):
+            state, key, new = read_state(screen, options, project, service)
+        kinds = kinds.with_digest_key(key, project.sensitive)
+        kept = kept_trees(screen, options, project, service)
+        recorded = recorded_urls(screen, options, project, service)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options, kept=kept, recorded=recorded)
+    first = (*((str(new),) if new is not None else ()), *by.notes)
+    planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))
+    return PlanReading(by, kinds, planned, key, service.identity, new)

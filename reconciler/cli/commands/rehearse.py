@@ -28,7 +28,7 @@ from reconciler.report.preview.page import page, policy
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.text.names import HERE
 
-FORMATS = ("json", "markdown", "html")
+FORMATS = ("brief", "json", "markdown", "html")
 MAX_PAGES = 1_000
 
 

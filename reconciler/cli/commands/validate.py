@@ -130,6 +130,13 @@ def _load(screen: Screen, options: Options, kinds: Kinds, report: Sequence[tuple
         raise
 
 
+def checked(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project, Sequence[Finding]]:
+    """The project, and what `--lint` finds in it with the policies that it violates, by place. Raises `ConfigError`."""
+    project = load(screen, options, kinds, decrypt=False, warn=False)
+    violations, _ = _judged(kinds, project.desired)
+    return project, _listed(_linted(screen, options, kinds, project, fix=False, edits=False), violations)
+
+
 def _valid(project: Project) -> str:
 
     resources = [resource for resource in project.desired.resources.values() if not resource.implied]

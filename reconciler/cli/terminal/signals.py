@@ -101,7 +101,7 @@ class StopSignals:
     def _leave(self) -> None:
         if self.stop is not None:
             self.stop()
-        elif not _cancelled():
+        elif not cancel_tasks():
             raise self.raised()
 
     def raised(self) -> BaseException:
@@ -126,7 +126,7 @@ def _within(frame: FrameType | None, code: CodeType) -> bool:
     return frame is not None
 
 
-def _cancelled() -> bool:
+def cancel_tasks() -> bool:
     """Cancel the tasks of a running event loop, and return whether there are any.
 
     An exception inside the loop itself would be lost, or taken for a broken connection.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.cli.checks.rules_from import judged
@@ -28,15 +28,14 @@ from reconciler.yamltext import line_ends
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, names: Sequence[str]) -> None:
     """Write the named values. Raises `Refused` or `UsageError` before anything is written; if it fails, the files are as before."""
     root, before = read(options.project, kinds)
-    plain = {file: line_ends.plain(text) for file, text in before.items()}
     picked = chosen(drift, names, project.desired.generated)
-    matches = identify(kinds, project.desired, planned.state, planned.actual)
-    excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
-    acceptance = Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
-    texts = acceptance.edited(picked, planned.plan.moved_outside)
+    texts = accepted_texts(acceptance(kinds, project, planned, before), before, picked, planned)
     try:
-        rewrite(root, {file: line_ends.as_before(text, before[file]) for file, text in texts.items()})
-        _prove(screen, options, kinds, project, planned, picked)
+        rewrite(root, texts)
+        left = prove(screen, options, kinds, project, planned, picked)
+        if left:
+            wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(left)}"
+            raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")
     except ReconcilerError:
         rewrite(root, {file: before[file] for file in texts})
         raise
@@ -45,10 +44,24 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
         screen.out(f"{accepted}: its lines were moved.\n" if accepted.moved else f"{accepted} was updated{where}.\n")
 
 
-def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[AcceptedField]) -> None:
-    """Raise `ReconcilerError` if the files are no longer a valid project, still change one of these values, or change more than before.
+def acceptance(kinds: Kinds, project: Project, planned: Planned, before: Mapping[str, str]) -> Acceptance:
+    """What knows how to write values into these files. `before`: their texts as they are, by name."""
+    matches = identify(kinds, project.desired, planned.state, planned.actual)
+    excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
+    plain = {file: line_ends.plain(text) for file, text in before.items()}
+    return Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
 
-    Raises `Refused` if they now accept an exposure without consent.
+
+def accepted_texts(acceptance: Acceptance, before: Mapping[str, str], picked: Sequence[AcceptedField], planned: Planned) -> dict[str, str]:
+    """The new texts by file, with the line ends that the files have."""
+    texts = acceptance.edited(picked, planned.plan.moved_outside)
+    return {file: line_ends.as_before(text, before[file]) for file, text in texts.items()}
+
+
+def prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[AcceptedField]) -> list[str]:
+    """What the files still change of these values, or change besides: ADDRESS or ADDRESS.field, sorted.
+
+    Raises `ReconcilerError` if they are no longer a valid project, `Refused` if they now accept an exposure without consent.
     """
     try:
         desired = judged(screen, options, kinds, load(screen, options, kinds)).project.desired
@@ -64,8 +77,8 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     every, before = pending(again), pending(former)
     left = sorted(every & {str(accepted) for accepted in picked} | every - before)
     if left:
-        wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(left)}"
-        raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")
+        return left
     known = [replace(exposure, source=None) for exposure in former.exposures]
     accepted_exposures = [exposure for exposure in again.exposures if replace(exposure, source=None) not in known]
     consent_to_exposures(accepted_exposures, options.allow_exposure, "accepting this makes something public or removes a protection, which")
+    return []

@@ -1,0 +1,65 @@
+"""The screen of one call: it prints nothing, because stdout belongs to the protocol. It keeps the progress, and can end the call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any, Final
+
+from reconciler.cli.terminal.log import EventLog
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.signals import cancel_tasks
+from reconciler.text.escape import UNLIMITED
+
+SHOWN: Final = ("phase", "progress")  # events that a client shows to whoever waits
+
+
+class _EveryEvent(EventLog):
+    """A log that asks for every event, so that a call that was cancelled ends with its next request."""
+
+    @property
+    def active(self) -> bool:
+        return True
+
+
+class CallScreen(Screen):
+    """`remarks`: warnings, for the answer. `progress`: what the call is doing. `cancelled`: nobody waits for the answer any more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.quiet = True
+        self.log = _EveryEvent(self.masks)
+        self.remarks: list[str] = []
+        self.progress = ""
+        self.cancelled = threading.Event()
+
+    @property
+    def live(self) -> bool:
+        return False
+
+    @property
+    def can_ask(self) -> bool:
+        return False
+
+    @property
+    def width(self) -> int:
+        return UNLIMITED
+
+    def event(self, level: str, name: str, message: str, **facts: Any) -> bool:
+        """Keep the progress for the client; end the requests of a call that was cancelled."""
+        if self.cancelled.is_set():
+            cancel_tasks()
+        if name in SHOWN:
+            self.progress = self.masked(message)
+        elif level == "warning":
+            self.remarks.append(self.masked(message))
+        return False
+
+    def spans(self, spans: Iterable[tuple[str, str]]) -> None:
+        """Nothing: results are returned."""
+
+    def _put(self, text: str, *, utf8: bool = False) -> None:
+        return
+
+    def _write(self, text: str, *, utf8: bool = False) -> None:
+        return

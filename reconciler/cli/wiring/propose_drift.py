@@ -1,0 +1,176 @@
+"""`drift --propose`: what was changed outside Reconciler as one commit on a branch of its own and, in a job of a forge, its request.
+
+    files of HEAD, in a folder of their own -> `--accept` of everything that they can take in, proved there -> Proposal
+        at a desk:         a branch and a commit in this clone
+        in a forge's job:  the same through the forge's API, and one request for each project, which later jobs update or close
+
+The files of the work tree and the current branch are not changed. Forbidden: proposing from files that differ from HEAD.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from reconciler.cli import codes, exits
+from reconciler.cli.branches import write_branch
+from reconciler.cli.comment_parts import read_event
+from reconciler.cli.files import rewrite
+from reconciler.cli.git import NamedCommit, WorkingRepository
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.accept_drift import acceptance, accepted_texts, prove
+from reconciler.cli.wiring.run import Planned
+from reconciler.config import Project
+from reconciler.config.source.includes import texts as read
+from reconciler.errors import ConfigError, UsageError
+from reconciler.forges.job import TOKENS, Job, facts, forge_of_job, job
+from reconciler.forges.port import BlockingClock
+from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
+from reconciler.importer.accept import AcceptedField
+from reconciler.importer.proposal import LeftToPeople, Proposal, acceptable, title_of
+from reconciler.model.drift import Drift
+from reconciler.report.comment.body import CommentText, body
+from reconciler.report.comment.part import PartOrigin, part
+from reconciler.report.drift import drift_sheet
+from reconciler.report.layout import Style
+from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
+from reconciler.report.words import listed
+from reconciler.resource import Kinds
+from reconciler.text.names import HERE
+
+NAMED: Final = 3  # files in a message
+INTRODUCTION: Final = (
+    "Merge this to accept what was changed outside Reconciler. To take it back instead, close this, and run `reconciler apply`. "
+    "The next check updates it in place, and closes it when nothing is left."
+)
+
+
+def propose(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift) -> int:
+    """Make the proposal, and its request where a forge's job runs this; the exit code: 5 where something is left to people or not known.
+
+    Raises `Refused` where an exposure lacks consent or somebody else's commits are on the branch, and `UsageError` outside a repository
+    or where the files differ from the last commit. Then nothing is made.
+    """
+    root, before = read(options.project, kinds)
+    repository = WorkingRepository.around(root)
+    base = repository.commit("HEAD")
+    forge = forge_of_job(os.environ)
+    of = job(forge, os.environ, read_event(os.environ)) if forge is not None else None
+    if of is not None and of.pull:
+        raise UsageError(
+            "this job runs for a pull request, whose branch is not what the service was changed from",
+            id="RC-proposal-place",
+            hint="Propose in a scheduled job of the branch that is applied.",
+        )
+    sheet = drift_sheet(screen.masked_data(drift), zone=HERE)
+    with repository.files(base) as folder:
+        _refuse_uncommitted(_there(options.project, root, folder), kinds, before)
+        proposal = _proposal(screen, replace(options, project=_there(options.project, root, folder)), kinds, project, planned, drift, sheet)
+    # The files are what people have in the repository already, but for values that --accept writes; a mask would be written into them.
+    proposal = replace(
+        proposal,
+        files={str(repository.inside / name): text for name, text in proposal.files.items()},
+        lines=screen.masked_data(proposal.lines),
+        left=screen.masked_data(proposal.left),
+    )
+    for item in proposal.left:
+        screen.warn(str(item), id="RC-left-to-people")
+    if of is None:
+        _branch(screen, repository, base, proposal)
+    else:
+        _request(screen, of, base, proposal, sheet)
+    return exits.PARTLY if proposal.left or codes.of_drift(drift) == exits.PARTLY else exits.DONE
+
+
+def _refuse_uncommitted(there: Path, kinds: Kinds, before: Mapping[str, str]) -> None:
+    """Raise `UsageError` if the files of the project are not those of the last commit."""
+    try:
+        committed = read(there, kinds)[1]
+    except ConfigError:
+        committed = {}
+    if committed != before:
+        names = listed(sorted(name for name in {*before, *committed} if before.get(name) != committed.get(name)), NAMED)
+        raise UsageError(
+            f"{names} differs from the last commit, and a proposal begins there",
+            id="RC-uncommitted",
+            hint="Commit the change or put it aside (git stash), then propose again.",
+        )
+
+
+def _there(given: Path, root: Path, folder: Path) -> Path:
+    """The project in the folder of the commit's files, as it was given: a folder or a file."""
+    return folder if given.is_dir() else folder / Path(os.path.realpath(given)).relative_to(os.path.realpath(root))
+
+
+def _proposal(
+    screen: Screen, there: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, sheet: Sheet
+) -> Proposal:  # fmt: skip
+    """The proposal, proved in a folder of the commit's files, which it changes. Paths are below that folder."""
+    root, before = read(there.project, kinds)
+    fields, left = acceptable(drift, acceptance(kinds, project, planned, before), project.desired.generated, planned.plan.moved_outside)
+    texts: dict[str, str] = {}
+    while fields:
+        texts = accepted_texts(acceptance(kinds, project, planned, before), before, fields, planned)
+        rewrite(root, texts)
+        wrong = set(prove(screen, there, kinds, project, planned, fields))
+        if not wrong:
+            break
+        rewrite(root, {file: before[file] for file in texts})
+        texts = {}
+        # A difference of something else: nobody knows which of them makes it.
+        refused = [field for field in fields if {str(field), str(field.drifted.address)} & wrong] or fields
+        reason = f"its value cannot simply be written to the YAML: {', '.join(sorted(wrong))} would differ"
+        left += [LeftToPeople(str(field), reason, "Change it by hand.") for field in refused]
+        fields = [field for field in fields if field not in refused]
+    desired = project.desired
+    title = title_of(desired.project, desired.environment, len(fields))
+    return Proposal(desired.project, desired.environment, texts, title, _lines(sheet, fields), tuple(left))
+
+
+def _lines(sheet: Sheet, fields: Sequence[AcceptedField]) -> tuple[str, ...]:
+    """What the commit says: the lines of the report about what it accepts."""
+    accepted = {str(field.drifted.address) for field in fields}
+    lines = [
+        f"{entry.title}: {line.name} {line.value}".rstrip() for entry in sheet.entries if entry.title in accepted for line in entry.lines
+    ]
+    return (*(sentence.text for sentence in sheet.consequences), *lines)
+
+
+def _branch(screen: Screen, repository: WorkingRepository, base: NamedCommit, proposal: Proposal) -> None:
+    if not proposal.files:
+        screen.out("Nothing was changed outside Reconciler that files could take in; no branch was made.\n")
+        return
+    commit = write_branch(repository.repository, base, proposal)
+    if commit is None:
+        screen.out(f"{proposal.branch} has this proposal already.\n")
+        return
+    screen.out(f"{proposal.branch} has a new commit {commit[:9]}: {proposal.title}.\n")
+    screen.out(f"Look at it with: git diff HEAD {proposal.branch}\nPropose it with: git push --force origin {proposal.branch}\n")
+
+
+def _request(screen: Screen, of: Job, base: NamedCommit, proposal: Proposal, sheet: Sheet) -> None:
+    """Keep the request of the project on the forge."""
+    known = facts(of.forge, os.environ, read_event(os.environ))
+    into = known.ref if known.is_branch else ""
+    if not into:
+        raise UsageError("the branch of this job is unknown", id="RC-proposal-place", hint="Propose in a job of a branch, not of a tag.")
+    forge = pulls_of(of, os.environ.get(TOKENS[of.forge], ""), BlockingClock())
+    if not proposal.files:
+        closed = close_request(forge, proposal, into)
+        screen.out(f"No change for the files is left: closed {closed}.\n" if closed else "No change for the files; there is no request.\n")
+        return
+    entries = [*sheet.entries, *_left_entries(proposal.left)]
+    name = f"{proposal.project}/{proposal.environment}" if proposal.environment else proposal.project
+    links = (("run", of.run_url),) if of.run_url else ()
+    shown = part(replace(sheet, entries=entries), name, PartOrigin(of.run, base.id, links))
+    text, _ = body(CommentText("", (shown,)), forge.dialect)
+    ending = keep_request(forge, proposal, base.id, RequestText(into, proposal.title, f"{INTRODUCTION}\n\n{text}"))
+    screen.out(f"{ending}\n")
+
+
+def _left_entries(left: Sequence[LeftToPeople]) -> list[SheetEntry]:
+    return [SheetEntry(item.name, "", [SheetLine(Style.BLOCKED, "!", "by hand", item.says)], Weight.HINDERED) for item in left]
