@@ -6,7 +6,7 @@ takes no value from the environment, so a message cannot contain a secret of thi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -60,10 +60,10 @@ def nearest(file: Path) -> Path | None:
 
 
 def check(
-    root: Path, kinds: Kinds, *, parsed: ParsedFiles, unsaved: Mapping[str, str], today: date, states: Mapping[str | None, State]
+    root: Path, kinds: Kinds, *, parsed: ParsedFiles, unsaved: Mapping[str, str], today: date, state_of: Callable[[Project], State | None]
 ) -> CheckedProject:
     """Check a project in each of its environments. `unsaved`: texts that count instead of those on the disk, by the names of files.
-    `states`: what is known of each environment."""
+    `state_of`: the state of an environment, as far as it is known."""
     access = replace(ACCESS, texts=unsaved)
     environments = tuple(Path(name).name.removesuffix(SUFFIX) for name in environment_files(root) if name.endswith(SUFFIX))
     problems: list[Problem] = []
@@ -83,7 +83,7 @@ def check(
             resources = {**project.desired.resources, **resources}
         # A project with problems is not looked at more closely; one that only contains a half-written file is, as it was before.
         if project is not None and all(parsed.broken(problem.file) for problem in loading.problems.found):
-            others += _findings(kinds, project, loading, states.get(environment), unsaved, today)
+            others += _findings(kinds, project, loading, state_of(project), unsaved, today)
     parsed.keep({*documents, *(problem.file for problem in problems), *(f"environments/{name}{SUFFIX}" for name in environments)})
     found = tuple(dict.fromkeys([*map(of_problem, dict.fromkeys(problems)), *others]))
     return CheckedProject(root, found, resources, documents, sections, projects, environments)

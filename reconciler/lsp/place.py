@@ -15,7 +15,9 @@ from reconciler.lsp.text import Text
 LINES_MAX: Final = 100_000  # above the cursor that are looked at
 FLOW_MAX: Final = 20  # lines that a list or map in brackets may have above the cursor
 
-_LINE: Final = re.compile(r"""(?P<indent> *)(?P<dashes>(?:-(?: +|$))*)(?:(?P<key>"[^"]*"|'[^']*'|[^\s#"'\[\]{},&*!|>][^#:]*?)\s*:(?:\s+|$))?(?P<rest>.*)""")
+_LINE: Final = re.compile(
+    r"""(?P<indent> *)(?P<dashes>(?:-(?: +|$))*)(?:(?P<key>"[^"]*"|'[^']*'|[^\s#"'\[\]{},&*!|>][^#:]*?)\s*:(?:\s+|$))?(?P<rest>.*)"""
+)
 _WORD: Final = re.compile(r"[\w./@*$-]*\Z")
 _WORD_END: Final = re.compile(r"[\w./@*-]*")
 _FLOW_KEY: Final = re.compile(r"""([\w.$-]+|"[^"]*"|'[^']*')\s*:(?:\s+|$)([^,\]}]*)""")

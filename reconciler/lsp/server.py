@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -126,10 +126,10 @@ class Checking:
         project.published = set()
 
 
-def create(kinds: Kinds, *, repository: str, today: Callable[[], date]) -> LanguageServer:
+def create(kinds: Kinds, *, repository: str, now: Callable[[], datetime]) -> LanguageServer:
     """The server with its features. `repository`: where this version of the program is shown in a browser; "" if that is unknown."""
     server = LanguageServer("reconciler", __version__, protocol_cls=_Protocol)
-    session = Session(kinds, today)
+    session = Session(kinds, now)
     checking = Checking(server, session, repository)
     _synchronize(server, session, checking)
     return server
@@ -179,13 +179,13 @@ def _synchronize(server: LanguageServer, session: Session, checking: Checking) -
             await server.client_register_capability_async(types.RegistrationParams([registration]))
 
 
-def serve(kinds: Kinds, *, repository: str, today: Callable[[], date]) -> None:
+def serve(kinds: Kinds, *, repository: str, now: Callable[[], datetime]) -> None:
     """Serve on stdin and stdout until the editor ends it."""
     before = gc.get_threshold()
     gc.set_threshold(*COLLECTING)
     try:
         # Copies: the library closes them at the end, and the program still has to flush its own.
         with os.fdopen(os.dup(0), "rb") as stdin, os.fdopen(os.dup(1), "wb") as stdout:
-            create(kinds, repository=repository, today=today).start_io(stdin, stdout)
+            create(kinds, repository=repository, now=now).start_io(stdin, stdout)
     finally:
         gc.set_threshold(*before)

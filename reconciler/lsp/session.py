@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from reconciler.config import Project
 from reconciler.config.keys import PROJECT_FILE
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.lsp.checks import CheckedProject, check, nearest
 from reconciler.lsp.documents import ParsedFiles
+from reconciler.lsp.language import Language
+from reconciler.lsp.living import LivingStates
 from reconciler.lsp.text import Text
+from reconciler.model import State
 from reconciler.resource import Kinds
 
 
@@ -37,10 +41,12 @@ class OpenProject:
 
 
 class Session:
-    """The documents and projects of one editor. `today`: the day, for findings that depend on it."""
+    """The documents and projects of one editor. `now`: the clock."""
 
-    def __init__(self, kinds: Kinds, today: Callable[[], date]) -> None:
-        self.kinds, self.today = kinds, today
+    def __init__(self, kinds: Kinds, now: Callable[[], datetime]) -> None:
+        self.kinds, self.now = kinds, now
+        self.language = Language(kinds)
+        self.living = LivingStates(now)
         self.documents: dict[str, OpenDocument] = {}
         self.projects: dict[Path, OpenProject] = {}
 
@@ -74,7 +80,12 @@ class Session:
 
     def check(self, project: OpenProject, unsaved: Mapping[str, str]) -> CheckedProject:
         """The project as it is now. May run in a thread: it changes only what has been parsed."""
-        return check(project.root, self.kinds, parsed=project.parsed, unsaved=unsaved, today=self.today(), states={})
+        return check(project.root, self.kinds, parsed=project.parsed, unsaved=unsaved, today=self.now().date(), state_of=self.state_of)
+
+    def state_of(self, project: Project) -> State | None:
+        """The state of a project, where that is a file of this machine."""
+        living = self.living.of(project)
+        return living.state if living is not None and living.state.bindings else None
 
     def text_of(self, path: Path) -> Text | None:
         """The text of a file as the editor has it, else as it is on the disk; None if it is not a text."""
