@@ -23,7 +23,7 @@ def _differences(before: Desired, after: Desired, moved: Moved) -> Iterator[str]
     yield from _resources(before.resources, after.resources, moved)
     removed = {address: excluded.declared for address, excluded in before.excluded.items()}
     yield from _resources(removed, {address: excluded.declared for address, excluded in after.excluded.items()}, moved)
-    for name in ("prune", "protect", "guards", "defaults"):
+    for name in ("prune", "protect", "guards"):
         if getattr(before, name) != getattr(after, name):
             yield name
     if _with(before.lister, moved) != after.lister:
