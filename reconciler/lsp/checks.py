@@ -6,6 +6,7 @@ takes no value from the environment, so a message cannot contain a secret of thi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,7 +18,8 @@ from reconciler.config import Project
 from reconciler.config.environments.folder import SUFFIX, files as environment_files, values_of
 from reconciler.config.keys import PROJECT_FILE
 from reconciler.config.project import FileAccess, Loading, LoadOptions, attempt
-from reconciler.config.source.nodes import Node
+from reconciler.config.source.includes import INCLUDE
+from reconciler.config.source.nodes import Map, Node, Scalar, parts_of, scalars
 from reconciler.errors import Problem
 from reconciler.lint import LintFacts, findings, in_environments, variables_of
 from reconciler.lsp.documents import ParsedFiles
@@ -26,6 +28,7 @@ from reconciler.policies.judge import by_configuration
 from reconciler.report.findings import of_problem, of_violation
 from reconciler.resource import Kinds
 
+_PARTS: Final = re.compile(r"\*\*/|.", re.DOTALL)
 ACCESS: Final = FileAccess(decrypt=False, stand_ins=True)
 
 
@@ -33,7 +36,8 @@ ACCESS: Final = FileAccess(decrypt=False, stand_ins=True)
 class CheckedProject:
     """One project at one moment. `found`: problems and findings, those of the whole project at its project file. `resources`: what it
     declares, in any environment. `documents`: its files after evaluation; `sections`: those of them that a map or list includes, with its
-    name. `projects`: by environment, None without environments; only those that could be read."""
+    name. `projects`: by environment, None without environments; only those that could be read. `include`: the files that the
+    project file names."""
 
     root: Path
     found: tuple[Finding, ...] = ()
@@ -42,16 +46,32 @@ class CheckedProject:
     sections: Mapping[str, str] = field(default_factory=dict)
     projects: Mapping[str | None, Project] = field(default_factory=dict)
     environments: tuple[str, ...] = ()
+    include: Node | None = None
 
-    @property
-    def project(self) -> Project | None:
-        """The project in its first environment; None if it cannot be read."""
-        return next(iter(self.projects.values()), None)
+    def includes(self, name: str) -> bool:
+        """Whether a pattern of the project would include a file of that name."""
+        nodes = [self.include] if self.include is not None else []
+        waiting = list(self.documents.values())
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Map) and INCLUDE in node.entries:
+                nodes.append(node.entries[INCLUDE].node)
+            waiting += parts_of(node) if not isinstance(node, Scalar) else []
+        return any(_matches(scalar.text, name) for node in nodes for scalar in scalars(node))
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The names of its variables."""
         return tuple(sorted({name for project in self.projects.values() for name in project.variables}))
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """Whether a pattern of `include` matches the name of a file."""
+    parts = [
+        "(?:.*/)?" if part == "**/" else "[^/]*" if part == "*" else "[^/]" if part == "?" else re.escape(part)
+        for part in _PARTS.findall(pattern)
+    ]
+    return re.fullmatch("".join(parts), name) is not None
 
 
 def nearest(file: Path) -> Path | None:
@@ -72,12 +92,14 @@ def check(
     resources: dict[Address, Declared] = {}
     documents: dict[str, Node] = {}
     sections: dict[str, str] = {}
+    include: Node | None = None
     for environment in environments or (None,):
         options: LoadOptions = {"environment": environment, "access": access, "parse": parsed.parse}
         project, loading = attempt(root, kinds, **options)
         problems += loading.problems.found
         documents |= loading.documents
         sections |= loading.sections
+        include = loading.include.node if loading.include is not None else include
         if project is not None:
             projects[environment] = project
             resources = {**project.desired.resources, **resources}
@@ -86,7 +108,7 @@ def check(
             others += _findings(kinds, project, loading, state_of(project), unsaved, today)
     parsed.keep({*documents, *(problem.file for problem in problems), *(f"environments/{name}{SUFFIX}" for name in environments)})
     found = tuple(dict.fromkeys([*map(of_problem, dict.fromkeys(problems)), *others]))
-    return CheckedProject(root, found, resources, documents, sections, projects, environments)
+    return CheckedProject(root, found, resources, documents, sections, projects, environments, include)
 
 
 def _findings(

@@ -1,4 +1,7 @@
-"""What can be written at a cursor: keys, values, references, addresses and patterns, variables, functions, files. Pure but for names of files."""
+"""What can be written at a cursor: keys, values, references, addresses and patterns, variables, functions, names of files.
+
+Reads the names of files in the project; otherwise pure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a key, a value or a reference at a cursor means: the sentence of the field, its limits, what it exposes, and what lives there. Pure."""
+"""What a key, a value or a reference at a cursor means: its sentence, its limits, what it exposes, and what lives there. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from lsprotocol import types
 
 from reconciler.address import Address
 from reconciler.config import Project
-from reconciler.edits.names import Names, Sort
+from reconciler.edits.names import NameSort, Occurrence
 from reconciler.lsp.checks import CheckedProject
 from reconciler.lsp.language import Language
 from reconciler.lsp.living import LivingState
+from reconciler.lsp.navigation import NamedTexts, occurrences_at
 from reconciler.lsp.place import place_at
 from reconciler.lsp.text import Text
 from reconciler.model import Declared, Source
 from reconciler.report.explain import facts_of, words
 from reconciler.report.words import data
-from reconciler.resource import Kind
+from reconciler.resource import Kind, Kinds
 from reconciler.text.escape import terminal
 from reconciler.text.names import age
 
@@ -33,7 +34,15 @@ LivingOf = Callable[[Project], LivingState | None]
 
 
 def hover(
-    language: Language, project: CheckedProject, name: str, text: Text, offset: int, *, names: Names | None, living: LivingOf, now: datetime
+    language: Language,
+    project: CheckedProject,
+    name: str,
+    text: Text,
+    offset: int,
+    *,
+    named: NamedTexts | None,
+    living: LivingOf,
+    now: datetime,
 ) -> types.Hover | None:
     """What is at an offset of a file; None if nothing is known about it."""
     begin = offset
@@ -44,14 +53,15 @@ def hover(
     place = place_at(text, end)
     position = text.position(begin)
     source = Source(name, position.line + 1, begin - text.starts[position.line] + 1)
-    parts = list(_resource(project, names, source, living, now))
+    occurrences = occurrences_at(named, name, text, begin) if named is not None else ()
+    parts = [part for occurrence in occurrences[:1] for part in _named(project, occurrence, named, living, now)]
     file = language.file(name, project.sections.get(name))
     key = place.key if place.role == "value" else place.word
     beside = {**place.beside, key: place.word if place.role == "value" else ""}
     option = language.keys(language.around(file, place.path, beside)).get(key) if key else None
     if option is not None and place.expression is None:
         parts += _key(language, option.kind, key, option.doc)
-        parts += _living_value(project, source, key, living, now)
+        parts += _living_value(language.kinds, project, source, key, living, now)
     if not parts:
         return None
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(parts)), text.span(begin, end))
@@ -67,19 +77,17 @@ def _key(language: Language, kind: Kind | None, key: str, doc: str) -> Iterator[
         yield "\n".join(f"- {name}: {_plain(says)}" for name, says in facts)
 
 
-def _resource(project: CheckedProject, names: Names | None, source: Source, living: LivingOf, now: datetime) -> Iterator[str]:
-    """The resource that is declared or named at a position."""
-    for occurrence in names.at(source.file, source.line, source.column) if names is not None else ():
-        if occurrence.sort is Sort.RESOURCE:
-            declared = project.resources.get(_address(occurrence.name))  # type: ignore[arg-type]
-            if declared is not None:
-                yield from _declared(project, declared, living, now)
-                return
-        elif occurrence.sort is Sort.VARIABLE and names is not None:
-            place = next(iter(names.definitions(occurrence.sort, occurrence.name)), None)
-            at = f", declared at {place.span.source}" if place is not None else ""
-            yield f"variable **{_plain(occurrence.name)}**{at}"
-            return
+def _named(project: CheckedProject, occurrence: Occurrence, named: NamedTexts | None, living: LivingOf, now: datetime) -> Iterator[str]:
+    """The resource or variable that is declared or named at a position."""
+    if occurrence.sort is NameSort.RESOURCE:
+        address = _address(occurrence.name)
+        declared = project.resources.get(address) if address is not None else None
+        if declared is not None:
+            yield from _declared(project, declared, living, now)
+    elif occurrence.sort is NameSort.VARIABLE and named is not None:
+        place = next(iter(named.names.definitions(occurrence.sort, occurrence.name)), None)
+        at = f", declared at {place.span.source}" if place is not None else ""
+        yield f"variable **{_plain(occurrence.name)}**{at}"
 
 
 def _address(text: str) -> Address | None:
@@ -104,7 +112,7 @@ def _declared(project: CheckedProject, declared: Declared, living: LivingOf, now
         yield "\n".join(lines)
 
 
-def _living_value(project: CheckedProject, source: Source, key: str, living: LivingOf, now: datetime) -> Iterator[str]:
+def _living_value(kinds: Kinds, project: CheckedProject, source: Source, key: str, living: LivingOf, now: datetime) -> Iterator[str]:
     """The value that the service last had, of the field whose line this is."""
     for environment, loaded in project.projects.items():
         declared = next((each for each in loaded.desired.resources.values() if _is_line(each, key, source)), None)
@@ -112,6 +120,8 @@ def _living_value(project: CheckedProject, source: Source, key: str, living: Liv
         binding = known.state.bindings.get(declared.address) if known is not None and declared is not None else None
         if known is None or binding is None or declared is None or key not in {**binding.sent, **binding.seen}:
             continue
+        if kinds[declared.kind].fields[key].sensitive:
+            continue  # the state has only a digest of it
         where = f" in {environment}" if environment else ""
         value = binding.seen.get(key, binding.sent.get(key))
         yield f"last seen{where}: `{_code(_shown(value))}` ({_age(known, now)})"

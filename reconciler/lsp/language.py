@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import UnionType
 from typing import Annotated, Any, Final, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
@@ -29,8 +29,8 @@ _DEPTH_MAX: Final = 30  # references and alternatives inside each other
 @dataclass(frozen=True)
 class Form:
     """One form that a value may have. `schema`: without references and alternatives. `kind`: the kind of the resource that it describes,
-    None if it describes none. `field`: the field that it is the value of, or a part of, at `path` inside that value. `members`: the kinds of
-    a list of nodes. `doc`: the sentence about it."""
+    None if it describes none. `field`: the field that it is the value of, or a part of, at `path` inside that value. `members`: the kinds
+    of a list of nodes. `doc`: the sentence about it."""
 
     schema: Schema
     kind: Kind | None = None
@@ -73,8 +73,8 @@ class Language:
 
     def around(self, file: Sequence[Form], path: Iterable[Step], beside: Mapping[str, str]) -> list[Form]:
         """The forms of the map or list at the end of a path. `beside`: its keys."""
-        forms, steps = list(file), list(path)
-        for number, step in enumerate(steps):
+        forms = list(file)
+        for step in path:
             forms = self._inside(forms, step.key, step.beside)
             if not forms:
                 return []
@@ -157,11 +157,10 @@ class Language:
             for part in name.split("/")[1:]:
                 target = target.get(part, {})
             bare = kind is not None and kind.place.value_is is not None
-            of_field = kind.fields[str(kind.place.value_is)] if kind is not None and bare else form.field if kind is None else None
-            yield from self._leaves(
-                Form(target, form.kind if kind is None else None if bare else kind, of_field, form.path if kind is None else (), members, doc),
-                beside, shape, strict, depth + 1,
-            )  # fmt: skip
+            inside = form
+            if kind is not None:
+                inside = Form(target, None, kind.fields[str(kind.place.value_is)]) if bare else Form(target, kind)
+            yield from self._leaves(replace(inside, schema=target, members=members, doc=doc), beside, shape, strict, depth + 1)
         own = {name: part for name, part in value.items() if name not in _STRUCTURE}
         if own.keys() - {"description"}:
             yield Form(own, form.kind, form.field, form.path, form.members, doc)

@@ -1,6 +1,7 @@
 """Where in a document a cursor is: the keys and lists around it, from the lines above. It never fails, however little of the text is YAML.
 
-No parser: what somebody is typing is not YAML yet. Indentation and brackets of the lines above are enough to know which keys surround it. Pure.
+No parser: what somebody is typing is not YAML yet. Indentation and brackets of the lines above are enough to know which keys surround it.
+Pure.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Place:
-    """`path`: from the top of the file to the map or list that contains what is written at the cursor. `role`: what that may be; `first`: the
-    beginning of an item, which may be a scalar or the first key of a map. `key`: of a value. `beside`: the other keys of its map.
+    """`path`: from the top of the file to the map or list that contains what is written at the cursor. `role`: what that may be; `first`:
+    the beginning of an item, which may be a scalar or the first key of a map. `key`: of a value. `beside`: the other keys of its map.
     `word`: what is written already, between the offsets `start` and `end`. `expression`: what is written of an expression around it."""
 
     path: tuple[Step, ...]
@@ -213,8 +214,8 @@ def _opens(line: str) -> bool:
 
 
 def _brackets(content: str) -> list[tuple[str, dict[str, str], str]] | None:
-    """The brackets that are open at the end of a text, each with its keys and the key without a value; none where it does not begin with one,
-    None where all of them are closed."""
+    """The brackets that are open at the end of a text, each with its keys and the key without a value; none where it does not begin with
+    one, None where all of them are closed."""
     opened: list[tuple[str, dict[str, str], str]] = []
     began, at, quote, item = False, 0, "", ""
     while at < len(content):
