@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-import yaml
 from lsprotocol import types
 
 from reconciler.address import Address
 from reconciler.config.source.includes import INCLUDE, Sections
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.lint import fixed
-from reconciler.lsp.checks import CheckedProject
+from reconciler.lsp.checks import HALF_WRITTEN, CheckedProject
 from reconciler.lsp.place import place_at
 from reconciler.lsp.text import Text, edits_to
 from reconciler.model import Declared, Finding
@@ -23,7 +22,6 @@ from reconciler.resource import Kinds
 from reconciler.text.escape import terminal
 from reconciler.yamltext.entries import EditedYaml, ResourcePlace
 from reconciler.yamltext.line_ends import as_before, plain
-from reconciler.yamltext.tree import Untouchable
 
 _MEANT: Final = re.compile(r'did you mean "([^"]+)"\?')
 _QUOTED: Final = re.compile(r'"([^"]+)"')
@@ -83,7 +81,7 @@ def fixed_texts(findings: Sequence[Finding], texts: Mapping[str, Text]) -> dict[
     before = {name: text.text for name, text in texts.items()}
     try:
         changed, _, _ = fixed({name: plain(text) for name, text in before.items()}, findings)
-    except (Untouchable, ValueError, yaml.YAMLError):
+    except HALF_WRITTEN:
         return {}  # half-written
     return {name: as_before(text, before[name]) for name, text in changed.items()}
 
@@ -124,7 +122,7 @@ def with_previously(kinds: Kinds, rename: Renamed, text: Text) -> Change | None:
     page = EditedYaml(plain(text.text))
     try:
         page.put(ResourcePlace(at.line, at.column, place.tag, place.bare_is), {PREVIOUSLY: [rename.old.key]})
-    except (Untouchable, ValueError, yaml.YAMLError):
+    except HALF_WRITTEN:
         return None
     return Change(f"It was {rename.old.key}: add previously", {at.file: as_before(page.text, text.text)})
 

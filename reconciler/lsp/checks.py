@@ -13,10 +13,12 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
+import yaml
+
 from reconciler.address import Address
 from reconciler.config import Project
 from reconciler.config.environments.folder import SUFFIX, files as environment_files, values_of
-from reconciler.config.keys import PROJECT_FILE
+from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE
 from reconciler.config.project import FileAccess, Loading, LoadOptions, attempt
 from reconciler.config.source.includes import INCLUDE
 from reconciler.config.source.nodes import Map, Node, Scalar, parts_of, scalars
@@ -27,8 +29,11 @@ from reconciler.model import Declared, Finding, State
 from reconciler.policies.judge import by_configuration
 from reconciler.report.findings import of_problem, of_violation
 from reconciler.resource import Kinds
+from reconciler.yamltext.tree import Untouchable
 
 _PARTS: Final = re.compile(r"\*\*/|.", re.DOTALL)
+HALF_WRITTEN: Final = (Untouchable, ValueError, StopIteration, yaml.YAMLError)
+"""What is raised by whatever looks for positions in a text that is not YAML at the moment."""
 ACCESS: Final = FileAccess(decrypt=False, stand_ins=True)
 
 
@@ -47,6 +52,11 @@ class CheckedProject:
     projects: Mapping[str | None, Project] = field(default_factory=dict)
     environments: tuple[str, ...] = ()
     include: Node | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether a file belongs to the project, as far as that is known."""
+        known = (PROJECT_FILE, *self.documents, *(f"{ENVIRONMENTS}/{environment}{SUFFIX}" for environment in self.environments))
+        return name in known or any(finding.source is not None and finding.source.file == name for finding in self.found)
 
     def includes(self, name: str) -> bool:
         """Whether a pattern of the project would include a file of that name."""
@@ -106,7 +116,7 @@ def check(
         # A project with problems is not looked at more closely; one that only contains a half-written file is, as it was before.
         if project is not None and all(parsed.broken(problem.file) for problem in loading.problems.found):
             others += _findings(kinds, project, loading, state_of(project), unsaved, today)
-    parsed.keep({*documents, *(problem.file for problem in problems), *(f"environments/{name}{SUFFIX}" for name in environments)})
+    parsed.keep({*documents, *(problem.file for problem in problems), *(f"{ENVIRONMENTS}/{name}{SUFFIX}" for name in environments)})
     found = tuple(dict.fromkeys([*map(of_problem, dict.fromkeys(problems)), *others]))
     return CheckedProject(root, found, resources, documents, sections, projects, environments, include)
 

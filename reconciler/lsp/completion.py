@@ -62,6 +62,8 @@ NAMING: Final = naming()
 
 def completions(language: Language, project: CheckedProject, name: str, text: Text, offset: int) -> types.CompletionList:
     """What can be written at an offset of a file of a project."""
+    if not project.has(name):
+        return types.CompletionList(False, [])
     place = place_at(text, offset)
     items = list(islice(_items(language, project, name, place), CANDIDATES_MAX + 1))
     span = text.span(place.start, place.end)

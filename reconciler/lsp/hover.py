@@ -55,7 +55,7 @@ def hover(
     source = Source(name, position.line + 1, begin - text.starts[position.line] + 1)
     occurrences = occurrences_at(named, name, text, begin) if named is not None else ()
     parts = [part for occurrence in occurrences[:1] for part in _named(project, occurrence, named, living, now)]
-    file = language.file(name, project.sections.get(name))
+    file = language.file(name, project.sections.get(name)) if project.has(name) else []
     key = place.key if place.role == "value" else place.word
     beside = {**place.beside, key: place.word if place.role == "value" else ""}
     option = language.keys(language.around(file, place.path, beside)).get(key) if key else None

@@ -19,6 +19,7 @@ from reconciler.edits.names import NameIndex, NameRole, NameSort, Occurrence, Sy
 from reconciler.edits.rename import renamed
 from reconciler.edits.texts import ProjectTexts, TextSpan, project_texts
 from reconciler.errors import ReconcilerError, Refused
+from reconciler.lsp.checks import HALF_WRITTEN
 from reconciler.lsp.documents import moved
 from reconciler.lsp.text import Text, edits_to
 from reconciler.model import Source
@@ -62,7 +63,7 @@ def index(root: Path, kinds: Kinds, unsaved: Mapping[str, str], last: NamedTexts
         if last is not None and texts.texts == last.texts:
             return last
         return NamedTexts(names_of(texts), texts.texts)
-    except ReconcilerError:
+    except (ReconcilerError, *HALF_WRITTEN):
         return last
 
 
@@ -180,8 +181,11 @@ def rename_target(named: NamedTexts, name: str, text: Text, offset: int) -> tupl
 
 def rename(root: Path, kinds: Kinds, unsaved: Mapping[str, str], address: Address, key: str) -> tuple[ProjectTexts, dict[str, str]]:
     """The present texts of a project, and the new texts of the files that a rename changes. Raises `Refused` or `ConfigError`."""
-    texts = project_texts(root, kinds, unsaved)
-    return texts, renamed(texts, address, key)
+    try:
+        texts = project_texts(root, kinds, unsaved)
+        return texts, renamed(texts, address, key)
+    except HALF_WRITTEN:
+        raise Refused("a file of the project is half-written", id="RC-yaml-syntax", hint="Correct its problems first.") from None
 
 
 def edits_of(before: Mapping[str, Text], after: Mapping[str, str]) -> dict[str, list[types.TextEdit]]:

@@ -6,6 +6,7 @@ Checks run in one thread beside the loop, so an answer does not wait for them. W
 from __future__ import annotations
 
 import gc
+import logging
 import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -98,6 +99,9 @@ def _synchronize(server: LanguageServer, session: Session, checking: Checking) -
 
 def serve(kinds: Kinds, *, repository: str, now: Callable[[], datetime]) -> None:
     """Serve on stdin and stdout until the editor ends it."""
+    # The library logs each refusal with a traceback on stderr, where an editor may never read it: a full pipe would stop the server. What
+    # fails is in the answer.
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
     before = gc.get_threshold()
     gc.set_threshold(*COLLECTING)
     try:

@@ -69,8 +69,10 @@ class Session:
         """Remove a document; its project, which is forgotten with its last document."""
         document = self.documents.pop(uri, None)
         project = self.project_of(document.path) if document is not None else None
-        if project is not None and not any(nearest(other.path) == project.root for other in self.documents.values()):
-            del self.projects[project.root]
+        # Also those whose folder is gone by now.
+        used = {nearest(other.path) for other in self.documents.values()}
+        for root in self.projects.keys() - used:
+            del self.projects[root]
         return project
 
     def project_of(self, path: Path) -> OpenProject | None:
