@@ -277,7 +277,12 @@ class _Drawing:
         if self.maybe() and self.of("space"):
             source = self.chance.choice(self.of("space"))
             content.append(
-                {"forEach": "${{ vars.products }}", "space": "${{ each.key }}-gen", "title": "${{ each.value }}", "duplicateOf": Key(source)}
+                {
+                    "forEach": "${{ vars.products }}",
+                    "space": "${{ each.key }}-gen",
+                    "title": "${{ each.value }}",
+                    "duplicateOf": Key(source),
+                }
             )
         blank = self.made.new("space", self.org, "blank")
         content.insert(0, Node(blank, {"id": "spc_blank", "title": "Blank"}, "space"))
