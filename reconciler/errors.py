@@ -22,7 +22,7 @@ Nothing here reads, writes or formats for a terminal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 class ReconcilerError(Exception):
@@ -81,6 +81,10 @@ class ConfigError(ReconcilerError):
         self.more, self.sensitive, self.where, self.undone = more, sensitive, where, undone
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(str(problem) for problem in self.problems), id=self.problems[0].id if self.problems else "")
+
+    def in_version(self, start: str) -> ConfigError:
+        """The same problems in files of another version, whose names begin with `start`: `main:reconciler.yaml`."""
+        return ConfigError([replace(problem, file=f"{start}{problem.file}") for problem in self.problems], more=self.more)
 
 
 class Refused(ReconcilerError):

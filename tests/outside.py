@@ -15,7 +15,8 @@ from reconciler.client.service import Reader
 from reconciler.model import Actual, State
 from reconciler.model.drift import Drift
 from reconciler.observe import observe, planned
-from reconciler.plan.drift import drift
+from reconciler.plan.drift import drift, grouped, looking_for_access
+from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.resource import Field, FieldRole, Kind, Verb
 from tests.certificates import OTHER, pem
@@ -265,7 +266,7 @@ def observed(org: Org) -> tuple[State, Actual]:
 
 
 def drifted(org: Org, *, case: Case | None = None, whole: bool = False, failing: tuple[str, ...] = ()) -> Drift:
-    """The drift of a project, by a client that cannot write; of a `case` that no request makes, as it would show."""
+    """The drift of a project in groups, by a client that cannot write; of a `case` that no request makes, as it would show."""
     return asyncio.run(_drifted(org, case, whole, failing))
 
 
@@ -278,9 +279,10 @@ async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str,
     else:
         reader = org.client(Reader, failing=failing)
     async with reader:
-        actual = await observe(reader, kinds(), desired, state, everything=whole)
+        actual = await observe(reader, kinds(), looking_for_access(kinds(), desired), state, everything=whole)
         made, actual = await planned(reader, kinds(), actual, lambda actual: plan(kinds(), desired, state, actual))
-    return drift(kinds(), desired, state, actual, made, whole=whole)
+    found = drift(kinds(), desired, state, actual, made, whole=whole)
+    return grouped(kinds(), desired, actual, identify(kinds(), desired, state, actual), found)
 
 
 def said(found: Drift) -> list[str]:

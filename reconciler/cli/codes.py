@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from reconciler.cli import exits
 from reconciler.model import Outcome, Plan, StepStatus
-from reconciler.model.drift import Drift
+from reconciler.model.drift import Drift, DriftClass
 
 
 def of_plan(plan: Plan, *, detailed: bool) -> int:
@@ -22,11 +24,11 @@ def of_plan(plan: Plan, *, detailed: bool) -> int:
     return exits.strongest(codes)
 
 
-def of_drift(drift: Drift) -> int:
+def of_drift(drift: Drift, *, fail_on: Collection[DriftClass] = ()) -> int:
     """The exit code of drift: a failed assertion counts as drift. Unmanaged objects alone are not drift; a state that tracks none of the
-    selected resources cannot exclude drift."""
+    selected resources cannot exclude drift. `fail_on`: only these classes count, whatever else differs."""
     codes = [exits.DONE]
-    if drift.resources or drift.violations:
+    if any(group.drift_class in fail_on for group in drift.groups) if fail_on else drift.resources or drift.violations:
         codes.append(exits.PENDING)
     if drift.unknown or drift.unread or drift.undecided or drift.blind:
         codes.append(exits.PARTLY)

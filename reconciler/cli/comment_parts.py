@@ -16,8 +16,10 @@ from reconciler.errors import UsageError
 from reconciler.forges.job import event
 from reconciler.links import LinkRefused, check_read
 from reconciler.report.comment.part import CommentPart, PartOrigin, part
+from reconciler.report.fleet_preview import preview_sheet
 from reconciler.report.reading import failed as failure, sheet_of
 from reconciler.report.schemas.documents import problem
+from reconciler.report.schemas.fleet import FleetPreviewDocument
 from reconciler.report.schemas.plan import DriftDocument, PlanDocument
 from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.schemas.runs import FindingsDocument, OutcomeDocument
@@ -102,12 +104,13 @@ def _sheet(path: Path, *, named: bool) -> tuple[Sheet | None, str | None]:
 
 
 def _read(path: Path) -> Sheet:
-    shapes = {
-        "reconciler.plan/1": PlanDocument,
-        "reconciler.outcome/1": OutcomeDocument,
-        "reconciler.drift/1": DriftDocument,
-        "reconciler.findings/1": FindingsDocument,
-        "reconciler.rehearsal/1": RehearsalDocument,
+    shapes: dict[str, tuple[Any, Callable[[Any], Sheet]]] = {
+        "reconciler.plan/1": (PlanDocument, sheet_of),
+        "reconciler.outcome/1": (OutcomeDocument, sheet_of),
+        "reconciler.drift/1": (DriftDocument, sheet_of),
+        "reconciler.findings/1": (FindingsDocument, sheet_of),
+        "reconciler.rehearsal/1": (RehearsalDocument, sheet_of),
+        "reconciler.fleet-preview/1": (FleetPreviewDocument, preview_sheet),
     }
     document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
     format = document.get("format") if isinstance(document, dict) else None
@@ -115,11 +118,12 @@ def _read(path: Path) -> Sheet:
         raise ValueError("it has no format")
     if format not in shapes:
         raise ValueError(f"its format is {format[:60]!r}, not one of {', '.join(shapes)}")
-    wrong = problem(shapes[format], document)
+    shape, composer = shapes[format]
+    wrong = problem(shape, document)
     if wrong is not None:
         raise ValueError(wrong)
     try:
-        return sheet_of(document)
+        return composer(document)
     except (ValueError, OverflowError) as error:
         raise ValueError(str(error)) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -38,6 +38,11 @@ class NamedCommit:
     @property
     def short(self) -> str:
         return self.id[:SHORT]
+
+    @property
+    def label(self) -> str:
+        """What the names of its files begin with: the name without spaces, else the short id."""
+        return self.short if " " in self.name else self.name
 
 
 @dataclass(frozen=True)
@@ -122,13 +127,47 @@ class WorkingRepository:
         renamed = dict(zip(parts[2::3], parts[1::3], strict=True)) if done.code == 0 else {}
         return renamed.get(file, file).parent
 
+    def branch(self, name: str) -> str | None:
+        """The name of the branch that a name means, without that of a remote; None if it means no branch."""
+        parts = os.fsdecode(self._run("rev-parse", "--symbolic-full-name", "--end-of-options", name).out).splitlines()
+        full = next((part for part in parts if part.startswith("refs/")), "")
+        if full.startswith("refs/remotes/"):
+            return full.split("/", 3)[3]
+        return full.removeprefix("refs/heads/") if full.startswith("refs/heads/") else None
+
+    def places(self) -> tuple[str, ...]:
+        """What others call this repository: the URL of `origin`, and its folders."""
+        origin = os.fsdecode(self._run("config", "--local", "--get", "remote.origin.url").out).rstrip("\n")
+        common = os.fsdecode(self._run("rev-parse", "--git-common-dir").out).rstrip("\n")
+        folder = Path(os.path.realpath(self.repository.folder / common))
+        main = [folder.parent] if folder.name == ".git" else []
+        return (*filter(None, [origin]), *map(str, dict.fromkeys([self.repository.folder, folder, *main])))
+
+    def text(self, commit: NamedCommit, path: PurePosixPath) -> bytes | None:
+        """A file as a commit has it; None if it has no such file, or a link in its place."""
+        blobs = [blob for blob in self._blobs(commit, path.parent) if blob.path == path.name and blob.mode != LINK]
+        sizes = self.repository.sizes([blob.id for blob in blobs])
+        return next(iter(self.repository.contents([blob.id for blob in blobs], sizes)), None)
+
     @contextmanager
-    def files(self, commit: NamedCommit, inside: PurePosixPath | None = None) -> Iterator[Path]:
+    def files(
+        self,
+        commit: NamedCommit,
+        inside: PurePosixPath | None = None,
+        *,
+        below: Collection[PurePosixPath] | None = None,
+        refused: dict[str, str] | None = None,
+    ) -> Iterator[Path]:
         """A folder as a commit has it, this one or `inside`. Its files vanish with the context. Raises `ReconcilerError` where git cannot
-        read them, or where their names cannot be those of files."""
+        read them, or where their names cannot be those of files. `below`: only the files in these folders of it. `refused`: is given the
+        path of each file whose name cannot be one, and why, instead of the error."""
         with TemporaryDirectory(prefix="reconciler-diff-") as name:
             root = Path(name).resolve()
-            self._write(root, self._blobs(commit, self.inside if inside is None else inside))
+            blobs = self._blobs(commit, self.inside if inside is None else inside)
+            if below is not None and PurePosixPath() not in below:
+                folders = frozenset(below)
+                blobs = [blob for blob in blobs if not folders.isdisjoint(PurePosixPath(blob.path).parents)]
+            self._write(root, blobs, refused)
             yield root
 
     def _blobs(self, commit: NamedCommit, inside: PurePosixPath) -> list[git.Blob]:
@@ -143,7 +182,7 @@ class WorkingRepository:
                 blobs.append(git.Blob(os.fsdecode(path).removeprefix(f"{inside}/" if inside.name else ""), mode, id))
         return blobs
 
-    def _write(self, root: Path, blobs: list[git.Blob]) -> None:
+    def _write(self, root: Path, blobs: list[git.Blob], refused: dict[str, str] | None) -> None:
         """Write files, then links: no file is ever written through one."""
         # A commit can contain a link and, by a second name, a file below it. Written in that order the file would be outside.
         blobs = sorted(blobs, key=lambda blob: blob.mode == LINK)
@@ -156,7 +195,12 @@ class WorkingRepository:
             contents = self.repository.contents([blob.id for blob in blobs], sizes)
             with NewTree(root) as tree:
                 for blob, content in zip(blobs, contents, strict=True):
-                    _add(tree, blob, content)
+                    try:
+                        _add(tree, blob, content)
+                    except ReconcilerError as error:
+                        if refused is None:
+                            raise
+                        refused[blob.path] = error.message
         except git.MissingFile as error:
             raise ReconcilerError(
                 f"git has no content of {terminal(blobs[error.index].path)}",

@@ -75,7 +75,7 @@ SETTLE_DEFAULT: Final = 30.0  # seconds to wait out a request in doubt
 
 
 Naming = Literal[
-    "", "address", "former", "pattern", "kind or pattern", "field", "template", "reference", "values",
+    "", "address", "former", "pattern", "kind or pattern", "field", "template", "reference", "values", "defaults",
     "published", "person", "reader", "policy", "expression", "variable", "file",
 ]  # fmt: skip
 """What texts of the project files name, for whoever follows a name or changes it.
@@ -88,6 +88,7 @@ Naming = Literal[
     template         a text with {acme/space/guides} in it
     reference        any value; a text in it that is an address with a slash names a resource
     values           fields of the resource at the `address` beside it, as its kind reads them
+    defaults         fields by kind, as the kinds read them
     published        the key of what is published, or its address; of a map: its keys
     person           the key of a resource that may be referenced undeclared
     reader           {link: KEY}, the key or the address of what admits its own readers
@@ -438,7 +439,7 @@ PROJECT: Final = (
         more="See [Who can read what](../access.md).",
     ),
     URLS,
-    Key("defaults", "Values for fields that are not written.", more="By kind."),
+    Key("defaults", "Values for fields that are not written.", more="By kind.", names="defaults"),
     Key(
         IGNORE_CHANGES, "Fields that are left alone once an object exists, by kind or by a pattern of addresses.",
         more="See [Ignore changes](#ignore-changes).",

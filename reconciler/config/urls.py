@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,7 @@ from reconciler.urls.formats import existing_names, is_ours
 from reconciler.urls.table import TableProblem, redirects_of
 from reconciler.writing import open_regular
 
+LINE_MAX: Final = 100  # bytes of the first line of a table, and more
 SIZE_MAX: Final = 256 * 1024 * 1024  # bytes of a file; a million redirects have about 150 million
 FORMATS: Final = f"a list of formats: {', '.join(RedirectFormat)}"
 
@@ -46,8 +48,43 @@ def read_urls(top: KeyReader, kinds: Kinds, addresses: Iterable[Address], root: 
     files = {site: SiteRedirects(formats, folder, sites[site]) for site, formats in chosen.items() if formats}
     gone = tuple(_gone(keys.entries.get("gone"), problems))
     at = (keys.entries.get("to") or keys.entries.get("redirects") or entry).node.at
-    texts = dict(_texts(root, files, at, problems)) if not problems.found else {}
-    return UrlSettings(files, gone, tuple(_earlier(files, texts, problems)), texts)
+    former: dict[Address, SiteRedirects] = {}
+    texts: dict[str, str] = {}
+    if not problems.found:
+        former = dict(_former(kinds, sites, root / folder, SiteRedirects(usual, folder, ""))) if usual else {}
+        texts = dict(_texts(root, {**files, **former}, at, problems))
+    silent = frozenset(site for site, formats in chosen.items() if not formats)
+    earlier = tuple(_earlier({**files, **former}, texts, problems))
+    return UrlSettings(files, former, usual, folder, silent, gone, earlier, texts)
+
+
+def _former(kinds: Kinds, sites: Mapping[Address, str], folder: Path, usual: SiteRedirects) -> Iterator[tuple[Address, SiteRedirects]]:
+    """What has a table and is no longer declared: a site that was removed, or has another key now. Its URLs may still lead somewhere.
+
+    Which organization it was in is in its name only where the project has several; otherwise it is the first.
+    """
+    roots, declared = sorted({site.containers[-1] for site in sites}), set(sites.values())
+    for path in sorted(folder.glob("*.csv")):
+        name = path.name.removesuffix(".csv")
+        if not roots or name in declared or not _is_table(path):
+            continue
+        root = next((root for root in roots if name.startswith(f"{root}.")), roots[0])
+        key = name.removeprefix(f"{root}.") if len(roots) > 1 else name
+        try:
+            site = Address((*root.parts, min(kinds.publishers), key))
+        except ValueError:
+            continue  # not a name that we give
+        if site not in sites:
+            yield site, replace(usual, name=name)
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a file begins as our tables do. Any other one is of no interest, readable or not."""
+    try:
+        with open_regular(path, follow=False) as file:
+            return is_ours(RedirectFormat.CSV, file.readline(LINE_MAX).decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return False
 
 
 def _sites(kinds: Kinds, addresses: Iterable[Address]) -> Iterator[tuple[Address, str]]:

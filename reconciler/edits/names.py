@@ -264,14 +264,14 @@ class _Gathering:
         """The references in a value that the file has, and that a patch of the environment replaces."""
         field = kind.fields.get(name)
         if field is not None and field.written and name in declared.positions and declared.positions[name] != entry.node.at:
-            self._bare(declared, name, references_in(field.type, entry.node))
+            self._bare(declared, name, references_in(field.type, entry.node), about=declared.address)
 
-    def _bare(self, declared: Declared, under: str, texts: Iterable[tuple[Scalar, str]]) -> None:
+    def _bare(self, declared: Declared, under: str, texts: Iterable[tuple[Scalar, str]], *, about: Address | None) -> None:
         """Bare keys as they are written for a resource, in a place that no environment reads."""
         for scalar, kind in texts:
             target = self._resolved(declared, kind, scalar.text) if kind and not holds_expression(scalar.text) else None
             if target is not None:
-                self._add(NameSort.RESOURCE, NameRole.KEY, str(target), scalar.at, scalar.text, under=under, about=declared.address)
+                self._add(NameSort.RESOURCE, NameRole.KEY, str(target), scalar.at, scalar.text, under=under, about=about)
 
     def _resolved(self, declared: Declared, kind: str, key: str) -> Address | None:
         """The declared resource that a bare key names from another one."""
@@ -367,6 +367,9 @@ class _Gathering:
                         self._part(scalar, match[1], match.start(1), under)
             case "values":
                 self._values(entry, holder)
+            case "defaults":
+                for kind in entry.node.entries.values() if isinstance(entry.node, Map) else ():
+                    self._defaults(kind)
             case "published":
                 for scalar in keys or texts:
                     self._of_kinds(scalar, self.kinds.publishers, under)
@@ -404,7 +407,16 @@ class _Gathering:
         for value in entry.node.entries.values() if address is not None and isinstance(entry.node, Map) else ():
             field = self.kinds.of(address).fields.get(value.key) if address is not None else None
             if field is not None and address is not None:
-                self._bare(self.declared[address], value.key, references_in(field.type, value.node))
+                self._bare(self.declared[address], value.key, references_in(field.type, value.node), about=address)
+
+    def _defaults(self, entry: MapEntry) -> None:
+        """The references in the defaults of a kind, in each root; also in those that no resource takes."""
+        kind = self.kinds.get(entry.key)
+        roots = [declared for declared in self.declared.values() if declared.parent is None and not declared.implied]
+        for value in entry.node.entries.values() if kind is not None and isinstance(entry.node, Map) else ():
+            field = kind.fields.get(value.key) if kind is not None else None
+            for root in roots if field is not None else ():
+                self._bare(root, value.key, references_in(field.type if field is not None else None, value.node), about=None)
 
     def _of_kinds(self, scalar: Scalar, kinds: Collection[str], under: str) -> None:
         """A text that is the key of a resource of one of these kinds, its key behind that of its root, or its address."""
@@ -458,7 +470,7 @@ class _Gathering:
 
 
 _HOLE: Final = re.compile(r"(?<!\$)\$\{\{(.*?)\}\}", re.DOTALL)
-_QUOTED: Final = re.compile(r"""(["'])([^"'\n]*)\1""")
+_QUOTED: Final = re.compile(r"""(\\?["'])([^"'\\\n]*)\1""")  # in a text in double quotes, those of an expression are escaped
 _PLACEHOLDER: Final = re.compile(r"\{([^{}\s]+)\}")
 _WORDS: Final = re.compile(
     r"""\bvars\s*\.\s*(?P<vars>\w+)|\bsecrets\s*\.\s*(?P<secrets>\w+)|\bfile\(\s*["'](?P<file>[^"'\n]+)["']|"""

@@ -266,7 +266,7 @@ def _loosened(before: Any, after: Any) -> bool:
     return not kept if held is None else any(rule not in kept for rule in held)
 
 
-LOOSER = Exposes("merging may require fewer reviews than before", when=_loosened)
+LOOSER = Exposes("merging may require fewer reviews than before", when=_loosened, rule=True)
 """For merge rules."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.kinds._values import Email, MemberRole
+from reconciler.kinds._values import ROLES, Email, MemberRole
 from reconciler.resource import DELETE, PATCH, POST, Exposes, Keyed, Listing, One, Permission, Resource, Verbs, field, within
 
 
@@ -14,6 +14,7 @@ class Member(
     # People are invited and removed by people: a file that omits somebody says nothing about them.
     prune="none",
     undeclared=True,
+    access="may sign in to the organization",
     # A member's id is the user's, which is the same in every organization.
     local_ids=True,
     permission=Permission("admin", of="organization"),
@@ -31,7 +32,9 @@ class Member(
     organization = within("organization")
     email: Email = field(on=(), key=True, caseless=True, read="user.email")
     role: MemberRole = field(
-        "The role of the member.", scarce="admin", exposes=Exposes("may do everything in the organization", ("admin",))
+        "The role of the member.",
+        scarce="admin",
+        exposes=Exposes("may do everything in the organization", ("admin",), grades=ROLES),
     )
     # The endpoint only enrolls; nothing takes a member out of single sign-on.
     sso: bool = field("Add the member to single sign-on. Nobody can be taken out of it.", on="enroll", one_way=True, usual=False)

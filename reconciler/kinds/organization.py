@@ -102,7 +102,9 @@ class Organization(
     defaultContent: DefaultContent = field("The site that members see first.", clear=True, read=_seen_content)
     # The update takes `logo`; answers show `urls.logo`, the address of a copy that the service hosts.
     logo: Uri | None = field("The URL of an image; the service hosts a copy.", clear=True, read="urls.logo", lossy=True, hosted=True)
-    sso: bool = field("Enforce single sign-on; requires a SAML provider.", exposes=Exposes("people can sign in without it", (True, False)))
+    sso: bool = field(
+        "Enforce single sign-on; requires a SAML provider.", exposes=Exposes("people can sign in without it", (True, False), rule=True)
+    )
     ai: bool = field("Enable AI features.")
     inviteLinks: bool = field("Enable invite links.", exposes=Exposes("everybody with a link may join", (False, True)))
     mergeRules: MergeRules = field("Who must review a change request.", exposes=LOOSER)

@@ -35,6 +35,7 @@ class ShareLink(
     Resource,
     kind="share-link",
     place=Keyed("shareLinks", bare="name"),
+    access="everybody with the link can read the site",
     # The URL contains the key: whoever reads it can read the site.
     published=PublishedField("urls.published", unless=("active", False), secret=True),
     permission=Permission("createContent", of="organization"),

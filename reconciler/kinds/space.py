@@ -133,7 +133,7 @@ class Space(
         on="update",
         usual="live",
         locks=("locked",),
-        exposes=Exposes("people may edit without a change request", ("locked", "live")),
+        exposes=Exposes("people may edit without a change request", ("locked", "live"), rule=True),
     )
     defaultLevel: Level = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it"))
     language: Language = field("The language of its content.", on="update", usual="en")

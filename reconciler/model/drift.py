@@ -22,6 +22,28 @@ class DriftWord(StrEnum):
     DELETED = "deleted"
 
 
+class DriftClass(StrEnum):
+    """What a change outside Reconciler means, the worst first; the value is the word that users see and type.
+
+    EXPOSING: somebody can read or do more. ACCESS: an unmanaged object gives people access. DELETING: content no longer exists.
+    LOCKING_OUT: somebody can read or do less. BREAKING_URLS: a published URL stops working. LOOSENING_RULES: a rule for how people work
+    requires less. COSMETIC: none of these.
+    """
+
+    EXPOSING = "exposing"
+    ACCESS = "access"
+    DELETING = "deleting"
+    LOCKING_OUT = "locking-out"
+    BREAKING_URLS = "breaking-urls"
+    LOOSENING_RULES = "loosening-rules"
+    COSMETIC = "cosmetic"
+
+    @property
+    def rank(self) -> int:
+        """Its place among the classes, 0 for the worst."""
+        return list(DriftClass).index(self)
+
+
 @dataclass(frozen=True)
 class Drifted:
     """One object that differs from its state after our last write.
@@ -103,6 +125,51 @@ class Unread:
 
 
 @dataclass(frozen=True)
+class DriftedReaders:
+    """Readers that gain or lose objects. `who`: the class of readers, in words. `gains`: False if they lose them."""
+
+    who: str
+    gains: bool
+    addresses: tuple[Address, ...]
+
+
+@dataclass(frozen=True)
+class EndedUrl:
+    """A published URL that stopped working, and everything below it. `after`: where the same content answers now, None for nowhere."""
+
+    before: str
+    after: str | None
+
+
+@dataclass(frozen=True)
+class DriftBounds:
+    """When something happened: after one moment and not after another; None where no reading says it."""
+
+    after: datetime | None = None
+    before: datetime | None = None
+
+
+@dataclass(frozen=True)
+class DriftGroup:
+    """Changes that people read and decide on as one: of one object, of what was deleted with it, or of siblings that were changed alike.
+
+    `id`: of what differs; the same in each run as long as that is the same. `resources`: the changes, in the order of the project;
+    `unmanaged`: instead of these, an unmanaged object. `addresses`: of all of them. `effects`: what somebody may do now, or no
+    longer, as ends of sentences. `urls`: the published URLs that stopped working.
+    """
+
+    id: str
+    drift_class: DriftClass
+    addresses: tuple[Address, ...]
+    resources: tuple[Drifted, ...] = ()
+    unmanaged: Unmanaged | None = None
+    effects: tuple[str, ...] = ()
+    readers: tuple[DriftedReaders, ...] = ()
+    urls: tuple[EndedUrl, ...] = ()
+    between: DriftBounds = DriftBounds()
+
+
+@dataclass(frozen=True)
 class Drift:
     """Everything that was changed outside Reconciler, in the order of the project.
 
@@ -111,7 +178,8 @@ class Drift:
     whose objects the state does not track, so that their last-applied values are unknown. `judged`: how many it does track. `managed`:
     declared and tracked. `violations`: assertions of the project (`expect`, `access`) about tracked resources that are not met today,
     regardless of who changed them. `undecided`: tracked resources for which it is unknown whether a test is met. `left_alone`: what
-    the YAML says to leave alone (`ignoreChanges`). `exposures`: what the changes made public, or no longer protected.
+    the YAML says to leave alone (`ignoreChanges`). `exposures`: what the changes made public, or no longer protected. `groups`: the
+    resources by what happened, and unmanaged access, the worst class first.
     """
 
     project: str
@@ -131,6 +199,7 @@ class Drift:
     undecided: tuple[Unread, ...] = ()
     left_alone: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
     exposures: tuple[Exposure, ...] = ()
+    groups: tuple[DriftGroup, ...] = ()
 
     @property
     def left_alone_count(self) -> int:

@@ -40,8 +40,8 @@ class UrlReason(StrEnum):
     """What happens to a URL at which a page answered, or will answer.
 
     MOVED: the page answers at `after` instead. GONE: nothing answers there after the plan. SHADOWED: another page answers there.
-    NEW: the page answers there and did not before, and no other URL of it ended for that. UNKNOWN: only the service knows where the page
-    will answer, or its pages could not be read.
+    NEW: the page answers there and did not before, or for fewer readers, and no other URL of it ended for that. UNKNOWN: only the service
+    knows where the page will answer, or its pages could not be read.
     """
 
     MOVED = "moved"
@@ -71,7 +71,8 @@ class PageChange:
     contains it. `space`: what contains the page, None for a secret URL. `site`: what publishes it. `before`: the URL that answered with the
     page, None for a new one; a pattern that ends in `/**` where the pages are not known; a digest of a secret URL. `after`: where the page
     answers after the plan, None where it answers nowhere or only the service knows. A page whose URL ends (GONE or SHADOWED) with
-    `after` stays reachable there, at a URL that existed before.
+    `after` stays reachable there, at a URL that existed before. `is_open`: everybody who knows the URL could read the page there, not only
+    those whom the site admits; of a new URL, can.
     """
 
     page: str | None
@@ -81,6 +82,7 @@ class PageChange:
     before: str | None
     after: str | None
     reason: UrlReason
+    is_open: bool = True
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,8 @@ class SiteUrls:
     """The variants of every site in which a plan changes a URL, before and after the plan, as far as no page need be known for that.
 
     `names`: the addresses of spaces and sites. `titles`: of spaces. `created`: spaces that the plan creates, whose pages nobody knows yet.
-    `secret`: the URLs that end and are not shown.
+    `secret`: the URLs that end and are not shown. `restricted`: URLs below which, after the plan, something is shown that only some of
+    those who know them can read, in any site; empty where no redirect depends on it.
     """
 
     before: tuple[Variant, ...] = ()
@@ -142,3 +145,4 @@ class SiteUrls:
     titles: Mapping[Key, str] = field(default_factory=dict)
     created: frozenset[Key] = frozenset()
     secret: tuple[PageChange, ...] = ()
+    restricted: tuple[str, ...] = ()

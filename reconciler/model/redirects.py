@@ -60,11 +60,17 @@ class SiteRedirects:
 class UrlSettings:
     """`urls:` of a project.
 
-    `sites`: the files of each declared site; none where `redirects` is not written. `gone`: in their order. `earlier`: the redirects that
-    the files have. `texts`: these files as they are, by their path below the project. `writes`: whether this run may write them.
+    `sites`: the files of each declared site; none where `redirects` is not written. `former`: those of what was a site once: nothing but
+    its table says so. `formats`, `folder`: of the files of any other site. `silent`: the declared sites without files. `gone`: in their
+    order. `earlier`: the redirects that the files have. `texts`: these files as they are, by their path below the project. `writes`:
+    whether this run may write them.
     """
 
     sites: Mapping[Address, SiteRedirects] = field(default_factory=dict)
+    former: Mapping[Address, SiteRedirects] = field(default_factory=dict)
+    formats: tuple[RedirectFormat, ...] = ()
+    folder: str = ""
+    silent: frozenset[Address] = frozenset()
     gone: tuple[GoneUrls, ...] = ()
     earlier: tuple[Redirect, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)

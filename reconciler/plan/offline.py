@@ -14,7 +14,8 @@ from urllib.parse import quote
 from reconciler.address import Address, bare
 from reconciler.model import Action, Actual, Change, Declared, Desired, Observed, Plan, State
 from reconciler.model.codec import path_ids, unresolved_addresses, wanted
-from reconciler.plan.planner import plan as make_plan
+from reconciler.plan.matching.match import identify
+from reconciler.plan.planner import plan_to_carry_out
 from reconciler.plan.prove import carried_out
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
@@ -25,8 +26,9 @@ def as_declared(kinds: Kinds, before: Desired, after: Desired) -> tuple[State, A
     """State and Actual once `before` is applied. What only `after` adopts exists too, as it declares it, and nobody manages it."""
     nothing = State(LINEAGE, 0)
     actual = _with(kinds, Actual(), _adopted(kinds, before, {}, ()))
-    plan = make_plan(kinds, before, nothing, actual)
-    state, shown = carried_out(kinds, before, nothing, actual, plan)
+    matches = identify(kinds, before, nothing, actual)
+    plan = plan_to_carry_out(kinds, before, nothing, actual, matches)
+    state, shown = carried_out(kinds, before, nothing, actual, plan, matches=matches)
     shown = _with(kinds, shown, _settled(kinds, before, state, shown))
     ids = {address: binding.id for address, binding in state.bindings.items()}
     known = {id for objects in shown.objects.values() for id in objects}

@@ -14,6 +14,7 @@ from reconciler.model import Actual, Desired, Exposure, Plan, SiteUrls, State, S
 from reconciler.plan.access.tests import run_access_tests
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
 from reconciler.plan.audience.disclosure import Disclosure, disclosure
+from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.changes import (
     Names,
     blockages,
@@ -42,7 +43,7 @@ from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.siblings.rows import SiblingRow, arrange, current_positions, ignored_positions, unmanaged_siblings
 from reconciler.plan.steps.rules import scheduled
 from reconciler.plan.transfers import decide_with_transfers, positions_before_transfer, shown_where, unmanaged_in_transfers
-from reconciler.plan.urls.variants import Published, site_urls, touches_urls
+from reconciler.plan.urls.variants import Published, restricted_urls, site_urls, touches_urls
 from reconciler.plan.warnings.exposure import (
     audience_lines,
     changed_rules,
@@ -133,7 +134,7 @@ def plan(
     access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
 
-    urls = _site_urls(kinds, before, run, disclosed)
+    urls = _site_urls(kinds, desired, before, run, disclosed)
 
     # Last phase: everything that people and later runs read of it. What is deleted with something says so itself.
     included = sorted(at for at in decisions.required if at not in decisions.removals or decisions.removals[at].deleted_with is None)
@@ -197,6 +198,18 @@ def requests_left(kinds: Kinds, desired: Desired, state: State, actual: Actual, 
     return _run(world, decisions, actual).steps
 
 
+def plan_to_carry_out(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> Plan:
+    """The plan as far as `carried_out` needs it: the requests, in an order that no reader has decided, the positions of siblings, and what
+    the state remembers. `matches`: which object is which resource."""
+    world, decisions = decide_with_transfers(_world(kinds, desired, matches, actual, Selection(), ()), matches, decide)
+    run = _run(world, decisions, actual)
+    update = state_update(
+        world.desired, decisions.matches, run.drafts, run.removals, is_complete=True, waiting=decisions.unsettled
+    )  # fmt: skip
+    places = {address: place for row in run.rows for address, place in row.places().items()}
+    return Plan(desired.project, desired.environment, steps=run.steps, places=places, state_update=update)
+
+
 def _world(
     kinds: Kinds, desired: Desired, matches: Matches, actual: Actual, selection: Selection, allow_replace: Collection[str]
 ) -> World:  # fmt: skip
@@ -254,18 +267,21 @@ def _exposures(world: World, run: PlannedRun, disclosed: Disclosure, agreed: Agr
     yield from accepted_exposures(world, drafts, removals, names, disclosed, agreed)
 
 
-def _site_urls(kinds: Kinds, before: Actual, run: PlannedRun, disclosed: Disclosure) -> SiteUrls:
+def _site_urls(kinds: Kinds, desired: Desired, before: Actual, run: PlannedRun, disclosed: Disclosure) -> SiteUrls:
     """What shows pages before and after the requests, where they change a URL."""
     worlds = disclosed.worlds
     if worlds is None or not touches_urls(kinds, disclosed.steps):
-        return SiteUrls()
+        if desired.urls is None or not desired.urls.earlier:
+            return SiteUrls()
+        return SiteUrls(restricted=restricted_urls(Published(kinds, Audiences(kinds, before.objects, complete=before.complete))))
     derived = {
         (kinds.of(address).name, worlds.ids[address]): {derivation.field.name: derivation.value}
         for address, derivation in run.derived.items()
         if address in worlds.ids
     }
     now = Published(kinds, worlds.before)
-    return site_urls(now, Published(kinds, worlds.after, derived, earlier=now), disclosed.called)
+    then = Published(kinds, worlds.after, derived, earlier=now)
+    return replace(site_urls(now, then, disclosed.called), restricted=restricted_urls(then) if desired.urls is not None else ())
 
 
 def _recreated(kinds: Kinds, urls: SiteUrls, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> dict[Address, str]:

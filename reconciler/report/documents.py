@@ -38,7 +38,8 @@ from reconciler.model import (
     Violation,
     WorkItem,
 )
-from reconciler.model.drift import Drift, Drifted, DriftWord
+from reconciler.model.drift import Drift, Drifted, DriftGroup, DriftWord
+from reconciler.report.drift_groups import group_text
 from reconciler.report.redirects import redirects_data
 from reconciler.report.schemas import plan as plan_types, runs as run_types, state as state_types, types as t
 from reconciler.report.words import CAUSES, HIDDEN, data
@@ -254,12 +255,32 @@ def drift_document(drift: Drift) -> plan_types.DriftDocument:
         "notes": list(drift.notes),
         "violations": [violation_data(item) for item in drift.violations],
     }
+    if drift.groups:
+        document["groups"] = [_drift_group(item) for item in drift.groups]
     if drift.exposures:
         document["exposures"] = [_exposure(item) for item in drift.exposures]
     if drift.left_alone:
         document["summary"]["ignored"] = drift.left_alone_count
         document["ignored"] = _ignored(drift.left_alone)
     return document
+
+
+def _drift_group(group: DriftGroup) -> plan_types.DriftGroupData:
+    after, before = (None if moment is None else utc_text(moment) for moment in (group.between.after, group.between.before))
+    data: plan_types.DriftGroupData = {
+        "id": group.id,
+        "class": group.drift_class.value,
+        "addresses": [str(address) for address in group.addresses],
+        "between": {"after": after, "before": before},
+        "says": group_text(group),
+        "readers": [{"who": item.who, "gains": item.gains, "addresses": [str(at) for at in item.addresses]} for item in group.readers],
+        "urls": [{"before": url.before, "after": url.after} for url in group.urls],
+    }
+    if group.effects:
+        data["effects"] = list(group.effects)
+    if group.unmanaged is not None:
+        (data["unmanaged"],) = _unmanaged([group.unmanaged])
+    return data
 
 
 def _drifted(resource: Drifted) -> plan_types.DriftedData:

@@ -1,20 +1,21 @@
-"""The sheet of drift: objects changed or deleted outside Reconciler, unmanaged objects, and a summary."""
+"""The sheet of drift: what was changed outside Reconciler, by class, unmanaged access, unmanaged objects, and a summary."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Final
 
 from reconciler.address import Address
-from reconciler.model import Cause, Delta, Unmanaged
-from reconciler.model.drift import Drift, Drifted, DriftWord
+from reconciler.model import Cause, Delta, Exposure, Unmanaged
+from reconciler.model.drift import Drift, DriftClass, Drifted, DriftGroup, DriftWord
 from reconciler.plan.matching.missing import left_over
-from reconciler.report.consequences import gained
+from reconciler.report.drift_groups import Command, bounds_text, common_bounds, group_text, overview, reader_lines, ways
 from reconciler.report.gathering import FOLD, EntryPart, gathered
 from reconciler.report.layout import Style
-from reconciler.report.plan import SECTIONS as PLAN_SECTIONS, Rank, exposure_parts, violation_parts
+from reconciler.report.plan import exposure_parts, violation_parts
 from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed, shown
 from reconciler.text.names import clock_time, minute
@@ -23,22 +24,33 @@ SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETE
 STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}
 NAMED: Final = 5
 ACCEPTING: Final = "apply restores what is exposed; accepting it requires --allow-exposure ADDRESS"
+FIRST: Final = -1
+"""The rank of what comes before all groups; theirs are those of their classes."""
+LAST: Final = len(DriftClass)
 SECTIONS: Final = {
-    **PLAN_SECTIONS,
-    Rank.CHANGE: "Changed outside Reconciler",
-    Rank.HELD: "Not known",
-    Rank.VIOLATION: "Assertions that are not met",
-    Rank.DELETE: "Deleted outside Reconciler",
+    FIRST: "Assertions that are not met",
+    DriftClass.EXPOSING.rank: "Somebody can read or do more",
+    DriftClass.ACCESS.rank: "Unmanaged access",
+    DriftClass.DELETING.rank: "Deleted outside Reconciler",
+    DriftClass.LOCKING_OUT.rank: "Somebody can read or do less",
+    DriftClass.BREAKING_URLS.rank: "Published URLs that stopped working",
+    DriftClass.LOOSENING_RULES.rank: "Looser rules",
+    DriftClass.COSMETIC.rank: "Other changes outside Reconciler",
+    LAST: "Not known",
 }
 SIGNS: Final = {"~": "changed", ">": "moved", "-": "deleted", "!": "needs your attention", "?": "not known"}
 
 
-def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
-    """The whole report. `full`: all unmanaged objects are listed. `zone`: of its times."""
+def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC, command: Command | None = None) -> Sheet:
+    """The whole report, the worst class first. `full`: nothing is folded. `zone`: of its times. `command`: gives the command lines of the
+    two ways on; None where nobody can type them."""
+    known = bool(drift.groups)
+    if not known:
+        drift = replace(drift, groups=tuple(_ungrouped(drift)))
     found = [
-        *(_drifted(resource, within, full, zone) for resource, within in _outermost(drift.resources)),
-        *exposure_parts(drift.exposures),
-        *violation_parts(drift.violations, remedies=True),
+        *(replace(part, rank=FIRST) for part in violation_parts(drift.violations, remedies=True)),
+        *(part for group in _unfolded(drift.groups, full) for part in _group_parts(group, drift, full, zone)),
+        *_folded(drift.groups, full),
         *_unknown(drift, full),
     ]
     entries = [*gathered(found, SECTIONS, full=full), *_unmanaged(drift.unmanaged, full)]
@@ -49,20 +61,126 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) 
     unchanged = drift.managed - len(drift.resources)
     # One green bar alone would say less than the sentence above it.
     parts += [PicturePart("as applied", unchanged, Style.CREATE)] if parts and unchanged > 0 else []
+    onward = ways(drift.groups, command) if known and command is not None else [ACCEPTING] if drift.exposures else []
     return Sheet(
         "drift",
         drift.project,
         drift.environment,
         summary(drift),
         entries,
-        (*drift.notes, ACCEPTING) if drift.exposures else drift.notes,
+        (*drift.notes, *onward),
         parts,
         drift.coverage if drift.whole else None,
         headline=summary(drift).removeprefix("Drift: "),
-        consequences=gained(drift.exposures),
+        consequences=tuple(overview(drift.groups, zone)) if known else (),
         signs=SIGNS,
         quiet=all(entry.weight is Weight.BACKGROUND for entry in entries),
     )
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _ungrouped(drift: Drift) -> Iterator[DriftGroup]:
+    """A group for each outermost object, of a document that has none."""
+    exposing = {address for exposure in drift.exposures for address in exposure.names}
+    for resource, within in _outermost(drift.resources):
+        deleted = resource.status is DriftWord.DELETED
+        exposes = DriftClass.EXPOSING if resource.address in exposing else DriftClass.COSMETIC
+        inner = tuple(other for other in drift.resources if other.address in within)
+        addresses = (resource.address, *within)
+        yield DriftGroup("", DriftClass.DELETING if deleted else exposes, addresses, (resource, *inner))
+
+
+def _is_folded(groups: Sequence[DriftGroup], full: bool) -> dict[DriftClass, bool]:
+    """By class, whether its groups are one entry each kind: those that ask for no decision of their own, where there are many."""
+    numbers = Counter(group.drift_class for group in groups)
+    return {name: not full and name in (DriftClass.COSMETIC, DriftClass.ACCESS) and numbers[name] > FOLD for name in DriftClass}
+
+
+def _unfolded(groups: Sequence[DriftGroup], full: bool) -> Iterator[DriftGroup]:
+    folded = _is_folded(groups, full)
+    return (group for group in groups if not folded[group.drift_class])
+
+
+def _folded(groups: Sequence[DriftGroup], full: bool) -> Iterator[EntryPart]:
+    """Many groups of a class as one entry, which says how many there are of each sort."""
+    for drift_class, folded in _is_folded(groups, full).items():
+        inside = [group for group in groups if folded and group.drift_class is drift_class]
+        sorts: dict[str, list[str]] = defaultdict(list)
+        for group in inside:
+            sorts[_sort(group)] += map(str, group.addresses)
+        lines = [
+            SheetLine(Style.UPDATE, "~", sort, f"{len(names):,}: {listed(names, NAMED)}")
+            for sort, names in sorted(sorts.items(), key=lambda entry: -len(entry[1]))
+        ]
+        if inside:
+            lines.append(SheetLine(Style.DIM, " ", "", "--full shows each"))
+            title = count(len(inside), f"{drift_class.value} difference")
+            yield EntryPart(title=title, lines=lines, weight=Weight.CHANGE, rank=drift_class.rank)
+
+
+def _sort(group: DriftGroup) -> str:
+    """`space title`: the kind and what differs."""
+    if group.unmanaged is not None:
+        return group.unmanaged.kind
+    if not group.resources:
+        return "resource"
+    resource = group.resources[0]
+    return f"{resource.kind} {', '.join(delta.name for delta in resource.fields) or 'position'}"
+
+
+def _group_parts(group: DriftGroup, drift: Drift, full: bool, zone: tzinfo | None) -> Iterator[EntryPart]:
+    """What happened, then what it means."""
+    rank = group.drift_class.rank
+    exposures = [exposure for exposure in drift.exposures if set(exposure.names) & set(group.addresses)]
+    meaning = _meaning(group, drift, exposures, full, zone)
+    deleted = {resource.address for resource in group.resources if resource.status is DriftWord.DELETED}
+    if group.unmanaged is not None:
+        line = SheetLine(Style.DELETE, "!", "unmanaged", group_text(group), id="RC-drift", harm=Harm.EXPOSURE)
+        yield EntryPart(title=str(group.addresses[0]), lines=[line, *meaning], weight=Weight.URGENT, rank=rank)
+    elif not group.resources:
+        yield EntryPart(title=str(group.addresses[0]), lines=meaning, rank=rank)
+    elif len(group.resources) > 1 and not deleted:
+        alike = _drifted(group.resources[0], [], full, zone)
+        names = listed(list(map(str, group.addresses)), len(group.addresses) if full else NAMED)
+        title = f"{len(group.resources):,} × {group.resources[0].kind} in {group.addresses[0].container or group.addresses[0]}"
+        yield replace(alike, title=title, lines=[SheetLine(Style.PLAIN, " ", "", names), *alike.lines, *meaning], rank=rank)
+    else:
+        first, *others = sorted(group.resources, key=lambda resource: group.addresses.index(resource.address))
+        part = _drifted(first, [address for address in group.addresses[1:] if address in deleted], full, zone)
+        yield replace(part, lines=[*part.lines, *meaning], rank=rank)
+        yield from (replace(_drifted(other, [], full, zone), rank=rank) for other in others if other.address not in deleted)
+    yield from (replace(part, rank=rank) for part in exposure_parts(exposures))
+
+
+def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], full: bool, zone: tzinfo | None) -> list[SheetLine]:
+    """Who can read more or less, which URLs ended, and since when; an exposure says its readers itself."""
+    lines = []
+    for gains, who, addresses in reader_lines(group):
+        names = listed(list(map(str, addresses)), len(addresses) if full else NAMED)
+        if not gains:
+            lines.append(SheetLine(Style.UPDATE, "!", "access ends", f"for {who}: {names}"))
+        elif not exposures:
+            lines.append(SheetLine(Style.DELETE, "!", "new access", f"for {who}: {names}", harm=Harm.EXPOSURE))
+    if group.effects and not exposures and group.unmanaged is None:
+        lines.append(
+            SheetLine(
+                Style.DELETE,
+                "!",
+                "effect",
+                "; ".join(group.effects),
+                harm=Harm.EXPOSURE if group.drift_class is DriftClass.EXPOSING else None,
+            )
+        )
+    for url in group.urls[: None if full else NAMED]:
+        lines.append(SheetLine(Style.DELETE, "!", "URL", f"{url.before} -> {url.after or 'nothing'}", harm=Harm.DEAD_URL))
+    if len(group.urls) > NAMED and not full:
+        lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - NAMED:,} more; --full shows each"))
+    if group.id and group.drift_class is not DriftClass.COSMETIC:
+        since = "" if group.between == common_bounds(drift.groups) else bounds_text(group.between, zone)
+        lines.append(SheetLine(Style.DIM, " ", "decide", f"--group {group.id}{f', {since}' if since else ''}"))
+    return lines
 
 
 def _unknown(drift: Drift, full: bool) -> Iterator[EntryPart]:
@@ -71,12 +189,12 @@ def _unknown(drift: Drift, full: bool) -> Iterator[EntryPart]:
         *((unread.what, unread.reason) for unread in drift.unknown),
     ]:
         line = SheetLine(Style.BLOCKED, "?", "unknown", f"{reason}; not reported as drift", id="RC-unread")
-        yield EntryPart(title=title, lines=[line], weight=Weight.HINDERED, rank=Rank.HELD)
+        yield EntryPart(title=title, lines=[line], weight=Weight.HINDERED, rank=LAST)
     if drift.unjudged:
         names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else NAMED)
         line = SheetLine(Style.BLOCKED, "?", "unknown", f"{names}; not judged", id="RC-not-judged")
         title = f"{count(len(drift.unjudged), 'resource')} not tracked"
-        yield EntryPart(title=title, lines=[line], weight=Weight.HINDERED, rank=Rank.HELD)
+        yield EntryPart(title=title, lines=[line], weight=Weight.HINDERED, rank=LAST)
 
 
 def _outermost(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
@@ -117,7 +235,6 @@ def _drifted(resource: Drifted, within: Sequence[Address], full: bool, zone: tzi
         title=str(resource.address),
         lines=lines,
         weight=Weight.URGENT if deletion else Weight.CHANGE,
-        rank=Rank.DELETE if deletion else Rank.CHANGE,
         source=resource.source,
     )
 

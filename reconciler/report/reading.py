@@ -47,7 +47,18 @@ from reconciler.model import (
     WorkItem,
     WorkSort,
 )
-from reconciler.model.drift import Drift, Drifted, DriftWord, IgnoredDifference, KnownDrift
+from reconciler.model.drift import (
+    Drift,
+    DriftBounds,
+    DriftClass,
+    Drifted,
+    DriftedReaders,
+    DriftGroup,
+    DriftWord,
+    EndedUrl,
+    IgnoredDifference,
+    KnownDrift,
+)
 from reconciler.report.documents import IN_SECOND_RUN, SECOND_RUN, field_notes
 from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet
@@ -276,10 +287,12 @@ def _outcome(document: Data) -> Sheet:
 
 
 def _drift(document: Data) -> Sheet:
+    resources = tuple(map(_drifted, document["resources"]))
+    by_address = {resource.address: resource for resource in resources}
     drift = Drift(
         document["project"],
         document["environment"],
-        tuple(map(_drifted, document["resources"])),
+        resources,
         tuple(Unmanaged(**item) for item in document["unmanaged"]),
         tuple(map(_unknown, document["unknown"])),
         managed=document["summary"]["managed"],
@@ -293,8 +306,27 @@ def _drift(document: Data) -> Sheet:
         violations=tuple(map(_violation, document.get("violations", ()))),
         left_alone=_ignored(document),
         exposures=tuple(map(_exposure, document.get("exposures", ()))),
+        groups=tuple(_drift_group(item, by_address) for item in document.get("groups", ())),
     )
     return drift_sheet(drift, full=True)
+
+
+def _drift_group(item: Data, resources: Mapping[Address, Drifted]) -> DriftGroup:
+    addresses = tuple(map(Address.parse, item["addresses"]))
+    after, before = (
+        None if text is None else datetime.fromisoformat(text) for text in (item["between"]["after"], item["between"]["before"])
+    )
+    return DriftGroup(
+        item["id"],
+        DriftClass(item["class"]),
+        addresses,
+        tuple(resources[address] for address in addresses if address in resources),
+        Unmanaged(**item["unmanaged"]) if "unmanaged" in item else None,
+        tuple(item.get("effects", ())),
+        tuple(DriftedReaders(one["who"], one["gains"], tuple(map(Address.parse, one["addresses"]))) for one in item["readers"]),
+        tuple(EndedUrl(url["before"], url["after"]) for url in item["urls"]),
+        DriftBounds(after, before),
+    )
 
 
 def _drifted(item: Data) -> Drifted:

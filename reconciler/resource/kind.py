@@ -73,6 +73,8 @@ class Kind:
     loses: str = ""
     # what a create lets others do, as the end of a sentence; "" if nothing
     grants: str = ""
+    # what an object lets people do by existing, as the end of a sentence; "" if nothing, or if `grants` says it
+    access: str = ""
     # the work of people that an object counts
     counted: tuple[CountedWork, ...] = ()
     # the links in the pages of an object, which lead to others of its kind
@@ -216,6 +218,11 @@ class Kind:
     def moves_to_end(self) -> bool:
         """Whether a move to the end names the container instead of a sibling."""
         return self.inside is not None and "move" in self.inside.on
+
+    @property
+    def lets(self) -> str:
+        """What an object lets people do by existing, as the end of a sentence; "" if nothing: nobody has access because of it."""
+        return self.access or self.grants
 
     @cached_property
     def scarce(self) -> Field | None:

@@ -111,14 +111,17 @@ class Exposes(NamedTuple):
 
     `says`: the consequence, as the end of a sentence. `order`: the values from closed to open; a value that is not listed, or unknown,
     counts as closed. `when`: instead of `order`, whether a change from one value to another gives more access; pure. `added`: the value is
-    a list, and every item added to it gives more access. For a field that the kind's `audience` reads, the audiences before and after the
-    plan decide instead.
+    a list, and every item added to it gives more access. `rule`: the field is a rule for how people work: a change loosens it, and gives
+    nobody access. `grades`: the values from the least permitted to the most, where only some of them require consent. For a field that the
+    kind's `audience` reads, the audiences before and after the plan decide instead.
     """
 
     says: str
     order: tuple[Any, ...] = ()
     when: Callable[[Any, Any], bool] | None = None
     added: bool = False
+    rule: bool = False
+    grades: tuple[Any, ...] = ()
 
     def opened(self, before: Any, after: Any) -> bool:
         """Whether a change gives more access."""
@@ -127,6 +130,12 @@ class Exposes(NamedTuple):
         if self.when is not None:
             return self.when(before, after)
         return self._rank(after) > self._rank(before)
+
+    def widened(self, before: Any, after: Any) -> bool:
+        """Whether a change permits more, also where no consent to it is asked for."""
+        if self.opened(before, after):
+            return True
+        return before in self.grades and after in self.grades and self.grades.index(after) > self.grades.index(before)
 
     def may_open(self, after: Any) -> bool:
         """Whether a change to this value may give more access, whatever the value was before."""

@@ -125,6 +125,7 @@ DELETED: Final = Action.DELETE.value
 PLANNED: Final = frozenset(action.value for action in Action)
 ENDED_WELL: Final = 0  # the exit code of a run that ended well
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
+APPLY: Final = "apply"
 STATE_COMMANDS: Final = "state "  # beginnings of commands that change only the state
 RUNS_READ: Final = 100  # how far back to look for a run that sent something
 
@@ -257,6 +258,25 @@ def read_ids(connection: Connection, state: int) -> frozenset[str]:
     for row in connection.rows("SELECT bound FROM outcomes WHERE state = :state AND bound <> '{}'", state=state):
         ids |= {id for id in mapping(row.bound, "an outcome").values() if isinstance(id, str)}
     return frozenset(ids)
+
+
+WHOLE: Final = "whole"
+"""The key of the summary of a run that was about the whole project."""
+
+
+def read_verified(connection: Connection, state: int) -> datetime | None:
+    """When the newest run began that ended with everything as the project declares it; None where no recorded one did."""
+    query = (
+        "SELECT id, started, summary FROM runs WHERE state = :state AND command = :command AND exit_code = :code"
+        " ORDER BY started DESC LIMIT :most"
+    )
+    for row in connection.rows(query, state=state, command=APPLY, code=ENDED_WELL, most=RUNS_READ):
+        if row.summary and mapping(row.summary, "the summary of a run").get(WHOLE) is True:
+            try:
+                return datetime.fromisoformat(row.started)
+            except (TypeError, ValueError) as error:
+                raise damaged(f"the run {row.id!r}") from error
+    return None
 
 
 # -- the run that the next one continues --------------------------------------------------------------------------------------------------

@@ -337,11 +337,11 @@ class Journal:
         with self._writing(counts=False) as connection:
             doubt_sites(connection, self._state)
 
-    def record_urls(self, sites: Mapping[Address, SiteLedger], gone: Collection[Address]) -> int:
+    def record_urls(self, sites: Mapping[Address, SiteLedger], gone: Collection[Address], at: datetime | None = None) -> int:
         """Record at which URLs the pages of sites answer now; returns how many began or ended. `gone`: sites that are no longer published.
-        The serial does not change: a later run sees the same."""
+        `at`: when that was seen; None: now. The serial does not change: a later run sees the same."""
         with self._writing(counts=False) as connection:
-            return write_sites(connection, self._state, sites, gone, run=self.run, at=self._now())
+            return write_sites(connection, self._state, sites, gone, run=self.run, at=at.isoformat() if at is not None else self._now())
 
     def finish(self, *, exit_code: int, summary: Mapping[str, Any]) -> None:
         """Record how this run ended; a run without this was killed. `summary`: of its outcome."""

@@ -25,7 +25,16 @@ from reconciler.report.schemas.state import StateDocument
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
-from reconciler.state.history import read_entries, read_ids, read_later, read_runs, read_state_changes, read_undos, read_users
+from reconciler.state.history import (
+    read_entries,
+    read_ids,
+    read_later,
+    read_runs,
+    read_state_changes,
+    read_undos,
+    read_users,
+    read_verified,
+)
 from reconciler.state.journal import Journal
 from reconciler.state.lease import (
     LEASE_SECONDS,
@@ -179,6 +188,10 @@ class Store:
         holder = condition.holder.run if condition.held and condition.holder is not None else None
         runs = self._of_state(read_runs) or ()  # read again: a run may have ended before the holder was read
         return tuple(replace(run, running=run.exit_code is None and run.id == holder) for run in runs)
+
+    def verified(self) -> datetime | None:
+        """When the newest run began that ended with everything as the project declares it; None where none did."""
+        return self._of_state(read_verified)
 
     def users(self, plan: str) -> tuple[RecordedRun, ...]:
         """The runs that carried out the saved plan with this digest, newest first."""

@@ -97,10 +97,14 @@ def _by_host(redirects: Iterable[Redirect]) -> dict[str, list[Redirect]]:
     return hosts
 
 
-def _rest(redirects: Iterable[Redirect], wildcards: Sequence[Wildcard]) -> list[Redirect]:
-    """What no wildcard stands for."""
+def _rest(redirects: Iterable[Redirect], wildcards: Sequence[Wildcard], except_with: str | None = None) -> list[Redirect]:
+    """What no wildcard stands for. `except_with`: what makes a URL one that a wildcard cannot answer, although it is below one."""
     heads = {group.source for group in wildcards}
-    return [redirect for redirect in redirects if redirect.target is None or not _above(redirect.source) & heads]
+    return [
+        redirect
+        for redirect in redirects
+        if redirect.target is None or (except_with is not None and except_with in redirect.source) or not _above(redirect.source) & heads
+    ]
 
 
 def _above(url: str) -> set[str]:
@@ -194,14 +198,18 @@ def _netlify_url(url: str, *, whole: bool) -> str:
 
 # -- nginx -------------------------------------------------------------------------------------------------------------------------------
 
+QUERY: Final = "%3F"  # of a URL that a rewrite builds, nginx decodes everything up to this, which then begins a query
+
 
 def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
     """Locations for use inside a `server` block. An exact location goes before every other, whatever the rest of the block says."""
     groups = [
-        group for group in wildcards if urlsplit(group.source).netloc == host and _unreadable(_path(group.source), group.target) is None
+        group
+        for group in wildcards
+        if urlsplit(group.source).netloc == host and _unreadable(_path(group.source), group.target) is None and QUERY not in group.target
     ]
     lines, left_out = [], {}
-    for redirect in _rest(redirects, groups):
+    for redirect in _rest(redirects, groups, QUERY):
         path, target = _path(redirect.source) or b"/", redirect.target
         if (reason := _unreadable(path, target)) is not None:
             left_out[redirect.source] = reason

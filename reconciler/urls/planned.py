@@ -6,7 +6,7 @@ Plan.urls + UrlSettings (earlier redirects, files as they are) -> Plan.redirects
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -25,7 +25,7 @@ from reconciler.model import (
     UrlSettings,
 )
 from reconciler.urls.formats import NAMES, texts
-from reconciler.urls.redirects import LOOPBACK, Wildcard, gone_test, groups, path_below, recorded_url, redirection
+from reconciler.urls.redirects import ANY, LOOPBACK, Wildcard, gone_test, groups, path_below, recorded_url, redirection
 
 UNWRITTEN: Final = "The redirects that follow are not written: the fleet has no checkout to commit them to. Apply from a pipeline instead."
 
@@ -47,14 +47,22 @@ def with_redirects(desired: Desired, plan: Plan, recorded: Callable[[], Recorded
     if desired.urls is None and desired.guards.dead_urls is None:
         return plan
     settings = desired.urls or UrlSettings()
-    ledger = recorded() if settings.sites and (settings.earlier or plan.urls) else RecordedUrls()
+    ledger = recorded() if (settings.sites or settings.former) and (settings.earlier or plan.urls) else RecordedUrls()
     roots = {group.site: group.root for group in plan.url_groups if group.root}
-    settings = replace(settings, earlier=tuple(_as_served(redirect, roots.get(redirect.site)) for redirect in settings.earlier))
-    result = redirection(settings.earlier, plan.urls, gone_test(settings.gone, roots), lambda url: recorded_url(url) in ledger.live)
+    # Every site of a sandbox is below one URL.
+    sandbox = next((root for root in roots.values() if urlsplit(root).hostname in LOOPBACK), None)
+    earlier = {_as_served(redirect, roots.get(redirect.site, sandbox)): redirect for redirect in settings.earlier}
+    result = redirection(earlier, plan.urls, gone_test(settings.gone, roots), lambda url: recorded_url(url) in ledger.live)
     shown = result.dead if desired.dead_urls is not DeadUrls.IGNORE else ()
     dead = tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in shown)
-    after = {recorded_url(change.after) for change in plan.urls if change.after is not None}
-    redirects = compared(settings, result.redirects, dead, ledger.live | ledger.ended | after if ledger.live else None)
+    after = {change.after for change in plan.urls if change.after is not None}
+    unlisted = [*plan.site_urls.restricted, *(url.removesuffix(ANY) for url in after if url.endswith(ANY))]
+    public = {*ledger.live, *ledger.ended, *map(recorded_url, after)} if ledger.live else None
+    now, was = _by_site(result.redirects), _by_site(earlier)
+    as_it_is = {site for site in was if was[site] == now[site]}
+    kept = [earlier[redirect] if redirect.site in as_it_is else redirect for redirect in result.redirects]
+    settings = replace(settings, earlier=tuple(old if old.site in as_it_is else new for new, old in earlier.items()))
+    redirects = compared(settings, kept, dead, public, map(recorded_url, unlisted))
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
@@ -76,22 +84,42 @@ def _as_served(redirect: Redirect, root: str | None) -> Redirect:
 
 
 def compared(
-    settings: UrlSettings, redirects: Iterable[Redirect], dead: tuple[DeadUrl, ...] = (), public: Iterable[str] | None = None
+    settings: UrlSettings,
+    redirects: Iterable[Redirect],
+    dead: tuple[DeadUrl, ...] = (),
+    public: Iterable[str] | None = None,
+    unlisted: Iterable[str] = (),
 ) -> RedirectPlan:
-    """These redirects as files, compared with those that exist. A site that writes no files has no redirects. `public`: every URL that is
-    or was public, as the ledger spells it; None where they are not known."""
+    """These redirects as files, compared with those that exist. A declared site that writes no files has no redirects. `public`: every URL
+    that is or was public, as the ledger spells it; None where they are not known. `unlisted`: URLs below which there are others."""
     new, old = _by_site(redirects), _by_site(settings.earlier)
     others = None if public is None else {*public, *(recorded_url(url.url) for url in dead)}
+    below = frozenset(unlisted)
     files = []
-    for site, kept in settings.sites.items():
+    for site, kept in {**settings.sites, **_undeclared(settings, new)}.items():
         rows, numbers = list(new[site].values()), _differences(old[site], new[site])
-        wildcards = () if others is None else _wildcards(rows, others)
-        files += [replace(file, **numbers) for file in _files(settings.texts, kept, rows, wildcards, same=not any(numbers.values()))]
+        same = not any(numbers.values())
+        if same and site in settings.former:
+            continue  # the table of another project that writes into the same folder
+        wildcards = () if others is None else _wildcards(rows, others, below)
+        files += [replace(file, **numbers) for file in _files(settings.texts, kept, rows, wildcards, same=same)]
     return RedirectPlan(tuple(file for file in files if file.text is not None), dead)
 
 
-def _wildcards(redirects: list[Redirect], others: set[str]) -> tuple[Wildcard, ...]:
+def _undeclared(settings: UrlSettings, redirects: Iterable[Address]) -> dict[Address, SiteRedirects]:
+    """The files of sites that are not declared: those that they have already, and new ones for what ends with this plan."""
+    names = {files.name for files in (*settings.sites.values(), *settings.former.values())}
+    new: dict[Address, SiteRedirects] = {}
+    for site in sorted({*redirects} - settings.sites.keys() - settings.former.keys() - settings.silent) if settings.formats else ():
+        name = site.key if site.key not in names else f"{site.containers[-1]}.{site.key}"
+        names.add(name)
+        new[site] = SiteRedirects(settings.formats, settings.folder, name)
+    return {**settings.former, **new}
+
+
+def _wildcards(redirects: list[Redirect], others: set[str], unlisted: Collection[str]) -> tuple[Wildcard, ...]:
     """The groups of these redirects. Compared as the ledger spells URLs; written as they are served."""
+    hosts = {urlsplit(url).netloc for url in others}
     served: dict[str, str] = {}
     rules: dict[str, str | None] = {}
     for redirect in redirects:
@@ -103,7 +131,10 @@ def _wildcards(redirects: list[Redirect], others: set[str]) -> tuple[Wildcard, .
         parts = urlsplit(url)
         return parts._replace(netloc=served[parts.netloc]).geturl()
 
-    return tuple(Wildcard(as_served(group.source), as_served(group.target), group.number) for group in groups(rules, others - rules.keys()))
+    # Of a host that the ledger does not know, such as that of another environment, nobody knows which URLs there are.
+    unlisted = {*unlisted, *(f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, rules) if parts.netloc not in hosts)}
+    known = groups(rules, others - rules.keys(), unlisted)
+    return tuple(Wildcard(as_served(group.source), as_served(group.target), group.number) for group in known)
 
 
 def between(before: UrlSettings | None, after: UrlSettings | None) -> RedirectPlan | None:
@@ -113,7 +144,7 @@ def between(before: UrlSettings | None, after: UrlSettings | None) -> RedirectPl
         _by_site(_as_served(redirect, "http://127.0.0.1") for redirect in (settings.earlier if settings is not None else ()))
         for settings in (before, after)
     )
-    sites = {**(before.sites if before is not None else {}), **(after.sites if after is not None else {})}
+    sites = {site: files for some in (before, after) if some is not None for site, files in {**some.former, **some.sites}.items()}
     changed = [(site, _table(kept)) for site, kept in sites.items() if old[site] != new[site]]
     files = tuple(RedirectFile(table, RedirectFormat.CSV, table, **_differences(old[site], new[site])) for site, table in changed)
     return RedirectPlan(files) if files else None

@@ -103,6 +103,9 @@ def redirection(
             answering.add(after)
         if before is None or before == after:
             continue
+        if not change.is_open and is_live((now[before].target if before in now else None) or ""):
+            # The redirect is for all who knew the URL when everybody could read there; only some readers still find a page.
+            continue
         if change.reason is UrlReason.SHADOWED:
             # The page leaves, and another one answers at its URL.
             answering.add(before)
@@ -239,14 +242,16 @@ class Wildcard:
 GROUP_MIN: Final = 5  # redirects; fewer are read more easily one by one
 
 
-def groups(rules: Mapping[str, str | None], others: Iterable[str]) -> tuple[Wildcard, ...]:
+def groups(rules: Mapping[str, str | None], others: Iterable[str], unknown: Iterable[str] = ()) -> tuple[Wildcard, ...]:
     """The largest groups of redirects that one wildcard can replace. `others`: every other URL that is or was public, of every site.
+    `unknown`: URLs below which there are pages that nobody listed.
 
     A wildcard also matches what is not known yet, so it is written only where everything below its URL is redirected likewise, and no page
     answers there.
     """
     blocked: set[str] = set()
-    for url in others:
+    closed = {*unknown}
+    for url in (*others, *closed):
         blocked.update((*_above(url), url))
     shared: dict[str, dict[str, int]] = {}
     for source, target in rules.items():
@@ -267,7 +272,7 @@ def groups(rules: Mapping[str, str | None], others: Iterable[str]) -> tuple[Wild
     for prefix in sorted(shared, key=len):
         targets = shared[prefix]
         inside = any(prefix.startswith(f"{group.source}/") for group in chosen)
-        if inside or prefix in blocked or len(targets) != 1:
+        if inside or prefix in blocked or len(targets) != 1 or not closed.isdisjoint(_above(prefix)):
             continue
         to, number = next(iter(targets.items()))
         if number >= GROUP_MIN and not to.startswith(f"{prefix}/") and to != prefix:

@@ -49,7 +49,7 @@ def test_drift_shows_an_exposure_in_every_format(exposed: Cli) -> None:
     assert_contains(
         exposed("drift", "p", *reports, code=2).stdout,
         "! exposure    visibility share-link -> public: more people can read it",
-        "accepting it requires --allow-exposure ADDRESS",
+        "Accept it: reconciler drift p --accept acme/site/docs --allow-exposure acme/site/docs\n",
         "; 1 exposure",
     )
     document = exposed.json("drift", "p")

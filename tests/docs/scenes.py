@@ -102,6 +102,7 @@ FLEET: Final = Scene(
         "reconciler init mydocs --sandbox": "mkdir again; cd again; reconciler init mydocs --sandbox",
         "reconciler apply docs --base-url https://api.example.com": "reconciler apply mydocs --yes --base-url $URL",
         "reconciler sandbox serve": "openssl rand -hex 16 > token.txt; timeout 9 $PYTHON sandbox serve",
+        "reconciler fleet preview fleet.yaml --from origin/main": "reconciler -C mydocs fleet preview ../fleet.yaml --from main",
         "reconciler fleet serve &": "timeout 9 $PYTHON fleet serve --port 0",
         "reconciler fleet serve": "timeout 9 $PYTHON fleet serve",
         "reconciler fleet worker": "timeout 9 $PYTHON fleet worker",
@@ -254,6 +255,7 @@ NEEDS_FORGE: Final = "a pull request of a forge, which has a stand-in: tests/for
 NEEDS_DOUBT: Final = "a request whose outcome is unknown: tests/cli/test_answers.py"
 NEEDS_PLAN: Final = "a plan that waits for somebody: tests/fleet/test_approvals.py"
 NEEDS_ALARM: Final = "drift of somebody who edits: tests/docs/test_runbooks.py"
+NEEDS_FLEET: Final = "a repository with a fleet: tests/fleet/test_preview.py"
 NEEDS_OIDC: Final = "a provider of OpenID Connect: tests/fleet/serve"
 FLEET_RUNS: Final = "it works until it is interrupted: the scene of the page starts it"
 NEEDS_ROOT: Final = "services of a machine, and its administrator: tests/packaging/test_deployment.py"
@@ -275,6 +277,11 @@ NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
         "fleet.md", NEEDS_ALARM,
         "reconciler fleet drift acme --revert",
         'reconciler fleet drift acme --ignore-until 7d --reason "renamed for the fair"',
+    ),
+    **_lines(
+        "pipelines.md", NEEDS_FLEET,
+        "reconciler fleet preview fleet.yaml --from origin/main --report json=preview.json --report html=preview.html",
+        "reconciler comment preview.json --name fleet --kind preview",
     ),
     **_lines(
         "pipelines.md", NEEDS_ALARM, "reconciler drift docs --accept acme/space/guides", "reconciler drift docs --baseline known.yaml"

@@ -10,6 +10,7 @@ Texts in the data are never searched. Each place that names an entity is a `Key`
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -22,14 +23,16 @@ from tests.certificates import IDP
 
 @dataclass(eq=False)
 class Entity:
-    """A resource. `follows`: the entity whose key is also its own. `former`: its earlier keys. `moved`: whether `moved` leads to it."""
+    """A resource. `follows`: the entity whose key is also its own. `former`: its earlier keys; `moved`: those that `moved` has. `shows`:
+    the entity that a site space shows."""
 
     kind: str
     container: Entity | None
     own: str
     follows: Entity | None = None
     former: list[str] = field(default_factory=list)
-    moved: bool = False
+    moved: list[str] = field(default_factory=list)
+    shows: Entity | None = None
 
     @property
     def key(self) -> str:
@@ -163,12 +166,17 @@ class RandomProject:
 
     def rename(self, entity: Entity, key: str) -> None:
         """Rename as a person does who knows what the next run does with each line."""
-        before = {other: other.address for other in self.entities}
         follower_lines = [other for other in self.followers(entity) if other.former or other.moved]
+        beside = {other.key for other in self.entities if (other.container, other.kind) == (entity.container, entity.kind)}
+        # What followed another one until now has the former keys of that one too.
+        followed = [*entity.follows.former, *entity.follows.moved] if entity.follows is not None and not entity.former else []
+        followed = [old for old in followed if old not in beside]
         for other in (entity, *follower_lines):
-            other.former = [old for old in other.former if old != key] + [other.key]
-        entity.follows, entity.own = None, key
-        assert before
+            older = [*other.former, *(followed if other is entity else [])]
+            other.former = [old for old in dict.fromkeys([*older, other.key]) if old != key]
+        entity.moved = [old for old in entity.moved if old != key]
+        entity.follows = entity.shows if entity.shows is not None and entity.shows.key == key else None
+        entity.own = key
 
     def refused(self, entity: Entity, key: str) -> str | None:
         """Why a rename is not possible; None if it is."""
@@ -228,9 +236,15 @@ def _quoted(value: Any, chance: random.Random) -> Any:
     return _Quoted(value) if isinstance(value, str) and chance.random() < 0.1 else value
 
 
+_ENDS = re.compile(r"previously|\bwas\d|\bold\d|^moved|^- from|^  to:")
+
+
 def _commented(text: str, chance: random.Random) -> str:
     lines = []
     for number, line in enumerate(text.split("\n")):
+        if _ENDS.search(line):  # what a rename back removes with its comments
+            lines.append(line)
+            continue
         if line and chance.random() < 0.1:
             lines.append(f"{' ' * (len(line) - len(line.lstrip()))}# above {number}")
         lines.append(f"{line}  # beside {number}" if line and chance.random() < 0.1 else line)
@@ -345,6 +359,7 @@ class _Drawing:
             follows = self.maybe(0.7) and space not in taken
             own = space.own if follows else self.key("v")
             variant = self.made.new("site-space", site, own, follows=space if follows else None)
+            variant.shows = space
             if self.maybe(0.1):
                 variant.former = [self.key("was")]
             rows.append(SiteSpace(variant, space, {}))
@@ -410,11 +425,11 @@ class _Drawing:
             parts = self.chance.choice([(self.org, "team", "gone"), (self.org, "site", site, "section", "gone")])
             rules["removed"] = [{"address": Path(parts), "action": "forget"}]
         if self.maybe():
-            entity = self.chance.choice([*teams, *self.of("section")])
-            entity.moved = True
+            entity = self.chance.choice([*teams, *self.of("section"), *self.of("space")[:2]])
             assert entity.container is not None
             inside = (self.org,) if entity.container is self.org else (self.org, "site", entity.container)
-            rules["moved"] = [Move((*inside, entity.kind, self.key("old")), entity)]
+            entity.moved = [self.key("old")]
+            rules["moved"] = [Move((*inside, entity.kind, *entity.moved), entity)]
         return rules
 
     def organize(self, organization: dict[str, Any], sections: dict[str, Any], blank: Entity) -> None:

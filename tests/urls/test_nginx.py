@@ -99,6 +99,20 @@ def test_a_wildcard_copies_no_line_feed_into_a_header() -> None:
         assert canonical(location or "") == canonical(f"{ROOT}/product/a%0d%0aSet-Cookie:%20x=1")
 
 
+@pytest.mark.parametrize("segment", HOSTILE)
+def test_a_wildcard_leads_to_the_page_whatever_its_name_is(segment: str) -> None:
+    name = quote(segment, safe="")
+    moves = [(f"/use/{name}", f"/{name}/{name}"), *((f"/use/{name}/{page}", f"/{name}/{name}/{page}") for page in "abcd")]
+    redirects = tuple(Redirect(SITE, canonical(ROOT + old) or "", canonical(ROOT + new)) for old, new in moves)
+    wildcards = groups({redirect.source: redirect.target for redirect in redirects}, ())
+    assert [wildcard.source for wildcard in wildcards] == [f"{ROOT}/use"]
+    with serving(lambda path: False) as server:
+        server.load(text_of(redirects, wildcards))
+        for redirect in redirects:
+            status, location = server.get(path_of(redirect.source))
+            assert (status, canonical(location or ""), urlsplit(location or "").query) == (301, redirect.target, "")
+
+
 def test_a_host_has_a_file_of_its_own() -> None:
     redirects = (
         Redirect(SITE, "https://a.example/x", "https://b.example/x"),

@@ -11,7 +11,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from reconciler.model import PageChange, PageTree, Plan, UrlReason
+from reconciler.address import Address
+from reconciler.model import PageChange, PageTree, Plan, SiteUrls, UrlReason, Variant
+from reconciler.plan.urls.groups import grouped
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.report.reading import sheet_of
@@ -203,6 +205,16 @@ def test_a_page_takes_the_url_of_another_one(site: Site) -> None:
     new = [change for change in plan.urls if change.before is None]
     assert [(change.title, change.reason) for change in new] == [("Past", UrlReason.NEW), ("Gone", UrlReason.NEW), ("Past", UrlReason.NEW)]
     assert "another page answers there; it is then at /use/v2" in said(plan)
+
+
+def test_a_url_that_ends_alone_is_named_and_not_everything_beside_it() -> None:
+    site, space, root = ("site", "s"), ("space", "a"), "https://docs.example"
+    variant = Variant(("site-space", "v"), space, site, root, {0: root})
+    names = {site: Address.parse("acme/site/docs"), space: Address.parse("acme/space/a")}
+    ends = PageChange("p", "P", names[space], names[site], f"{root}/install", None, UrlReason.GONE)
+    moves = PageChange("q", "Q", names[space], names[site], f"{root}/use/a", f"{root}/product/a", UrlReason.MOVED)
+    shown = [(group.before, group.after) for group in grouped(SiteUrls((variant,), (variant,), names), [ends, moves])]
+    assert shown == [(f"{root}/install", None), (f"{root}/use/a", f"{root}/product/a")]
 
 
 @pytest.mark.parametrize("visibility", ["share-link", "visitor-auth"])

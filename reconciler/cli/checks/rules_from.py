@@ -7,6 +7,7 @@ rules where those of the ref cannot be read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -18,7 +19,7 @@ from reconciler.cli.wiring.loading import load
 from reconciler.config import Project
 from reconciler.config.access import rematched
 from reconciler.config.keys import ENVIRONMENTS, project_file
-from reconciler.errors import ConfigError, Problem, UsageError
+from reconciler.errors import ConfigError, UsageError
 from reconciler.report.schemas.plan import RulesFromData
 from reconciler.resource import Kinds
 
@@ -50,17 +51,20 @@ def judged(screen: Screen, options: Options, kinds: Kinds, project: Project) -> 
     if screen.supervision is not None and screen.supervision.rules is not None:
         id, root = screen.supervision.rules
         commit = NamedCommit(options.rules_from, id)
-        return JudgedProject(with_rules_of(kinds, project, _loaded(screen, options, kinds, commit, root)), commit)
+        return JudgedProject(with_rules_of(kinds, project, rules_at(screen, options, kinds, commit, root)), commit)
     folder = options.project if options.project.is_dir() else options.project.parent
     repository = WorkingRepository.around(folder)
     commit = repository.commit(options.rules_from)
     with repository.files(commit) as root:
-        rules = _loaded(screen, options, kinds, commit, root)
+        rules = rules_at(screen, options, kinds, commit, root)
     return JudgedProject(with_rules_of(kinds, project, rules), commit)
 
 
-def _loaded(screen: Screen, options: Options, kinds: Kinds, commit: NamedCommit, root: Path) -> Project:
-    """The project of the commit. Its secrets are not decrypted, and values that are not known here are placeholders."""
+def rules_at(
+    screen: Screen, options: Options, kinds: Kinds, commit: NamedCommit, root: Path, *, environ: Mapping[str, str] | None = None
+) -> Project:
+    """The project of the commit. Its secrets are not decrypted, and values that are not known here are placeholders. `environ`: the
+    environment, None for that of this process."""
     name = project_file(options.project).name
     missing = name if not (root / name).is_file() else ""
     if options.env and not missing and not (root / ENVIRONMENTS / f"{options.env}.yaml").is_file():
@@ -73,13 +77,9 @@ def _loaded(screen: Screen, options: Options, kinds: Kinds, commit: NamedCommit,
         )
     path = root if options.project.is_dir() else root / options.project.name
     try:
-        return load(screen, replace(options, project=path), kinds, decrypt=False, stand_ins=True, warn=False)
+        return load(screen, replace(options, project=path), kinds, decrypt=False, stand_ins=True, warn=False, environ=environ)
     except ConfigError as error:
-        problems = [
-            Problem(f"{commit.short}:{problem.file}", problem.line, problem.column, problem.message, id=problem.id)
-            for problem in error.problems
-        ]
-        raise ConfigError(problems, more=error.more) from None
+        raise error.in_version(f"{commit.short}:") from None
 
 
 def with_rules_of(kinds: Kinds, project: Project, rules: Project) -> Project:

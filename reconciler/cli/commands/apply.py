@@ -19,7 +19,7 @@ from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.redirect_files import written_redirects
-from reconciler.cli.wiring.run import Planned
+from reconciler.cli.wiring.run import Planned, selected
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen, consented, to_create
 from reconciler.config import Project
@@ -32,6 +32,7 @@ from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import not_changed, plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count
+from reconciler.state.history import WHOLE
 from reconciler.text.names import HERE
 
 
@@ -157,7 +158,9 @@ def command(
             code = codes.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
-            journal.finish(exit_code=code, summary={**outcome.summary, **run_commit(project)})
+            # A later drift began after the newest run that found or left everything as it is declared.
+            whole = {WHOLE: True} if use is None and not selected(options).partial else {}
+            journal.finish(exit_code=code, summary={**outcome.summary, **whole, **run_commit(project)})
     _write_outcome(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
     return code
 

@@ -28,7 +28,7 @@ from reconciler.report.comment.part import CommentPart, PartOrigin, is_link
 from reconciler.report.comment.upkeep import CommentMode
 
 FORGES: Final = ("github", "gitlab", "bitbucket")
-KINDS: Final = ("plan", "diff", "outcome", "drift", "findings")
+KINDS: Final = ("plan", "diff", "outcome", "drift", "findings", "preview")
 FORK: Final = "the token of a pull request from a fork is not allowed to write"
 PERMISSIONS: Final = {
     "github": "Give the job the permission pull-requests: write.",
@@ -76,7 +76,7 @@ def command(
     **parameters: Any,
 ) -> int:
     """Show documents in the one comment of a pull request, which each job updates in place. DOCUMENT is a file that plan, diff, drift,
-    apply or validate wrote with --report json=FILE, or that plan wrote with --out.
+    apply, validate or fleet preview wrote with --report json=FILE, or that plan wrote with --out.
 
     The token is read from GITHUB_TOKEN, GITLAB_TOKEN or BITBUCKET_TOKEN. A pull request from a fork, whose token is not allowed to
     write comments, gets none: the command says so and exits with 0. With --project or --name, a missing DOCUMENT means that its

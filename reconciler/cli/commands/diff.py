@@ -16,26 +16,17 @@ from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.comparison import comparing_kinds, loaded_version, plan_between
 from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
-from reconciler.config.keys import ENVIRONMENTS, project_file
-from reconciler.errors import ConfigError, Problem
-from reconciler.kinds import load as load_kinds
+from reconciler.config.keys import project_file
 from reconciler.plan.guard import refuse
-from reconciler.plan.offline import as_declared, without_ids
-from reconciler.plan.planner import plan as make_plan
-from reconciler.policies.judge import as_far_as_files_say
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds
 from reconciler.text.names import HERE
-from reconciler.urls.planned import between
 
 FILES: Final = "the files as they are"
-COVERS: Final = (
-    "Nothing was read from the service, so exposures and broken URLs are shown only as far as the files declare them. "
-    "Pages behind these URLs, and work in progress, are not known here: plan shows them."
-)
 
 
 @click.command("diff", short_help="Show what a change of the files means, without the service.")
@@ -69,9 +60,7 @@ def command(
       reconciler diff --from origin/main
       reconciler diff docs --from v1.4 --to v1.5 --format markdown
     """
-    options = Options.of(screen, parameters)
-    # Secrets are compared by digests. No state is read, so there is no key of a state; any key will do, because none is kept.
-    kinds = load_kinds().with_digest_key(b"a comparison of files")
+    options, kinds = Options.of(screen, parameters), comparing_kinds()
     repository = WorkingRepository.around(options.project if options.project.is_dir() else options.project.parent)
     end = repository.commit(after or "HEAD")
     start = repository.shared(repository.commit(before), end)
@@ -80,19 +69,11 @@ def command(
     inside = repository.before_renames(start, end if after else None, _file(options))
     with ExitStack() as opened:
         new = opened.enter_context(_side(screen, options, kinds, repository, end if after else None))
-        earlier = opened.enter_context(_side(screen, options, kinds, repository, start, inside, optional=True))
+        old = opened.enter_context(_side(screen, options, kinds, repository, start, inside, optional=True))
         assert new is not None
-        by = judged(screen, options, kinds, new)
-        new = by.project
-        old = earlier or replace(new, desired=replace(new.desired, resources={}, moved=(), removed={}))
-        state, actual = as_declared(kinds, old.desired, new.desired)
-        plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
-    plan = replace(plan, redirects=between(old.desired.urls if earlier is not None else None, new.desired.urls))
-    where = ", which does not have this project," if earlier is None else f", where it was {inside}," if inside != repository.inside else ""
-    note = f"Compared: from {start}{where} to {end if after else FILES}. {COVERS}"
-    names = ", ".join(f"vars.{name}" for name in sorted({*old.unset, *new.unset}))
-    unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
-    plan = without_ids(replace(plan, notes=(*by.notes, *plan.notes, note, *unset)), state)
+        where = ", which does not have this project," if old is None else f", where it was {inside}," if inside != repository.inside else ""
+        compared = f"from {start}{where} to {end if after else FILES}."
+        plan = plan_between(kinds, old, new, partial(judged, screen, options, kinds), compared=compared)
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
@@ -126,18 +107,4 @@ def _side(
         return
     with repository.files(commit, inside) as folder:
         path = folder if options.project.is_dir() else folder / options.project.name
-        file = folder / _file(options)
-        environment = options.env if (folder / ENVIRONMENTS).is_dir() else None
-        unknown = environment is not None and not (folder / ENVIRONMENTS / f"{environment}.yaml").is_file()
-        if optional and (not file.is_file() or unknown):
-            yield None
-            return
-        try:
-            yield load(screen, replace(options, project=path, env=environment), kinds, decrypt=False, stand_ins=True)
-        except ConfigError as error:
-            name = commit.short if " " in commit.name else commit.name
-            problems = [
-                Problem(f"{name}:{problem.file}", problem.line, problem.column, problem.message, id=problem.id)
-                for problem in error.problems
-            ]
-            raise ConfigError(problems, more=error.more) from None
+        yield loaded_version(screen, replace(options, project=path), kinds, commit, optional=optional)

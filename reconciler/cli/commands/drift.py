@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,19 +12,20 @@ import click
 
 from reconciler.cli import codes, completion, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
+from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import accept_drift, baselines, propose_drift, run
+from reconciler.cli.wiring import accept_drift, baselines, drift_groups, plan_file, propose_drift, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.run import Planned
-from reconciler.cli.wiring.unseen import Unseen, read_state
+from reconciler.cli.wiring.unseen import Unseen, kept_trees, read_state
 from reconciler.config import Project
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model.drift import Drift, DriftWord
-from reconciler.plan.drift import drift, without_known
+from reconciler.model.drift import Drift, DriftClass, KnownDrift
+from reconciler.plan.drift import drift, grouped, looking_for_access, without_known
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
 from reconciler.resource import Kinds
@@ -59,7 +61,22 @@ from reconciler.text.names import HERE
     metavar="FILE",
     help="Ignore the known drift that this file lists, with reasons and expiry dates.",
 )
-@click.option("--full", is_flag=True, help="List every unmanaged object.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="CLASS,…",
+    callback=drift_groups.classes,
+    help=f"Exit with 2 only for drift of these classes: {', '.join(DriftClass)}.",
+)
+@click.option(
+    "--revert-plan",
+    type=OutputFile(),
+    metavar="FILE",
+    allow_from_autoenv=False,
+    help="Save the plan that puts the groups back, and nothing else; apply --plan FILE carries it out.",
+)
+@click.option("--group", metavar="ID", allow_from_autoenv=False, help="With --revert-plan: only this group. Default: all.")
+@click.option("--full", is_flag=True, help="Show every change on lines of its own, and list every unmanaged object.")
 @reports.option()
 @shared.output(formats=("text", *reports.FORMATS))
 @click.pass_obj
@@ -70,72 +87,90 @@ def command(
     accept: tuple[str, ...],
     propose: bool,
     baseline: Path | None,
+    fail_on: frozenset[DriftClass],
+    revert_plan: Path | None,
+    group: str | None,
     full: bool,
     report: tuple[tuple[str, Path], ...],
     **parameters: Any,
 ) -> int:
-    """Show what was changed outside Reconciler since the last apply: fields, locations, deleted and unmanaged objects, and which
-    assertions of the project (expect, access) are not met. Exits with 2 on both, and with 5 if something could not be read, or if the
-    state has never seen the project.
+    """Show what was changed outside Reconciler since the last apply, in groups, the worst first: what happened, since when, who can read
+    more or less, and which URLs stopped working; and which assertions of the project (expect, access) are not met. Exits with 2 on both,
+    and with 5 if something could not be read, or if the state has never seen the project.
 
-    Sends only GET requests. Writes nothing, except your YAML with --accept, and a branch with --propose.
+    Sends only GET requests. Writes nothing, except your YAML with --accept, a branch with --propose, and a file with --revert-plan.
 
     \b
     Example:
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
       reconciler drift --propose
+      reconciler drift --fail-on exposing,deleting
+      reconciler drift --revert-plan revert.plan.json --group 5f0c2b9e81d4
     """
     options = Options.of(screen, parameters)
-    if accept and propose:
-        raise UsageError("--accept and --propose exclude each other", id="RC-option-value", hint="Pass one of them.")
+    if group is not None and revert_plan is None:
+        raise UsageError("--group requires --revert-plan FILE", id="RC-options-conflict", hint="Without them, all groups are shown.")
+    wanted = [name for name, value in (("--accept", accept), ("--propose", propose), ("--revert-plan", revert_plan)) if value]
+    if len(wanted) > 1:
+        raise UsageError(f"{' and '.join(wanted)} exclude each other", id="RC-options-conflict", hint="Run one after the other.")
+    if revert_plan is not None:
+        plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
     known = baselines.read(baseline) if baseline is not None else ()
-    reading = read(screen, options, load_kinds(), coverage=coverage)
-    kinds, project, planned, drifted, new = reading.kinds, reading.project, reading.planned, reading.drift, reading.new
-    today = (planned.actual.date or now()).date()
+    reading = read(screen, options, load_kinds(), coverage=coverage, known=known, pages=revert_plan is not None)
+    kinds, project, planned, new = reading.kinds, reading.project, reading.planned, reading.new
     if new is not None and (options.format != "text" or accept):
         screen.warn(str(new), id="RC-unseen-state")
     if accept:
-        accept_drift.accept(screen, options, kinds, project, planned, drifted, accept)
+        accept_drift.accept(screen, options, kinds, project, planned, reading.drift, accept)
         return exits.DONE
     if propose:
-        return propose_drift.propose(screen, options, kinds, project, planned, without_known(drifted, known, today))
-    drifted = screen.masked_data(without_known(drifted, known, today))
+        return propose_drift.propose(screen, options, kinds, project, planned, reading.shown)
+    if revert_plan is not None:
+        groups = drift_groups.chosen(screen.masked_data(reading.shown), group)
+        drift_groups.save_revert(screen, revert_plan, options, project, kinds, planned, groups, reading.inputs)
+        return exits.DONE
+    drifted = screen.masked_data(reading.shown)
     document, made_at = drift_document(drifted), now()
-    sheet = partial(drift_sheet, drifted, full=full, zone=HERE)
+    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, command=options.command_line)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
-    if options.format == "text" and drifted.resources:
-        screen.out(f"Restore it with: {options.command_line('apply')}\n")
-        if any(resource.status is not DriftWord.DELETED for resource in drifted.resources):
-            screen.out(f"Or accept it with: {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
-        else:
-            screen.out("Or accept it: remove its lines from the YAML.\n")
-    return codes.of_drift(drifted)
+    return codes.of_drift(drifted, fail_on=fail_on)
 
 
 @dataclass(frozen=True)
 class DriftReading:
     """Drift and what it was found from. `kinds`: with the key of the state's digests. `new`: the message about a state that has never seen
-    the project."""
+    the project. `shown`: the drift in groups, without what a baseline ignores. `inputs`: what a saved plan records."""
 
     kinds: Kinds
     project: Project
     planned: Planned
     drift: Drift
     new: Unseen | None
+    shown: Drift
+    inputs: drift_groups.RevertInputs
 
 
-def read(screen: Screen, options: Options, kinds: Kinds, *, coverage: bool = False) -> DriftReading:
-    """The drift of a project, found with GET requests. `coverage`: read every list."""
+def read(
+    screen: Screen, options: Options, kinds: Kinds, *, coverage: bool = False, known: Sequence[KnownDrift] = (), pages: bool = False
+) -> DriftReading:  # fmt: skip
+    """The drift of a project, found with GET requests. `coverage`: read every list. `known`: what a baseline ignores. `pages`: read what a
+    plan needs to say what it does to URLs of pages."""
     by = judged(screen, options, kinds, load(screen, options, kinds))
     project = by.project
     with connect(screen, options, project, kinds) as service:
         state, key, new = read_state(screen, options, project, service)
         kinds = kinds.with_digest_key(key, project.sensitive)
         desired = project.desired
-        planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
+        looking = looking_for_access(kinds, desired)
+        kept = kept_trees(screen, options, project, service) if pages else None
+        planned = run.read_only(Narration(screen), service, kinds, looking, state, options, everything=coverage, kept=kept)
+        between = drift_groups.bounds(screen, options, project, service, planned)
+        inputs = drift_groups.RevertInputs(service.identity, plan_file.digests_of(screen, state.lineage, key), by.origin)
     drifted = drift(kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage)
     drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
-    return DriftReading(kinds, project, planned, drifted, new)
+    shown = without_known(drifted, known, (planned.actual.date or now()).date())
+    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between)
+    return DriftReading(kinds, project, planned, drifted, new, shown, inputs)

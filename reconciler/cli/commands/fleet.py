@@ -11,6 +11,11 @@ command = LazyGroup(
     name="fleet",
     commands_by_name={
         "plan": Lazy("reconciler.cli.commands.fleet_file:plan_command", "Show what a fleet file would change.", (exits.PENDING,)),
+        "preview": Lazy(
+            "reconciler.cli.commands.fleet_preview:preview_command",
+            "Show what a commit does to every project.",
+            (exits.PENDING, exits.REFUSED, exits.PARTLY),
+        ),
         "apply": Lazy("reconciler.cli.commands.fleet_file:apply_command", "Make a fleet file the fleet.", (exits.REFUSED,)),
         "up": Lazy("reconciler.cli.commands.fleet_work:up_command", "Run a whole fleet on this machine.", (exits.REFUSED,)),
         "worker": Lazy("reconciler.cli.commands.fleet_work:worker_command", "Run a worker: any number, on any machine."),

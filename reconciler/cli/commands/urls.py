@@ -21,7 +21,7 @@ from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lin
 from reconciler.state import Store
 from reconciler.text.names import HERE, did_you_mean
 from reconciler.urls.formats import texts
-from reconciler.urls.redirects import groups, recorded_url
+from reconciler.urls.redirects import recorded_url
 
 command = LazyGroup(
     name="urls",
@@ -142,10 +142,9 @@ def export_command(screen: Screen, /, site: str | None, **parameters: Any) -> No
             return
         live = {record.url: record for record in store.urls()}
         ended = list(store.urls(site=of_site, ended=True))
-    public = {*live, *(record.url for record in ended)}
+    # Without wildcards: the ledger does not know the URLs of some readers alone, which a wildcard would take.
     for at, redirects in sorted(recorded_redirects(live, ended).items()):
-        rules = {redirect.source: redirect.target for redirect in redirects}
-        for file in texts(at.key, RedirectFormat(options.format), redirects, groups(rules, public - rules.keys())):
+        for file in texts(at.key, RedirectFormat(options.format), redirects):
             screen.raw(file.text)
 
 

@@ -153,7 +153,7 @@ def _access(call: Call) -> Said:
 
 def _drift(call: Call) -> Said:
     reading = drift.read(call.screen, _selected(call), load_kinds(), coverage=call.given["coverage"])
-    shown = call.screen.masked_data(reading.drift)
+    shown = call.screen.masked_data(reading.shown)
     return _said(call, drift_sheet(shown, zone=HERE), drift_sheet(shown, full=True, zone=HERE))
 
 

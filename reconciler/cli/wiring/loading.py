@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from reconciler.cli.declare import STDIN
@@ -34,13 +35,18 @@ def load(
     stand_ins: bool = False,
     warn: bool = True,
     phase: str = LOADING,
+    texts: Mapping[str, str] = MappingProxyType({}),
+    environ: Mapping[str, str] | None = None,
 ) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`.
 
     `decrypt`: False if only the names of secrets are checked. `stand_ins`: accept unknown values. `warn`: print its warnings.
-    `phase`: its name in the narration if it takes long.
+    `phase`: its name in the narration if it takes long. `texts`: of its files by name, instead of what is on the disk.
+    `environ`: the environment, None for that of this process.
     """
-    given = load_options(options, decrypt=decrypt, stand_ins=stand_ins)
+    given = load_options(options, decrypt=decrypt, stand_ins=stand_ins, texts=texts)
+    if environ is not None:
+        given["environ"] = environ
     project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
     if screen.supervision is not None and project.desired.urls is not None:
         # A worker's copy of the files is in no repository: nobody would commit what is written there.
@@ -61,9 +67,11 @@ def load_settings(screen: Screen, options: Options) -> Project:
     return _read(screen, options, partial(read_settings, options.project, load_kinds(), **load_options(options, decrypt=False)))
 
 
-def load_options(options: Options, *, decrypt: bool = True, stand_ins: bool = False) -> LoadOptions:
+def load_options(
+    options: Options, *, decrypt: bool = True, stand_ins: bool = False, texts: Mapping[str, str] = MappingProxyType({})
+) -> LoadOptions:
     """What the command line and the environment say about how a project is read."""
-    access = FileAccess(variable_files(options), tuple(options.allow_file), decrypt, stand_ins)
+    access = FileAccess(variable_files(options), tuple(options.allow_file), decrypt, stand_ins, texts)
     return {
         "environment": options.env, "variables": options.var, "public": options.public_var, "environ": dict(os.environ), "access": access,
     }  # fmt: skip

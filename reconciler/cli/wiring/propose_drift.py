@@ -12,17 +12,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from reconciler.cli import codes, exits
 from reconciler.cli.branches import write_branch
 from reconciler.cli.comment_parts import read_event
-from reconciler.cli.files import rewrite
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.accept_drift import acceptance, accepted_texts, prove
+from reconciler.cli.wiring.accept_drift import ACCEPTING
+from reconciler.cli.wiring.proposals import drift_proposal
 from reconciler.cli.wiring.run import Planned
 from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
@@ -30,9 +29,9 @@ from reconciler.errors import ConfigError, UsageError
 from reconciler.forges.job import TOKENS, Job, facts, forge_of_job, job
 from reconciler.forges.port import BlockingClock
 from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
-from reconciler.importer.accept import AcceptedField
-from reconciler.importer.proposal import LeftToPeople, Proposal, acceptable, title_of
+from reconciler.importer.proposal import LeftToPeople, Proposal
 from reconciler.model.drift import Drift
+from reconciler.plan.guard import consent_to_exposures
 from reconciler.report.comment.body import CommentText, body
 from reconciler.report.comment.part import PartOrigin, part
 from reconciler.report.drift import drift_sheet
@@ -66,17 +65,12 @@ def propose(screen: Screen, options: Options, kinds: Kinds, project: Project, pl
             id="RC-proposal-place",
             hint="Propose in a scheduled job of the branch that is applied.",
         )
-    sheet = drift_sheet(screen.masked_data(drift), zone=HERE)
-    with repository.files(base) as folder:
-        _refuse_uncommitted(_there(options.project, root, folder), kinds, before)
-        proposal = _proposal(screen, replace(options, project=_there(options.project, root, folder)), kinds, project, planned, drift, sheet)
-    # The files are what people have in the repository already, but for values that --accept writes; a mask would be written into them.
-    proposal = replace(
-        proposal,
-        files={str(repository.inside / name): text for name, text in proposal.files.items()},
-        lines=screen.masked_data(proposal.lines),
-        left=screen.masked_data(proposal.left),
-    )
+    _refuse_uncommitted(repository, base, options, kinds, before)
+    shown = screen.masked_data(drift)
+    sheet = drift_sheet(shown, zone=HERE)
+    made = drift_proposal(screen, options, kinds, project, planned, drift, sheet)
+    consent_to_exposures(made.exposures, options.allow_exposure, ACCEPTING)
+    proposal = replace(made.proposal, files={str(repository.inside / name): text for name, text in made.proposal.files.items()})
     for item in proposal.left:
         screen.warn(str(item), id="RC-left-to-people")
     if of is None:
@@ -86,12 +80,16 @@ def propose(screen: Screen, options: Options, kinds: Kinds, project: Project, pl
     return exits.PARTLY if proposal.left or codes.of_drift(drift) == exits.PARTLY else exits.DONE
 
 
-def _refuse_uncommitted(there: Path, kinds: Kinds, before: Mapping[str, str]) -> None:
+def _refuse_uncommitted(
+    repository: WorkingRepository, base: NamedCommit, options: Options, kinds: Kinds, before: Mapping[str, str]
+) -> None:
     """Raise `UsageError` if the files of the project are not those of the last commit."""
-    try:
-        committed = read(there, kinds)[1]
-    except ConfigError:
-        committed = {}
+    given = options.project
+    with repository.files(base) as folder:
+        try:
+            committed = read(folder if given.is_dir() else folder / given.name, kinds)[1]
+        except ConfigError:
+            committed = {}
     if committed != before:
         names = listed(sorted(name for name in {*before, *committed} if before.get(name) != committed.get(name)), NAMED)
         raise UsageError(
@@ -99,45 +97,6 @@ def _refuse_uncommitted(there: Path, kinds: Kinds, before: Mapping[str, str]) ->
             id="RC-uncommitted",
             hint="Commit the change or put it aside (git stash), then propose again.",
         )
-
-
-def _there(given: Path, root: Path, folder: Path) -> Path:
-    """The project in the folder of the commit's files, as it was given: a folder or a file."""
-    return folder if given.is_dir() else folder / Path(os.path.realpath(given)).relative_to(os.path.realpath(root))
-
-
-def _proposal(
-    screen: Screen, there: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, sheet: Sheet
-) -> Proposal:  # fmt: skip
-    """The proposal, proved in a folder of the commit's files, which it changes. Paths are below that folder."""
-    root, before = read(there.project, kinds)
-    fields, left = acceptable(drift, acceptance(kinds, project, planned, before), project.desired.generated, planned.plan.moved_outside)
-    texts: dict[str, str] = {}
-    while fields:
-        texts = accepted_texts(acceptance(kinds, project, planned, before), before, fields, planned)
-        rewrite(root, texts)
-        wrong = set(prove(screen, there, kinds, project, planned, fields))
-        if not wrong:
-            break
-        rewrite(root, {file: before[file] for file in texts})
-        texts = {}
-        # A difference of something else: nobody knows which of them makes it.
-        refused = [field for field in fields if {str(field), str(field.drifted.address)} & wrong] or fields
-        reason = f"its value cannot simply be written to the YAML: {', '.join(sorted(wrong))} would differ"
-        left += [LeftToPeople(str(field), reason, "Change it by hand.") for field in refused]
-        fields = [field for field in fields if field not in refused]
-    desired = project.desired
-    title = title_of(desired.project, desired.environment, len(fields))
-    return Proposal(desired.project, desired.environment, texts, title, _lines(sheet, fields), tuple(left))
-
-
-def _lines(sheet: Sheet, fields: Sequence[AcceptedField]) -> tuple[str, ...]:
-    """What the commit says: the lines of the report about what it accepts."""
-    accepted = {str(field.drifted.address) for field in fields}
-    lines = [
-        f"{entry.title}: {line.name} {line.value}".rstrip() for entry in sheet.entries if entry.title in accepted for line in entry.lines
-    ]
-    return (*(sentence.text for sentence in sheet.consequences), *lines)
 
 
 def _branch(screen: Screen, repository: WorkingRepository, base: NamedCommit, proposal: Proposal) -> None:

@@ -156,9 +156,15 @@ def with_work(
 
 
 def narrowed(
-    kinds: Kinds, desired: Desired, options: Options, planned: Planned, only: frozenset[Address], selection: Selection | None = None
+    kinds: Kinds,
+    desired: Desired,
+    options: Options,
+    planned: Planned,
+    only: frozenset[Address] | None,
+    selection: Selection | None = None,
 ) -> Planned:
-    """The same reading, planned for these addresses only. `selection`: that of the run if it is not the one of the options."""
+    """The same reading, planned for these addresses only; None: for those of the selection. `selection`: that of the run if it is not the
+    one of the options."""
     selection = replace(selection or selected(options), only=only)
     state, actual = planned.state, planned.actual
     new_plan = plan(kinds, desired, state, actual, selection=selection, allow_replace=replaceable(options))

@@ -194,5 +194,6 @@ class ApplySession:
         self.journal.keep_trees(trees)
         # What could not be read may still be published.
         gone = () if actual.unknown else known.keys() - reading.sites.keys() - reading.unread.keys()
-        self.journal.record_urls(reading.sites, gone)
+        # By the service's clock, where it shows one: what happens to pages there has its times.
+        self.journal.record_urls(reading.sites, gone, actual.date)
         return reading

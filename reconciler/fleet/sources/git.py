@@ -31,16 +31,19 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit in a bare repository on this machine."""
+    """A commit in a bare repository on this machine; in the user's own clone, if it is not `own`."""
 
     folder: Path
     id: str
+    own: bool = True
 
 
-def git(folder: Path, *arguments: str, url: str | None = None, most: int = LISTING_MAX, seconds: float = SECONDS) -> EndedCommand:
-    """Run git in a repository of ours. `url`: what it fetches from. Raises `SourceError` if git is not installed."""
+def git(
+    folder: Path, *arguments: str, url: str | None = None, most: int = LISTING_MAX, seconds: float = SECONDS, own: bool = True
+) -> EndedCommand:
+    """Run git in a repository, ours if it is `own`. `url`: what it fetches from. Raises `SourceError` if git is not installed."""
     try:
-        return GitRepository(folder, own=True).run(*arguments, url=url, fetch_max=PACK_MAX, most=most, seconds=seconds)
+        return GitRepository(folder, own=own).run(*arguments, url=url, fetch_max=PACK_MAX, most=most, seconds=seconds)
     except UsageError as error:
         raise SourceError(error.message, id=error.id) from None
 
@@ -90,7 +93,8 @@ def _inside(commit: Commit, folders: Sequence[str]) -> list[str]:
     places = [f"{folder}/" for folder in folders if folder]
     if not folders:
         return []
-    ended = git(commit.folder, "ls-tree", "-d", "-z", "--name-only", "--full-tree", commit.id, *(("--", *places) if places else ()))
+    options = ("-d", "-z", "--name-only", "--full-tree")
+    ended = git(commit.folder, "ls-tree", *options, commit.id, *(("--", *places) if places else ()), own=commit.own)
     if ended.code != 0 or ended.large or ended.late:
         raise SourceError(f"the directories of commit {commit.id[:12]} cannot be listed: {reason(ended)}", id="RC-git-failed")
     paths = []

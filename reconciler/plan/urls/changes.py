@@ -86,23 +86,23 @@ def needed(site_urls: SiteUrls, trees: Trees) -> frozenset[Key]:
     """The objects whose pages must be read next; empty where `trees` has all that matter."""
     was, then = (_urls_of(variants) for variants in (site_urls.before, site_urls.after))
     changed = was ^ then
-    asked = {space for space, _, _ in changed}
-    stays = {(space, base) for space, _, base in was & then}
+    asked = {space for space, _, _, _ in changed}
+    stays = {(space, base) for space, _, base, _ in was & then}
     # A URL that changes may be below one that stays: then a page below the second may have, get or lose it.
-    above = {part for _, _, base in changed for part in _above(base)}
+    above = {part for _, _, base, _ in changed for part in _above(base)}
     asked |= {space for space, base in stays if base in above}
     # And the other way round, once the pages show it.
-    bases = {base for _, _, base in changed}
+    bases = {base for _, _, base, _ in changed}
     inner = {(space, base) for space, base in stays if not bases.isdisjoint(_above(base))}
     if inner:
         pages = {space: tree.pages for space in asked if isinstance(tree := trees.get(space), PageTree)}
-        below = {part for space, _, base in changed for page in pages.get(space, ()) for part in _above(_url(base, page))}
+        below = {part for space, _, base, _ in changed for page in pages.get(space, ()) for part in _above(_url(base, page))}
         asked |= {space for space, base in inner if base in below}
     return frozenset(asked - trees.keys() - site_urls.created)
 
 
-def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str]]:
-    return {(variant.space, rank, base) for variant in variants for rank, base in variant.bases.items()}
+def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str, bool]]:
+    return {(variant.space, rank, base, variant.is_open) for variant in variants for rank, base in variant.bases.items()}
 
 
 def _above(url: str) -> Iterator[str]:
@@ -173,6 +173,11 @@ class _Match:
         was = self.before.get(url)
         return was is not None and was.identity == answer.identity
 
+    def opens(self, url: str, answer: UrlAnswer) -> bool:
+        """Whether everybody who knows a URL can read there after the plan what only those could whom the site admits."""
+        was = self.before.get(url)
+        return was is not None and answer.variant.is_open and not was.variant.is_open
+
 
 def changes(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
     """A change for each URL that ends, begins, or leads to another page, in the order of URLs."""
@@ -189,7 +194,7 @@ def changes(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
             taken.add((after, answer.identity))
         lines.append(_line(site_urls, answer, url, None if reason is UrlReason.UNKNOWN else after, reason))
     for url, answer in match.after.items():
-        if not match.has(url, answer) and (url, answer.identity) not in taken:
+        if (not match.has(url, answer) or match.opens(url, answer)) and (url, answer.identity) not in taken:
             lines.append(_line(site_urls, answer, None, url, UrlReason.NEW))
     lines += [*_unread(site_urls, trees), *site_urls.secret]
     yield from sorted(lines, key=lambda line: (line.site, line.before or line.after or "", line.reason, line.page or ""))
@@ -214,7 +219,8 @@ def _reason(match: _Match, answer: UrlAnswer, then: UrlAnswer | None, after: str
 
 def _line(site_urls: SiteUrls, answer: UrlAnswer, before: str | None, after: str | None, reason: UrlReason) -> PageChange:
     names = site_urls.names
-    return PageChange(answer.page.id, answer.page.title, names[answer.variant.space], names[answer.variant.site], before, after, reason)
+    page, variant = answer.page, answer.variant
+    return PageChange(page.id, page.title, names[variant.space], names[variant.site], before, after, reason, variant.is_open)
 
 
 # -- pages that nobody knows -----------------------------------------------------------------------------------------------------------
@@ -247,4 +253,4 @@ def _unread(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
 def _below(site_urls: SiteUrls, variant: Variant, before: str | None, after: str | None) -> PageChange:
     names, title = site_urls.names, site_urls.titles.get(variant.space, "")
     was, then = (None if base is None else base + ANY for base in (before, after))
-    return PageChange(None, title, names[variant.space], names[variant.site], was, then, UrlReason.UNKNOWN)
+    return PageChange(None, title, names[variant.space], names[variant.site], was, then, UrlReason.UNKNOWN, variant.is_open)

@@ -67,7 +67,8 @@ def _part(change: PageChange, root: str, bases: Collection[str], answering: Coll
 def _group(part: _Part, changes: list[PageChange], roots: Mapping[Address, str]) -> UrlGroup:
     pages = {(change.space, change.page) for change in changes if change.page is not None}
     spaces = tuple(dict.fromkeys(change.space for change in changes if change.space is not None))
-    alone = len(changes) == 1 and changes[0].before == part.before
-    before, after = (url if url is None or alone else f"{url}/**" for url in (part.before, part.after))
+    before, after = (url if url is None else f"{url}/**" for url in (part.before, part.after))
+    if len(changes) == 1 and changes[0].page is not None:
+        before, after = changes[0].before, part.after and changes[0].after
     known = sum(change.page is not None for change in changes)
     return UrlGroup(part.reason, part.site, roots.get(part.site, ""), before, after, known, len(pages), tuple(sorted(spaces)))

@@ -74,7 +74,28 @@ def variants(moment: Published, earlier: Mapping[Key, Variant] = {}) -> dict[Key
     return result
 
 
+def restricted_urls(moment: Published) -> tuple[str, ...]:
+    """The URLs below which something is shown that only some of those who know them can read, sorted; where only the service knows them,
+    that of the site."""
+    urls: set[str] = set()
+    for kind in moment.kinds.values():
+        for key, space in _shown(moment, kind):
+            if moment.readers.of(key) and not _admits(moment.readers, key, OPEN):
+                variant = _variant(moment, key, space)
+                urls |= {*variant.bases.values()} or {variant.root}
+    return tuple(sorted(urls - {""}))
+
+
 def _of_kind(moment: Published, kind: Kind) -> Iterator[Variant]:
+    for key, space in _shown(moment, kind):
+        if _admits(moment.readers, key, OPEN):
+            yield _variant(moment, key, space)
+        elif _admits(moment.readers, key, ADMITTED) and not _was_open(moment, key):
+            yield replace(_variant(moment, key, space), is_open=False)
+
+
+def _shown(moment: Published, kind: Kind) -> Iterator[tuple[Key, Key]]:
+    """What shows pages, and the object that contains them."""
     shows = [known for known in _shows(moment.kinds, kind) if known.refers is not None]
     if not shows or kind.published is None:
         return
@@ -86,10 +107,7 @@ def _of_kind(moment: Published, kind: Kind) -> Iterator[Variant]:
             # What is given to another container is no longer shown in this one.
             if content is None or not content.within.items() <= observed.within.items():
                 continue
-            if _admits(moment.readers, key, OPEN):
-                yield _variant(moment, key, space)
-            elif _admits(moment.readers, key, ADMITTED) and not _was_open(moment, key):
-                yield replace(_variant(moment, key, space), is_open=False)
+            yield key, space
 
 
 def _shows(kinds: Kinds, kind: Kind) -> Iterator[Field]:
@@ -258,7 +276,7 @@ def _sites(*some: Mapping[Key, Variant]) -> set[Key]:
 
 def _answers(some: Mapping[Key, Variant], site: Key) -> set[tuple[Any, ...]]:
     """What can be told apart of the URLs of a site without knowing a page."""
-    return {(variant.space, *sorted(variant.bases.items())) for variant in some.values() if variant.site == site}
+    return {(variant.space, variant.is_open, *sorted(variant.bases.items())) for variant in some.values() if variant.site == site}
 
 
 def _secret(before: Published, after: Published, called: Callable[[Key], Address]) -> Iterator[PageChange]:

@@ -20,7 +20,10 @@ from reconciler.report.sheet import Sheet, Weight
 from reconciler.report.words import count
 from reconciler.text import escape
 
-TITLES: Final = {"plan": "Plan", "diff": "Diff", "outcome": "Apply", "drift": "Drift", "findings": "Validation", "rehearsal": "Rehearsal"}
+TITLES: Final = {
+    "plan": "Plan", "diff": "Diff", "outcome": "Apply", "drift": "Drift", "findings": "Validation", "rehearsal": "Rehearsal",
+    "preview": "Fleet preview",
+}  # fmt: skip
 NAME_MAX: Final = 200  # characters of a name that a comment shows
 NOTE_MAX: Final = 500  # characters of a remark
 NOTES: Final = 5  # remarks

@@ -13,7 +13,13 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ErrorDetails, core_schema
 
-from reconciler.report.schemas.fleet import FleetApprovalDocument, FleetAuditLine, FleetPlanDocument, FleetStatusDocument
+from reconciler.report.schemas.fleet import (
+    FleetApprovalDocument,
+    FleetAuditLine,
+    FleetPlanDocument,
+    FleetPreviewDocument,
+    FleetStatusDocument,
+)
 from reconciler.report.schemas.health import HealthDocument
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.rehearsal import RehearsalDocument
@@ -40,6 +46,7 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "state": ("A whole state", StateDocument),
     "state-list": ("What the state tracks", StateListDocument),
     "fleet-plan": ("What a fleet file changes", FleetPlanDocument),
+    "fleet-preview": ("What a commit does to a fleet", FleetPreviewDocument),
     "fleet-approval": ("A decision on a plan of a fleet", FleetApprovalDocument),
     "fleet-audit": ("A line of the audit log of a fleet", FleetAuditLine),
     "fleet-status": ("The status of a fleet", FleetStatusDocument),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from reconciler.model import Sort
 from reconciler.model.drift import DriftWord
 from reconciler.report.schemas import types as t
+from reconciler.report.schemas.plan import PlanDocument
 
 WORDS = ("Synced", "OutOfSync", "Unknown")
 REHEARSAL_RULES = ("optional", "required")
 REHEARSAL_STATES = ("waiting", "underWay", "failed", "done")
 HEALTH_WORDS = ("Broken", "Unknown", "Warning", "Healthy")
+PREVIEW_CLASSES = ("violating", "exposing", "locking-out", "deleting", "breaking-urls", "loosening-rules", "blocked", "changing")
+"""The most serious first."""
+PREVIEW_MOMENTS = ("merge", "fleet-apply")
 
 
 class FleetKeyData(t.Record):
@@ -36,6 +40,67 @@ class FleetPlanDocument(t.Record):
     vanishing: Annotated[t.Items[t.Text], t.doc("They become orphaned: never run again, and nothing of them is deleted.")]
     orphaned: Annotated[t.Items[t.Text], t.doc("Projects that vanished before.")]
     refused: Annotated[t.Text | None, t.doc("Why `fleet apply` asks for consent; null where it does not.")]
+
+
+class FleetCommitData(t.Record):
+    ref: Annotated[t.Text, t.doc("As the command line names it.")]
+    commit: t.CommitId
+
+
+class FleetPreviewGroupData(t.Record):
+    projects: Annotated[t.Different[t.Text], t.doc("Those to which the same happens, apart from their own names.")]
+    example: Annotated[t.Text, t.doc("The project whose plan is shown.")]
+    summary: Annotated[t.Text, t.doc("The numbers of the example's plan in one sentence.")]
+    worst: Annotated[str, t.OneOf(PREVIEW_CLASSES), t.doc("The most serious thing that the plan does.")]
+    says: Annotated[t.Items[t.Text], t.doc("What the example's plan means for readers and URLs, and what it deletes: a sentence each.")]
+    after: Annotated[
+        str, t.OneOf(PREVIEW_MOMENTS), t.doc("merge: the commit alone does it. fleet-apply: only the new fleet file, once it takes effect.")
+    ]
+    plan: Annotated[PlanDocument, t.doc("Of the example.")]
+
+
+class FleetPreviewProblemData(t.Record):
+    project: t.Text
+    file: Annotated[t.Text, t.doc("The commit, a colon and the path in the repository; empty where no file is meant.")]
+    line: Annotated[int, t.doc("0 where the whole file is meant.")]
+    column: int
+    message: t.Text
+    id: t.CauseId
+
+
+class FleetPreviewReadingData(t.Record):
+    project: t.Text
+    status: Annotated[str, t.OneOf(WORDS)]
+    health: Annotated[str, t.OneOf(HEALTH_WORDS)]
+    at: Annotated[t.Moment | None, t.doc("When it was read; null where it never was.")]
+    says: Annotated[t.Items[t.Text], t.doc("Why it is not Synced.")]
+
+
+class FleetReconfiguredData(t.Record):
+    project: t.Text
+    keys: Annotated[t.Different[t.Text], t.doc("What differs in the fleet file, as it calls it.")]
+
+
+class FleetPreviewDocument(t.Record):
+    """What a commit does to every project of a fleet, grouped by what happens."""
+
+    format: Literal["reconciler.fleet-preview/1"]
+    fleet: Annotated[t.Text, t.doc("The fleet file.")]
+    createdAt: t.Moment
+    before: FleetCommitData
+    after: FleetCommitData
+    groups: Annotated[t.Items[FleetPreviewGroupData], t.doc("Of the fewest projects first.")]
+    appear: Annotated[t.Items[t.Text], t.doc("Projects that are not in the fleet before.")]
+    vanish: Annotated[
+        t.Items[t.Text], t.doc("Projects that are not in it afterwards; they become orphaned, and nothing of them is deleted.")
+    ]
+    unchanged: Annotated[t.Items[t.Text], t.doc("Projects for which the commit changes nothing.")]
+    reconfigured: Annotated[t.Items[FleetReconfiguredData], t.doc("Projects of which the fleet file says something else.")]
+    problems: Annotated[t.Items[FleetPreviewProblemData], t.doc("Why a project could not be planned.")]
+    readings: NotRequired[
+        Annotated[t.Items[FleetPreviewReadingData], t.doc("The last reading of each project that changes. Absent without --live.")]
+    ]
+    notes: Annotated[t.Items[t.Text], t.doc("Sentences for the reader.")]
 
 
 class FleetPauseData(t.Record):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired
 
+from typing_extensions import TypedDict
+
 from reconciler.model import Action, Cause, RedirectFormat, Severity, UrlReason, WorkEffect
-from reconciler.model.drift import DriftWord
+from reconciler.model.drift import DriftClass, DriftWord
 from reconciler.report.schemas import types as t
 
 
@@ -360,6 +362,38 @@ class DriftedData(t.ResourceData):
     source: t.SourceData | None
 
 
+class DriftBoundsData(t.Record):
+    after: Annotated[t.Moment | None, t.doc("A reading or a run that did not have it yet; null where none is known.")]
+    before: Annotated[t.Moment | None, t.doc("The first reading that has it; null where none is known.")]
+
+
+class DriftReaderData(t.Record):
+    who: Annotated[t.Text, t.doc("A class of readers, in words.")]
+    gains: Annotated[bool, t.doc("Whether they can read more; false: less.")]
+    addresses: t.Items[t.AddressText]
+
+
+class DriftUrlData(t.Record):
+    before: Annotated[t.Text, t.doc("A published URL that stopped working; `/**` at its end: with everything below it.")]
+    after: Annotated[t.Text | None, t.doc("Where the same content answers now; null where it answers nowhere.")]
+
+
+_Class = TypedDict("_Class", {"class": Annotated[str, t.OneOf(DriftClass), t.doc("What it means, the worst of these.")]})
+
+
+class DriftGroupData(_Class, t.Record):
+    id: Annotated[t.Text, t.doc("The same in each run as long as the same differs.")]
+    addresses: Annotated[t.Different[t.AddressText], t.doc("What was changed; of an unmanaged object the address that its id gives it.")]
+    between: Annotated[DriftBoundsData, t.doc("When it happened.")]
+    says: Annotated[t.Text, t.doc("What happened, as a sentence without its end.")]
+    readers: Annotated[t.Items[DriftReaderData], t.doc("Who can read more or less.")]
+    urls: Annotated[t.Items[DriftUrlData], t.doc("The published URLs that stopped working.")]
+    effects: NotRequired[
+        Annotated[t.Items[t.Text], t.doc("What somebody may do now, as ends of sentences. Absent: only what readers say.")]
+    ]
+    unmanaged: NotRequired[Annotated[t.UnmanagedData, t.doc("The object, of a group about an unmanaged one.")]]
+
+
 class SilencedData(t.Record):
     address: t.AddressText
     field: Annotated[t.Text | None, t.doc("Null for a position or a deletion.")]
@@ -397,6 +431,12 @@ class DriftDocument(t.Record):
     violations: NotRequired[Annotated[t.Items[ViolationData], t.doc("Assertions of the project (`expect`, `access`) that are not met.")]]
     exposures: NotRequired[
         Annotated[t.Items[ExposureData], t.doc("What the changes made public, or no longer protected. Absent: nothing.")]
+    ]
+    groups: NotRequired[
+        Annotated[
+            t.Items[DriftGroupData],
+            t.doc("The resources by what happened, and unmanaged access, the worst first. Absent: nothing."),
+        ]
     ]
 
 

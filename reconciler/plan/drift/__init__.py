@@ -2,6 +2,9 @@
 
 In: the inputs of a plan, and the plan. Out: `Drift`, including the assertions of the project that are not met. What is declared but not
 applied yet, or no longer declared, is not drift; what could not be read is reported, and never as drift.
+
+- `before`: the service as it was before
+- `groups`: what happened, in groups, and what each means for readers and URLs
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from reconciler.model import (
     Observed,
     Plan,
     State,
+    Unknown,
     Violation,
 )
 from reconciler.model.codec import title
@@ -28,9 +32,11 @@ from reconciler.plan.access.tests import unmet
 from reconciler.plan.audience.agreed import RecordedObject, agreed_world
 from reconciler.plan.audience.disclosure import opened_outside
 from reconciler.plan.changes import Names
+from reconciler.plan.drift.groups import grouped as grouped
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import deleted_before, last_moment, window
+from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.passes import prerequisites
 from reconciler.plan.warnings.outside import drifted_exposures
 from reconciler.plan.world import Selection
@@ -80,13 +86,15 @@ def drift(
             if deltas or place is not None:
                 status = DriftWord.CHANGED if any(not delta.container for delta in deltas) else DriftWord.MOVED
                 resources.append(replace(drifted, status=status, fields=deltas, place=place, title=title(now)))
+    failures, notes = _failures(kinds, desired, state, matches, plan.unknown)
     unmet_tests, undecided = unmet(kinds, desired, actual, matches.ids, present)
     return Drift(
         project=desired.project,
         environment=desired.environment,
         resources=tuple(resources),
         unmanaged=plan.unmanaged,
-        unknown=plan.unknown,
+        unknown=failures,
+        notes=notes,
         unread=tuple(unread),
         managed=sum(matches.binding(address) is not None for address, resource in desired.resources.items() if not resource.implied),
         coverage=_coverage(kinds, desired, actual, matches.ids),
@@ -98,6 +106,44 @@ def drift(
         undecided=tuple(Unread(address, desired.resources[address].kind, reason) for address, reason in undecided.items()),
         exposures=tuple(_exposures(kinds, desired, actual, matches, resources)),
     )
+
+
+def looking_for_access(kinds: Kinds, desired: Desired) -> Desired:
+    """The project, so that a reading shows all that gives people access to it, declared or not: one list more for each organization and
+    each site of which nothing of the kind is declared."""
+    lists = {
+        (address, kind.name)
+        for address, declared in desired.resources.items()
+        for kind in kinds.below(declared.kind)
+        if kind.lets
+        and not kind.undeclared
+        and listed(kind)
+        and not declared.implied  # of people, those that the YAML lists are read anyway
+    }
+    return replace(desired, policies=replace(desired.policies, asks=desired.policies.asks | lists))
+
+
+def _failures(
+    kinds: Kinds, desired: Desired, state: State, matches: Matches, unknown: Sequence[Unknown]
+) -> tuple[tuple[Unknown, ...], tuple[str, ...]]:
+    """What could not be read of what the project is about, and a sentence for each other list, in which undeclared access could be."""
+    resources = [(declared.kind, address.container) for address, declared in desired.resources.items()]
+    resources += [(binding.kind, binding.address.container) for binding in state.bindings.values()]
+    resources += [(name, container) for container, name in desired.policies.asks]
+    about = {(name, matches.ids[container]) for name, container in resources if container in matches.ids}
+
+    def is_extra(failure: Unknown) -> bool:
+        kind = kinds.get(failure.kind)
+        return (
+            kind is not None
+            and bool(kind.lets)
+            and failure.id is None
+            and failure.scope is not None
+            and (kind.name, failure.scope) not in about
+        )
+
+    notes = tuple(f"unmanaged access may be missing here: {failure.what}: {failure.reason}" for failure in unknown if is_extra(failure))
+    return tuple(failure for failure in unknown if not is_extra(failure)), notes
 
 
 def _exposures(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, resources: Sequence[Drifted]) -> Iterator[Exposure]:

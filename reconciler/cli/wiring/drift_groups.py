@@ -1,0 +1,143 @@
+"""Groups of drift on the command line: since when they exist, the options that name classes and groups, and the plan that reverts some."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import quote
+from typing import Final
+
+import click
+
+from reconciler.address import Address, Glob, bare
+from reconciler.cli.options import Options
+from reconciler.cli.saved.origin import origin
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import plan_file
+from reconciler.cli.wiring.connect import ConnectedService, current_user, open_store
+from reconciler.cli.wiring.loading import now
+from reconciler.cli.wiring.run import Planned, narrowed
+from reconciler.client import encode
+from reconciler.config import Project
+from reconciler.errors import Refused, UsageError
+from reconciler.model import Action, Cause, Plan
+from reconciler.model.drift import Drift, DriftBounds, DriftClass, DriftGroup
+from reconciler.plan.guard import guard
+from reconciler.report.drift_groups import group_text
+from reconciler.report.plan import plan_sheet
+from reconciler.report.saved import Digests
+from reconciler.report.schemas.plan import RulesFromData
+from reconciler.report.sheet import sheet_text
+from reconciler.report.words import listed
+from reconciler.resource import Kinds
+from reconciler.text.names import HERE, did_you_mean, one_of
+
+SEPARATORS: Final = re.compile(r"[,\s]+")
+
+
+def classes(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> frozenset[DriftClass]:
+    """The classes of a list with commas. Raises `BadParameter` for another word."""
+    words = [word for value in values for word in SEPARATORS.split(value) if word]
+    if values and not words:
+        raise click.BadParameter(f"no class is named: {one_of(DriftClass)}", ctx=ctx, param=param)
+    for word in words:
+        if word not in list(DriftClass):
+            raise click.BadParameter(
+                f"{word!r} is not a class of drift{did_you_mean(word, DriftClass) or f': {one_of(DriftClass)}'}", ctx=ctx, param=param
+            )
+    return frozenset(map(DriftClass, words))
+
+
+def bounds(screen: Screen, options: Options, project: Project, service: ConnectedService, planned: Planned) -> DriftBounds:
+    """When drift began that this run sees: after the newest run that left everything as declared, and before this reading."""
+    with open_store(screen, options, project, service, create=False) as store:
+        return DriftBounds(store.verified(), planned.actual.date or now())
+
+
+NAMED: Final = 5  # addresses of a refusal
+
+
+def chosen(drift: Drift, id: str | None) -> tuple[DriftGroup, ...]:
+    """The group with an id, or with one that begins so; without an id, all. Raises `UsageError` for an unknown one, with a list."""
+    if id is None:
+        return drift.groups
+    named = [group for group in drift.groups if group.id == id] or [group for group in drift.groups if id and group.id.startswith(id)]
+    if len(named) == 1:
+        return tuple(named)
+    known = [group.id for group in drift.groups]
+    listing = "\n".join(f"  {group.id}  {group.drift_class}  {group_text(group)}" for group in drift.groups)
+    wrong = f"{len(named)} groups begin with {id!r}" if named else f"no group has the id {id!r}{did_you_mean(id, known)}"
+    hint = f"These are the groups:\n{listing}" if known else "Nothing was changed outside Reconciler."
+    raise UsageError(wrong, id="RC-no-such-group", hint=hint)
+
+
+@dataclass(frozen=True)
+class RevertInputs:
+    """What a saved plan records. `service`: its identity. `rules`: the commit whose rules judge it, None for those of its own files."""
+
+    service: str
+    digests: Digests
+    rules: RulesFromData | None
+
+
+def save_revert(
+    screen: Screen, path: Path, options: Options, project: Project, kinds: Kinds, planned: Planned, groups: Sequence[DriftGroup],
+    saved: RevertInputs,
+) -> None:  # fmt: skip
+    """Save the plan that puts these groups back, and nothing else. `kinds`: with the key of the state. Raises `Refused` where no plan does
+    only that, with another way."""
+    managed = [group for group in groups if group.unmanaged is None]
+    for line in _by_hand(options, kinds, planned, groups):
+        screen.say(line)
+    addresses = tuple(dict.fromkeys(address for group in managed for address in group.addresses))
+    if not addresses:
+        wrong = "no plan can put this back: a plan is about what the project declares"
+        raise Refused(wrong, id="RC-not-reverted", hint="See above." if groups else "Nothing was changed outside Reconciler.")
+    targeted = replace(options, target=tuple(Glob.parse(str(address)) for address in addresses), exclude=())
+    reverting = narrowed(kinds, project.desired, targeted, planned, None)
+    _check_only(targeted, reverting.plan, addresses)
+    screen.spans(sheet_text(plan_sheet(screen.masked_data(reverting.plan), zone=HERE), width=screen.width))
+    guard(reverting.plan, project.desired, **options.limits)
+    inputs = plan_file.plan_inputs(targeted, project, planned.state, saved.service, origin(project, current_user()), saved.rules)
+    plan_file.write(screen, path, reverting, kinds, inputs=inputs, digests=saved.digests, created_at=now())
+    screen.out(f"Apply it with: {targeted.saved_line(path)}\n")
+
+
+def _check_only(options: Options, plan: Plan, addresses: Sequence[Address]) -> None:
+    """Raise `Refused` where the plan does something else too, or nothing."""
+    by_hand = f"Plan it and decide: {options.command_line('plan')}"
+    others = sorted({change.address for change in plan.changes} - set(addresses))
+    if others:
+        names = listed(list(map(str, others)), NAMED)
+        raise Refused(f"what puts this back also changes {names}", id="RC-not-reverted", hint=by_hand)
+    created = {Action.CREATE, Action.RESTORE, Action.REPLACE}  # all values of such an object are declared again
+    existing = [change for change in plan.changes if created.isdisjoint(change.actions)]
+    yours = [(change.address, delta) for change in existing for delta in change.fields if delta.cause is Cause.YOURS]
+    declared = [f"{address}.{delta.name}" for address, delta in yours if delta.note is None]
+    if declared:
+        names = listed(declared, NAMED)
+        raise Refused(f"the same requests would also apply changes of your files: {names}", id="RC-not-reverted", hint=by_hand)
+    if not plan.steps:
+        raise Refused("no request puts this back", id="RC-not-reverted", hint=f"See why: {options.command_line('plan')}")
+
+
+def _by_hand(options: Options, kinds: Kinds, planned: Planned, groups: Sequence[DriftGroup]) -> Iterator[str]:
+    """For each unmanaged object, the command that deletes it."""
+    for group in groups:
+        if group.unmanaged is None:
+            continue
+        kind = kinds[group.unmanaged.kind]
+        observed = planned.actual.find(kind.name, group.unmanaged.id)
+        verb = kind.api.get("delete")
+        if observed is None or verb is None:
+            yield f"{group.addresses[0]}: it is unmanaged, and no request deletes it."
+            continue
+        holes = {**{name: bare(id) for name, id in observed.within.items()}, "id": bare(observed.id), "slug": bare(observed.id)}
+        path = encode(verb.path, holes)
+        line = Options(sandbox=options.sandbox, base_url=options.base_url, directories=options.directories).command_line(
+            f"api {verb.method} {path}"
+        )
+        where = f" --project {quote(str(options.project))}" if options.project != Path() else ""
+        yield f"{group.addresses[0]}: it is unmanaged, so no plan deletes it. Delete it with: {line}{where}"

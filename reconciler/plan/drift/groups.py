@@ -1,0 +1,398 @@
+"""Drift as decisions: what was changed outside Reconciler, by what happened and what it means for readers and URLs. Pure.
+
+A group is what people decide on as one:
+
+    deleted      an object, what was deleted with it, and references to it that the service removed
+    alike        the same fields of siblings, with the same values before and now
+    unmanaged    an unmanaged object that gives people access
+    else         one object
+
+Its class follows from two worlds, the one before the changes (`before`) and the one now: who can read more or less, as a model of audiences
+says it, with the change that causes it; and which URLs answer no longer. What neither model sees is declared with the fields (`Exposes`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field as item, replace
+from typing import Any, Final
+
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Desired, Observed, Unmanaged, Variant
+from reconciler.model.drift import Drift, DriftBounds, DriftClass, Drifted, DriftedReaders, DriftGroup, DriftWord, EndedUrl
+from reconciler.plan.audience.disclosure import Opening, caller, local_values, openings, with_local
+from reconciler.plan.audience.readers import Access, Audiences, Objects, order, whole_of
+from reconciler.plan.containment import Key, copied
+from reconciler.plan.drift.before import before_drift, last_value
+from reconciler.plan.matching.matches import Matches
+from reconciler.plan.urls.changes import ANY
+from reconciler.plan.urls.variants import Published, variants
+from reconciler.plan.warnings.exposure import canonical, reader_text
+from reconciler.resource import UNSET, Exposes, FieldRole, Kind, Kinds
+
+UNBOUNDED: Final = DriftBounds()
+ID_DIGITS: Final = 12
+"""Of the digest that identifies a group."""
+
+
+@dataclass
+class _Cause:
+    """A group in the making. `keys`: of its objects."""
+
+    resources: list[Drifted] = item(default_factory=list)
+    unmanaged: Unmanaged | None = None
+    keys: list[Key] = item(default_factory=list)
+    gains: dict[str, dict[Address, None]] = item(default_factory=lambda: defaultdict(dict))
+    losses: dict[str, dict[Address, None]] = item(default_factory=lambda: defaultdict(dict))
+    urls: list[EndedUrl] = item(default_factory=list)
+    ends_urls: bool = False
+
+
+def grouped(
+    kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, drift: Drift, *, between: DriftBounds = UNBOUNDED
+) -> Drift:  # fmt: skip
+    """The drift with its groups. `between`: when it happened, as far as readings say it."""
+    undeclared = {(found.kind, found.id): found for found in drift.unmanaged if _matters(kinds, desired, actual, matches, found)}
+    causes = [*_causes(kinds, matches, drift.resources), *(_Cause(unmanaged=found, keys=[key]) for key, found in undeclared.items())]
+    if not causes:
+        return drift
+    by_key = {key: cause for cause in causes for key in cause.keys}
+    worlds = _Worlds(kinds, desired, actual, matches, before_drift(kinds, actual, matches, drift.resources, undeclared))
+    _add_readers(kinds, worlds, by_key)
+    _add_urls(kinds, worlds, causes)
+    groups = [_group(kinds, worlds, matches, cause, between) for cause in causes if _is_shown(kinds, worlds, cause)]
+    merged = _alike(kinds, matches, groups)
+    return replace(drift, groups=tuple(sorted(merged, key=lambda group: (group.drift_class.rank, group.addresses[0]))))
+
+
+# -- what happened ---------------------------------------------------------------------------------------------------------------------
+
+
+def _causes(kinds: Kinds, matches: Matches, resources: Sequence[Drifted]) -> Iterator[_Cause]:
+    """One for each object, and one for what was deleted together."""
+    deleted = {(drifted.kind, drifted.id): drifted.address for drifted in resources if drifted.status is DriftWord.DELETED}
+    joined: dict[Address, Address] = {}
+
+    def first(address: Address) -> Address:
+        while address in joined:
+            address = joined[address]
+        return address
+
+    for drifted in resources:
+        for outer in _deleted_around(kinds, matches, drifted, deleted):
+            one, other = first(outer), first(drifted.address)
+            if one != other:
+                joined[other] = one
+    causes: dict[Address, _Cause] = {}
+    for drifted in resources:
+        cause = causes.setdefault(first(drifted.address), _Cause())
+        cause.resources.append(drifted)
+        cause.keys.append((drifted.kind, str(drifted.id)))
+    yield from causes.values()
+
+
+def _deleted_around(
+    kinds: Kinds, matches: Matches, drifted: Drifted, deleted: Mapping[tuple[str, str | None], Address]
+) -> Iterator[Address]:
+    """The deleted objects because of which this one was deleted, or has lost the only thing in which it differs."""
+    kind, binding = kinds[drifted.kind], matches.binding(drifted.address)
+    if binding is None:
+        return
+    by_address = set(deleted.values())
+    names: Collection[str] = [delta.name for delta in drifted.fields]
+    if drifted.status is DriftWord.DELETED:
+        at = drifted.address.container
+        while at is not None and at not in by_address:
+            at = at.container
+        if at is not None:
+            yield at
+        names = [
+            name
+            for name, field in kind.fields.items()
+            if field.role is not FieldRole.CHOICE and not (field.container and not field.cascade)
+        ]
+    elif drifted.place is not None:
+        return
+    outer = [deleted.get((str(kind.fields[name].to or kind.fields[name].refers), _text(last_value(kind, binding, name)))) for name in names]
+    if drifted.status is DriftWord.DELETED or all(address is not None for address in outer):
+        yield from (address for address in outer if address is not None and address != drifted.address)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _matters(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, found: Unmanaged) -> bool:
+    """Whether an undeclared object may give people access to what is managed."""
+    kind, observed = kinds[found.kind], actual.find(found.kind, found.id)
+    if observed is None or kind.within is None:
+        return False
+    outer = (kind.within, observed.within.get(kind.within, ""))
+    container = next((address for address, id in matches.ids.items() if (desired.resources[address].kind, id) == outer), None)
+    if container is None:
+        return False
+    if kind.undeclared:  # where the project lists no people, it says nothing about them
+        return any(
+            other.kind == kind.name and not other.implied and other.address.container == container for other in desired.resources.values()
+        )
+    return bool(kind.lets) or kind.name in _showing(kinds)
+
+
+def _showing(kinds: Kinds) -> set[str]:
+    """The kinds of what shows content to readers, and of what that is part of."""
+    names: set[str] = set()
+    ahead = [kind for kind in kinds.values() if kind.audience is not None and kind.audience.shows]
+    while ahead:
+        kind = ahead.pop()
+        names.add(kind.name)
+        inherits = kind.audience.inherits if kind.audience is not None else ()
+        ahead += [kinds[to] for name in inherits if (to := kind.fields[name].to) is not None and to not in names]
+    return names
+
+
+# -- the two worlds --------------------------------------------------------------------------------------------------------------------
+
+
+class _Worlds:
+    """Who could read what before the changes, and who can now."""
+
+    def __init__(self, kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, before: Objects) -> None:
+        local = local_values(kinds, desired)
+        ids = {address: str(binding.id) for address in desired.resources if (binding := matches.binding(address)) is not None} | matches.ids
+        copies = copied(kinds, actual.objects)
+        # What gives access in an object whose lists were not read is unknown in both worlds.
+        complete = actual.complete | {(name, id) for name in kinds for some in before.values() for id in some.keys() - _ids(actual)}
+        self.before = Audiences(kinds, with_local(local, ids, before), complete=complete, copies=copies)
+        self.now = Audiences(kinds, with_local(local, ids, actual.objects), complete=complete, copies=copies)
+        addresses = {(desired.resources[address].kind, id): address for address, id in ids.items() if address in desired.resources}
+        self.called = caller(kinds, addresses, actual.objects, before)
+        self.published = Published(kinds, self.now)
+        self.published_before = Published(kinds, self.before, earlier=self.published)
+
+
+def _ids(actual: Actual) -> set[str]:
+    return {id for some in actual.objects.values() for id in some}
+
+
+def _add_readers(kinds: Kinds, worlds: _Worlds, by_key: Mapping[Key, _Cause]) -> None:
+    """Who gains and who loses what, each with its cause."""
+    for openings_now, objects, gains in (
+        (openings(kinds, worlds.before, worlds.now), worlds.now, True),
+        (openings(kinds, worlds.now, worlds.before), worlds.before, False),
+    ):
+        for opening in openings_now:
+            cause = by_key.get(opening.cause) or by_key.get(opening.at) or _on_the_way(opening, by_key)
+            if cause is not None:
+                readers = cause.gains if gains else cause.losses
+                for key, access in sorted(opening.opened, key=lambda entry: (entry[0], order(entry[1]))):
+                    readers[_who(objects.objects, worlds, key, access)][worlds.called(key)] = None
+
+
+def _on_the_way(opening: Opening, by_key: Mapping[Key, _Cause]) -> _Cause | None:
+    return next((by_key[key] for key in opening.path if key in by_key), None)
+
+
+def _who(objects: Objects, worlds: _Worlds, key: Key, access: Access) -> str:
+    return reader_text(objects, worlds.called, key, access)
+
+
+# -- URLs ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _add_urls(kinds: Kinds, worlds: _Worlds, causes: Iterable[_Cause]) -> None:
+    """The URLs that answered with some content before, and do not now."""
+    moving = {key: cause for cause in causes for key in cause.keys if _may_move(kinds, cause, key)}
+    if not moving:
+        return
+    now = variants(worlds.published)
+    before = variants(worlds.published_before, now)
+    answering: dict[tuple[Key, str], None] = {(variant.space, base): None for variant in now.values() for base in variant.bases.values()}
+    for variant in before.values():
+        chain = (variant.at, variant.space, *whole_of(kinds, worlds.before.objects, variant.at))
+        concerned = list({id(moving[key]): moving[key] for key in chain if key in moving}.values())
+        for base in variant.bases.values() if concerned else ():
+            if (variant.space, base) not in answering:
+                ended = EndedUrl(base + ANY, _new_base(now, variant))
+                for cause in concerned:
+                    cause.urls += [] if ended in cause.urls else [ended]
+        for cause in _renaming(kinds, worlds, moving, chain):
+            cause.ends_urls = True
+
+
+def _may_move(kinds: Kinds, cause: _Cause, key: Key) -> bool:
+    if cause.unmanaged is not None:
+        return False
+    kind = kinds[key[0]]
+    audience = kind.audience
+    names = {*audience.gates, *audience.inherits, *audience.shows} if audience is not None else set[str]()
+    names |= {name for name, field in kind.fields.items() if field.address or field.role is FieldRole.CHOICE}
+    return any(
+        drifted.status is DriftWord.DELETED or any(delta.name in names for delta in drifted.fields)
+        for drifted in cause.resources
+        if (drifted.kind, drifted.id) == key
+    )
+
+
+def _renaming(kinds: Kinds, worlds: _Worlds, moving: Mapping[Key, _Cause], chain: Collection[Key]) -> Iterator[_Cause]:
+    """The causes that change a whole address, by which people know everything below it."""
+    within = {
+        (name, id)
+        for key in chain
+        for name, id in (worlds.before.objects[key[0]][key[1]].within.items() if key[1] in worlds.before.objects.get(key[0], {}) else ())
+    }
+    for key in {*chain, *within}:
+        cause = moving.get(key)
+        whole = {name for name, field in kinds[key[0]].fields.items() if field.address == "whole"}
+        if cause is not None and any(delta.name in whole for drifted in cause.resources for delta in drifted.fields):
+            yield cause
+
+
+def _new_base(now: Mapping[Key, Variant], variant: Variant) -> str | None:
+    """Where the content answers now: at the same object, else on the same site."""
+    candidates = [other for other in now.values() if other.space == variant.space and other.site == variant.site and 0 in other.bases]
+    best = min(candidates, key=lambda other: (other.at != variant.at, other.bases[0]), default=None)
+    return best.bases[0] + ANY if best is not None else None
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _is_shown(kinds: Kinds, worlds: _Worlds, cause: _Cause) -> bool:
+    """Whether it is a group: an undeclared object only if it gives somebody access."""
+    if cause.unmanaged is None:
+        return True
+    kind = kinds[cause.unmanaged.kind]
+    if kind.lets:
+        return kind.audience is None or bool(cause.gains) or bool(worlds.now.of(cause.keys[0]))
+    return bool(cause.gains)
+
+
+def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, between: DriftBounds) -> DriftGroup:
+    wider, narrower, looser = _effects(kinds, matches, worlds.now.objects, cause)
+    if cause.unmanaged is not None:
+        kind = kinds[cause.unmanaged.kind]
+        drift_class = DriftClass.ACCESS if kind.lets else DriftClass.EXPOSING
+        wider = [kind.lets] if kind.lets else []
+        addresses: tuple[Address, ...] = (worlds.called(cause.keys[0]),)
+    else:
+        drift_class = _class(kinds, cause, wider, narrower, looser)
+        addresses = tuple(drifted.address for drifted in _outermost_first(cause.resources))
+    # Of an unmanaged object, only what it gives access to is news.
+    itself = set(addresses) if cause.unmanaged is not None else set()
+    sides = ((True, cause.gains), (False, cause.losses))
+    changes = [(who, gains, tuple(sorted(at.keys() - itself))) for gains, side in sides for who, at in side.items()]
+    readers = [DriftedReaders(who, gains, at) for who, gains, at in changes if at]
+    effects = tuple(dict.fromkeys((*wider, *looser)))
+    deleted_at = [drifted.deleted_at for drifted in cause.resources if drifted.deleted_at is not None]
+    bounds = DriftBounds(min(deleted_at), min(deleted_at)) if deleted_at else between
+    parts = [_difference(kinds, matches, worlds.now.objects, drifted) for drifted in cause.resources] or [
+        [str(addresses[0]), bare(cause.keys[0][1])]
+    ]
+    return DriftGroup(
+        _digest(parts), drift_class, addresses, tuple(cause.resources), cause.unmanaged, effects, tuple(readers), tuple(cause.urls), bounds
+    )
+
+
+def _outermost_first(resources: Sequence[Drifted]) -> list[Drifted]:
+    """What was deleted first, containers before what they contain, then the rest."""
+    return sorted(resources, key=lambda drifted: (drifted.status is not DriftWord.DELETED, len(drifted.address.parts), drifted.address))
+
+
+def _class(kinds: Kinds, cause: _Cause, wider: Collection[str], narrower: bool, looser: Collection[str]) -> DriftClass:
+    deleted = [kinds[drifted.kind] for drifted in cause.resources if drifted.status is DriftWord.DELETED]
+    if cause.gains or wider:
+        return DriftClass.EXPOSING
+    if any(not kind.lets for kind in deleted):
+        return DriftClass.DELETING
+    if deleted or cause.losses or narrower:
+        return DriftClass.LOCKING_OUT
+    if cause.urls or cause.ends_urls:
+        return DriftClass.BREAKING_URLS
+    return DriftClass.LOOSENING_RULES if looser else DriftClass.COSMETIC
+
+
+def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _Cause) -> tuple[list[str], bool, list[str]]:
+    """What declarations say of the changed fields: what somebody may do now; whether somebody may do less; which rules are looser."""
+    wider: list[str] = []
+    looser: list[str] = []
+    narrower = False
+    for drifted in cause.resources:
+        kind, binding = kinds[drifted.kind], matches.binding(drifted.address)
+        observed = now.get(kind.name, {}).get(str(drifted.id))
+        for delta in drifted.fields if binding is not None and observed is not None else ():
+            exposes = kind.fields[delta.name].exposes if delta.name in kind.fields else None
+            if exposes is None or binding is None or observed is None or _is_modelled(kind, delta.name):
+                continue
+            then, value = last_value(kind, binding, delta.name), observed.values.get(delta.name, UNSET)
+            if exposes.rule:
+                looser += [exposes.says] if exposes.opened(then, value) else []
+            elif exposes.widened(then, value):
+                wider.append(_says(exposes, then, value))
+            elif exposes.widened(value, then):
+                narrower = True
+    return wider, narrower, looser
+
+
+def _says(exposes: Exposes, then: Any, now: Any) -> str:
+    return exposes.says if exposes.opened(then, now) else "may do more in it"
+
+
+def _is_modelled(kind: Kind, name: str) -> bool:
+    audience = kind.audience
+    return audience is not None and name in (*audience.gates, *audience.inherits, *audience.shows)
+
+
+def _difference(kinds: Kinds, matches: Matches, now: Objects, drifted: Drifted) -> list[Any]:
+    """What differs, for the digest: what it is now, secrets as the state has them."""
+    observed: Observed | None = now.get(drifted.kind, {}).get(str(drifted.id))
+    values = []
+    for delta in sorted(drifted.fields, key=lambda delta: delta.name):
+        field = kinds[drifted.kind].fields.get(delta.name)
+        secret = field is not None and field.sensitive and observed is not None
+        value = field.stored(observed.values.get(delta.name, UNSET), str(drifted.id)) if secret and field and observed else delta.before
+        values.append([delta.name, canonical(value)])
+    now_at = [str(drifted.place[1].parent), str(drifted.place[1].previous)] if drifted.place is not None else None
+    return [str(drifted.address), drifted.status.value, values, now_at]
+
+
+def _digest(parts: Iterable[Any]) -> str:
+    return hashlib.sha256(canonical(sorted(parts, key=canonical)).encode()).hexdigest()[:ID_DIGITS]
+
+
+def _alike(kinds: Kinds, matches: Matches, groups: Sequence[DriftGroup]) -> Iterator[DriftGroup]:
+    """The groups, those of siblings that were changed alike as one."""
+    by_likeness: dict[Any, list[DriftGroup]] = {}
+    for group in groups:
+        by_likeness.setdefault(_likeness(kinds, matches, group) or group.id, []).append(group)
+    for alike in by_likeness.values():
+        yield alike[0] if len(alike) == 1 else _together(alike)
+
+
+def _likeness(kinds: Kinds, matches: Matches, group: DriftGroup) -> Any:
+    """What groups of siblings have in common; None for one that is never put together with others."""
+    if len(group.resources) != 1 or group.resources[0].place is not None or group.resources[0].status is DriftWord.DELETED:
+        return None
+    (drifted,) = group.resources
+    kind, binding = kinds[drifted.kind], matches.binding(drifted.address)
+    if binding is None or any(delta.sensitive for delta in drifted.fields):
+        return None
+    inside = kind.inside.name if kind.inside is not None else ""
+    parent = last_value(kind, binding, inside) if inside else None
+    fields = tuple((delta.name, canonical(delta.last), canonical(delta.before)) for delta in drifted.fields)
+    return group.drift_class, drifted.kind, drifted.address.container, canonical(parent), fields, group.effects, group.between
+
+
+def _together(alike: Sequence[DriftGroup]) -> DriftGroup:
+    readers: dict[tuple[str, bool], dict[Address, None]] = {}
+    for change in (change for group in alike for change in group.readers):
+        readers.setdefault((change.who, change.gains), {}).update(dict.fromkeys(change.addresses))
+    return replace(
+        alike[0],
+        id=_digest([group.id] for group in alike),
+        addresses=tuple(address for group in alike for address in group.addresses),
+        resources=tuple(drifted for group in alike for drifted in group.resources),
+        readers=tuple(DriftedReaders(who, gains, tuple(sorted(at))) for (who, gains), at in readers.items()),
+        urls=tuple(dict.fromkeys(url for group in alike for url in group.urls)),
+    )

@@ -1,0 +1,170 @@
+"""Groups of drift in words: what happened, since when, what it means for readers and URLs, and the two ways on. Pure.
+
+exposing       acme/site/docs: visibility share-link -> public
+               New access for anyone: 2 spaces (acme/space/six and acme/space/two).
+ways           Revert it: reconciler drift docs --revert-plan revert.plan.json --group 5f0c && reconciler apply docs --plan revert.plan.json
+               Accept it: reconciler drift docs --accept acme/site/docs.visibility --allow-exposure acme/site/docs
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import tzinfo
+from shlex import quote
+from typing import Final
+
+from reconciler.address import Address
+from reconciler.model import Delta
+from reconciler.model.drift import DriftBounds, DriftClass, Drifted, DriftGroup, DriftWord
+from reconciler.report.layout import Span, Style
+from reconciler.report.words import HIDDEN, count, difference_lines, id_and_title, listed
+from reconciler.text.names import minute
+
+NAMED: Final = 3  # addresses in a sentence
+VALUES_MAX: Final = 160  # characters of what differs, in a sentence
+SENTENCES: Final = 6  # above the list
+ACCEPTED_MAX: Final = 8  # resources that one command line accepts
+PLAN_FILE: Final = "revert.plan.json"
+
+
+def group_text(group: DriftGroup) -> str:
+    """What happened, as a sentence without its end: `acme/site/docs: visibility share-link -> public`."""
+    if group.unmanaged is not None:
+        what = id_and_title(group.unmanaged.id, group.unmanaged.title)
+        lets = f": {'; '.join(group.effects)}" if group.effects else ""
+        return f"{group.unmanaged.kind} {what} is unmanaged{lets}"
+    deleted = [resource for resource in group.resources if resource.status is DriftWord.DELETED]
+    if deleted:
+        others = len(group.addresses) - 1
+        return f"{group.addresses[0]} was deleted" + (f", and {count(others, 'more resource')} changed with it" if others else "")
+    what = differences(group.resources[0]) if group.resources else "changed"
+    effects = f" ({'; '.join(group.effects)})" if group.effects else ""
+    return f"{listed(list(map(str, group.addresses)), NAMED)}: {what}{effects}"
+
+
+def differences(resource: Drifted) -> str:
+    """What differs in one resource: `title Docs -> Handbook; path docs -> handbook`."""
+    texts = ["; ".join(" ".join(pair) for pair in _pairs(delta)) for delta in resource.fields]
+    text = "; ".join(texts) or "its location changed"
+    return text if len(text) <= VALUES_MAX else f"{text[:VALUES_MAX]}…"
+
+
+def _pairs(delta: Delta) -> list[tuple[str, str]]:
+    return [(delta.name, HIDDEN)] if delta.sensitive else difference_lines(delta.name, delta.last, delta.before)
+
+
+def bounds_text(bounds: DriftBounds, zone: tzinfo | None) -> str:
+    """`between 26 Nov 2026, 02:10 CET and 26 Nov 2026, 02:20 CET`; "" where nothing is known."""
+    after, before = (None if moment is None else minute(moment, zone) for moment in (bounds.after, bounds.before))
+    if after is None or after == before:
+        return "" if before is None else f"{'at' if after == before else 'before'} {before}"
+    day = after.rpartition(",")[0]
+    start = after.rpartition(" ")[0]
+    if before is None:
+        return f"after {after}"
+    return f"between {start} and {before[len(day) + 2 :]}" if before.startswith(f"{day}, ") else f"between {after} and {before}"
+
+
+def overview(groups: Sequence[DriftGroup], zone: tzinfo | None) -> Iterator[Span]:
+    """What happened and since when, then who can read more or less and which URLs ended, the worst first."""
+    if not groups:
+        return
+    numbers = Counter(group.drift_class for group in groups)
+    calm = numbers.keys() == {DriftClass.COSMETIC}
+    counted = listed([f"{number:,} {name}" for name in DriftClass if (number := numbers[name])], len(numbers))
+    what = f"{count(len(groups), 'change')}: {counted}"
+    if len(numbers) == 1:
+        (only,) = numbers
+        what = count(len(groups), f"{only} change")
+    since = bounds_text(common_bounds(groups), zone)
+    yield Span(Style.DIM if calm else Style.DELETE, f"{what}{f', {since}' if since else ''}.")
+    sentences = [sentence for group in groups for sentence in consequences_of(group)]
+    yield from (Span(Style.DELETE, sentence) for sentence in sentences[:SENTENCES])
+    if len(sentences) > SENTENCES:
+        yield Span(Style.DELETE, f"{count(len(sentences) - SENTENCES, 'more consequence')} below.")
+
+
+def common_bounds(groups: Sequence[DriftGroup]) -> DriftBounds:
+    """When the changes were made, if that is the same for all of which the service does not show the moment; else nothing."""
+    bounds = {group.between for group in groups if not _is_exact(group)}
+    return next(iter(bounds)) if len(bounds) == 1 else DriftBounds()
+
+
+def _is_exact(group: DriftGroup) -> bool:
+    return group.between.after is not None and group.between.after == group.between.before
+
+
+def consequences_of(group: DriftGroup) -> Iterator[str]:
+    """What a group means for readers and URLs, as sentences."""
+    for gains, who, addresses in reader_lines(group):
+        yield f"{'New access' if gains else 'Access ends'} for {who}: {_objects(addresses)}."
+    if group.unmanaged is not None and group.effects:
+        yield f"{group_text(group)} ({group.addresses[0]})."
+    elif group.effects:
+        yield f"{listed(list(map(str, group.addresses)), NAMED)}: {'; '.join(group.effects)}."
+    if group.urls:
+        moved = sum(url.after is not None for url in group.urls)
+        elsewhere = f"; the content of {moved:,} answers elsewhere" if moved else ""
+        below = count(len(group.urls), "published URL")
+        yield f"{below} {'stops' if len(group.urls) == 1 else 'stop'} working, with everything below{elsewhere} ({group.urls[0].before})."
+    elif group.drift_class is DriftClass.BREAKING_URLS:
+        yield f"{listed(list(map(str, group.addresses)), NAMED)}: published URLs that begin with the former address stop working."
+
+
+def reader_lines(group: DriftGroup) -> Iterator[tuple[bool, str, tuple[Address, ...]]]:
+    """Who gains (or loses) which objects: readers of the same objects together."""
+    together: dict[tuple[bool, tuple[Address, ...]], list[str]] = {}
+    for change in group.readers:
+        together.setdefault((change.gains, change.addresses), []).append(change.who)
+    for (gains, addresses), names in together.items():
+        yield gains, listed(names, len(names)), addresses
+
+
+def _objects(addresses: Sequence[Address]) -> str:
+    kinds = Counter(address.kind or "object" for address in addresses)
+    named = f" ({listed(list(map(str, addresses)), NAMED)})" if len(addresses) <= NAMED else ""
+    return listed([count(number, kind) for kind, number in kinds.items()], len(kinds)) + named
+
+
+Command = Callable[[str], str]
+"""The command line of a command, with the project and the options of this run."""
+
+
+def ways(groups: Sequence[DriftGroup], command: Command) -> list[str]:
+    """The two ways on, as complete command lines: for the worst group, and for all where there are more."""
+    if not groups:
+        return []
+    first, rest = groups[0], groups[1:]
+    if not rest or first.drift_class is DriftClass.COSMETIC:
+        return _ways("it" if not rest else "all", groups, "", command)
+    worst = _ways(f"{first.addresses[0]}", [first], first.id, command)
+    return [*worst, *_ways("all", groups, "", command)]
+
+
+def _ways(what: str, groups: Sequence[DriftGroup], group: str, command: Command) -> list[str]:
+    return [f"Revert {what}: {revert_line(command, group)}", f"Accept {what}: {accept_line(groups, command)}"]
+
+
+def revert_line(command: Command, group: str = "") -> str:
+    """The commands that save a plan which puts a group back, and apply it. `group`: "" for all groups."""
+    chosen = f" --group {group}" if group else ""
+    return f"{command('drift')} --revert-plan {PLAN_FILE}{chosen} && {command('apply')} --plan {PLAN_FILE}"
+
+
+def accept_line(groups: Sequence[DriftGroup], command: Command) -> str:
+    """The command that takes the changes into the files; what to do where no command can."""
+    kept = [(group, resource) for group in groups for resource in group.resources if resource.status is not DriftWord.DELETED]
+    deleted = any(resource.status is DriftWord.DELETED for group in groups for resource in group.resources)
+    undeclared = any(group.unmanaged is not None for group in groups)
+    others = ["remove the lines of what was deleted"] if deleted else []
+    others += ["declare what is unmanaged"] if undeclared else []
+    if not kept:
+        return f"{' and '.join(others)}, in the YAML"
+    if len(kept) > ACCEPTED_MAX:
+        line = f"{command('drift')} --accept ADDRESS[.FIELD]"
+    else:
+        exposing = dict.fromkeys(str(resource.address) for group, resource in kept if group.drift_class is DriftClass.EXPOSING)
+        words = [f"--accept {quote(str(resource.address))}" for _, resource in kept]
+        line = " ".join([command("drift"), *words, *(f"--allow-exposure {quote(address)}" for address in exposing)])
+    return f"{line}, and {' and '.join(others)}, in the YAML" if others else line
