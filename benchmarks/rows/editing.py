@@ -22,7 +22,7 @@ _TITLE = re.compile(r"title: (\S+)")
 
 
 class Edits(NamedTuple):
-    """Seconds from an edit to its problems, the server's pause for whoever types included, and seconds of CPU of the server, each the median."""
+    """Seconds from an edit to its problems, with the pause for whoever types, and seconds of CPU of the server; each the median."""
 
     wall: float
     cpu: float
@@ -56,7 +56,9 @@ def edits(size: int, shape: str = "mix") -> Edits:
             at = {"line": line, "character": match.start(1) - text.rfind("\n", 0, match.start(1)) - 1}
             change = {"range": {"start": at, "end": at}, "text": f"{version}"}
             began, cpu = time.monotonic(), server.cpu()
-            server.send("textDocument/didChange", {"textDocument": {"uri": document["uri"], "version": version}, "contentChanges": [change]})
+            server.send(
+                "textDocument/didChange", {"textDocument": {"uri": document["uri"], "version": version}, "contentChanges": [change]}
+            )
             server.published(version)
             walls.append(time.monotonic() - began)
             cpus.append(server.cpu() - cpu)
