@@ -21,7 +21,7 @@ EDITS = 12
 _TITLE = re.compile(r"title: (\S+)")
 
 
-class Edits(NamedTuple):
+class EditCost(NamedTuple):
     """Seconds from an edit to its problems, with the pause for whoever types, and seconds of CPU of the server; each the median."""
 
     wall: float
@@ -35,7 +35,7 @@ def rows(extent: Extent) -> Iterator[Row]:
         yield Row(f"lsp, problems after an edit, {size:,} objects", shown, "", f"{limit * 1000:g} ms CPU", cost.cpu <= limit)
 
 
-def edits(size: int, shape: str = "mix") -> Edits:
+def edits(size: int, shape: str = "mix") -> EditCost:
     """What edits of a project with so many objects cost."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"
@@ -63,7 +63,7 @@ def edits(size: int, shape: str = "mix") -> Edits:
             walls.append(time.monotonic() - began)
             cpus.append(server.cpu() - cpu)
         server.end()
-        return Edits(median(walls), median(cpus))
+        return EditCost(median(walls), median(cpus))
 
 
 class _Server:

@@ -30,7 +30,7 @@ PREVIOUSLY: Final = "previously"
 
 
 @dataclass(frozen=True)
-class Change:
+class OfferedChange:
     """Something that an editor can do. `texts`: the new texts of files by name; `creates`: those of them that are new. `fixes`: the finding
     that it corrects, None if it corrects none."""
 
@@ -48,7 +48,7 @@ class Renamed:
     new: Declared
 
 
-def corrections(findings: Iterable[Finding], texts: Mapping[str, Text]) -> Iterator[Change]:
+def corrections(findings: Iterable[Finding], texts: Mapping[str, Text]) -> Iterator[OfferedChange]:
     """The corrections of findings."""
     for finding in findings:
         if finding.source is None or finding.source.file not in texts:
@@ -57,10 +57,10 @@ def corrections(findings: Iterable[Finding], texts: Mapping[str, Text]) -> Itera
         if meant is not None:
             yield meant
         if finding.fix is not None and (after := fixed_texts([finding], texts)):
-            yield Change(finding.fix.says[:1].upper() + finding.fix.says[1:], after, fixes=finding)
+            yield OfferedChange(finding.fix.says[:1].upper() + finding.fix.says[1:], after, fixes=finding)
 
 
-def _meant(finding: Finding, text: Text) -> Change | None:
+def _meant(finding: Finding, text: Text) -> OfferedChange | None:
     """The word that a message suggests, in place of the one that is written."""
     match = _MEANT.search(finding.message)
     source = finding.source
@@ -72,7 +72,7 @@ def _meant(finding: Finding, text: Text) -> Change | None:
         at = text.text.find(wrong, start, max(end, start + len(wrong)))
         if at >= 0:
             after = f"{text.text[:at]}{match[1]}{text.text[at + len(wrong) :]}"
-            return Change(f'Change "{wrong}" to "{match[1]}"', {source.file: after}, fixes=finding)
+            return OfferedChange(f'Change "{wrong}" to "{match[1]}"', {source.file: after}, fixes=finding)
     return None
 
 
@@ -116,7 +116,7 @@ def told(rename: Renamed) -> str:
     return terminal(f"{says}: the plan creates one and deletes the other. If it was renamed, write previously: [{rename.old.key}]")
 
 
-def with_previously(kinds: Kinds, rename: Renamed, text: Text) -> Change | None:
+def with_previously(kinds: Kinds, rename: Renamed, text: Text) -> OfferedChange | None:
     """The file that declares a resource, with its former key."""
     at, place = rename.new.source, kinds[rename.new.kind].place
     page = EditedYaml(plain(text.text))
@@ -124,13 +124,13 @@ def with_previously(kinds: Kinds, rename: Renamed, text: Text) -> Change | None:
         page.put(ResourcePlace(at.line, at.column, place.tag, place.bare_is), {PREVIOUSLY: [rename.old.key]})
     except HALF_WRITTEN:
         return None
-    return Change(f"It was {rename.old.key}: add previously", {at.file: as_before(page.text, text.text)})
+    return OfferedChange(f"It was {rename.old.key}: add previously", {at.file: as_before(page.text, text.text)})
 
 
 # -- a list or map as a file ---------------------------------------------------------------------------------------------------------------
 
 
-def split(sections: Sections, name: str, text: Text, offset: int, is_taken: Callable[[str], bool]) -> Change | None:
+def split(sections: Sections, name: str, text: Text, offset: int, is_taken: Callable[[str], bool]) -> OfferedChange | None:
     """The list or map whose key is at an offset, in a file of its own; None if it cannot be split. `is_taken`: whether a file
     exists, or would be included by a pattern."""
     number = text.position(offset).line
@@ -166,7 +166,7 @@ def split(sections: Sections, name: str, text: Text, offset: int, is_taken: Call
     start = text.starts[number] + match.end("key") + 1
     stop = text.starts[last] + len(text.line(last))
     after = f"{text.text[:start]} {{{INCLUDE}: [{file}]}}{text.text[stop:]}"
-    return Change(f"Split {key} into {file}", {name: after, file: f"{key}:\n{inner}\n".replace("\n", end)}, frozenset({file}))
+    return OfferedChange(f"Split {key} into {file}", {name: after, file: f"{key}:\n{inner}\n".replace("\n", end)}, frozenset({file}))
 
 
 def _free(name: str, key: str, around: Sequence[str], is_taken: Callable[[str], bool]) -> str | None:
@@ -179,7 +179,7 @@ def _free(name: str, key: str, around: Sequence[str], is_taken: Callable[[str], 
 
 
 def workspace_edit(
-    change: Change, texts: Mapping[str, Text], uri_of: Callable[[str], str], versions: Mapping[str, int]
+    change: OfferedChange, texts: Mapping[str, Text], uri_of: Callable[[str], str], versions: Mapping[str, int]
 ) -> types.WorkspaceEdit:
     """A change as the protocol has it: new files are created first."""
     parts: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []

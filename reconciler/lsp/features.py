@@ -153,7 +153,7 @@ def _add_changes(server: LanguageServer, session: Session, checking: Checking) -
         except ReconcilerError as error:
             raise _refuse(error) from None
         before = {name: Text(texts.texts[name].removeprefix("\ufeff")) for name in after}
-        change = actions.Change("", {name: text.removeprefix("\ufeff") for name, text in after.items()})
+        change = actions.OfferedChange("", {name: text.removeprefix("\ufeff") for name, text in after.items()})
         return _edit(session, project, change, before)
 
     @server.feature(
@@ -183,7 +183,7 @@ def _actions(
     texts, lines = session.texts(project), range(params.range.start.line + 1, params.range.end.line + 2)
     offered: list[types.CodeAction] = []
 
-    def add(kind: str, change: actions.Change | None, *, preferred: bool = False) -> None:
+    def add(kind: str, change: actions.OfferedChange | None, *, preferred: bool = False) -> None:
         if change is not None and change.texts:
             known = {name: texts[name] for name in change.texts if name in texts}
             edit = _edit(session, project, change, known)
@@ -201,7 +201,7 @@ def _actions(
     if FIX_ALL in wanted or types.CodeActionKind.SourceFixAll.value in wanted:
         fixable = [finding for finding in here if finding.fix is not None]
         after = actions.fixed_texts(fixable, texts) if fixable else {}
-        add(FIX_ALL, actions.Change("Fix everything that needs no decision", after))
+        add(FIX_ALL, actions.OfferedChange("Fix everything that needs no decision", after))
     if is_wanted(extract) and (name in checked.documents or name in texts):
         offset = document.text.offset(params.range.start)
         add(
@@ -217,6 +217,6 @@ def _actions(
     return offered
 
 
-def _edit(session: Session, project: OpenProject, change: actions.Change, texts: Mapping[str, Text]) -> types.WorkspaceEdit:
+def _edit(session: Session, project: OpenProject, change: actions.OfferedChange, texts: Mapping[str, Text]) -> types.WorkspaceEdit:
     versions = {document.uri: document.version for document in session.documents.values()}
     return actions.workspace_edit(change, texts, lambda name: session.uri_of((project.root / name).resolve()), versions)

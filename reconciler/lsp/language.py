@@ -16,7 +16,7 @@ from typing_extensions import is_typeddict
 
 from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE
 from reconciler.config.schemas.document import schema
-from reconciler.lsp.place import Place, Step
+from reconciler.lsp.place import PathStep, Place
 from reconciler.resource import Field, FieldRole, Kind, Kinds
 from reconciler.resource.values import To
 
@@ -71,7 +71,7 @@ class Language:
         inner: Schema = wrapped["properties"].get(section, {})
         return [Form(inner), Form({"type": "object", "properties": {section: inner}})]
 
-    def around(self, file: Sequence[Form], path: Iterable[Step], beside: Mapping[str, str]) -> list[Form]:
+    def around(self, file: Sequence[Form], path: Iterable[PathStep], beside: Mapping[str, str]) -> list[Form]:
         """The forms of the map or list at the end of a path. `beside`: its keys."""
         forms = list(file)
         for step in path:

@@ -27,7 +27,7 @@ HOLE: Final = re.compile(r"\$\{\{(?:(?!\}\}).)*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """One level around a cursor: a key of a map, or an item of a list (`key` is None). `beside`: the keys of the map that contains it, as
     far as they are known, with the texts of their values."""
 
@@ -41,7 +41,7 @@ class Place:
     the beginning of an item, which may be a scalar or the first key of a map. `key`: of a value. `beside`: the other keys of its map.
     `word`: what is written already, between the offsets `start` and `end`. `expression`: what is written of an expression around it."""
 
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
     role: Literal["key", "value", "first"]
     key: str
     beside: dict[str, str]
@@ -111,7 +111,7 @@ def place_at(text: Text, offset: int) -> Place:
     return Place(around, role, "", beside, *common, colon=colon)
 
 
-def _around(text: Text, number: int, parts: _Line) -> tuple[tuple[Step, ...], dict[str, str]]:
+def _around(text: Text, number: int, parts: _Line) -> tuple[tuple[PathStep, ...], dict[str, str]]:
     """The levels around the content of a line, and the keys beside it."""
     beside: dict[str, str] = {}
     steps = tuple(_above(text, number, parts, beside=beside))
@@ -128,20 +128,20 @@ def _around(text: Text, number: int, parts: _Line) -> tuple[tuple[Step, ...], di
     return steps, beside
 
 
-def _above(text: Text, number: int, parts: _Line, *, with_key: bool = False, beside: dict[str, str] | None = None) -> Iterator[Step]:
+def _above(text: Text, number: int, parts: _Line, *, with_key: bool = False, beside: dict[str, str] | None = None) -> Iterator[PathStep]:
     """The levels around the content of a line, from the top of the file. `with_key`: the key of the line is one of them. `beside`: gets the
     keys next to the content."""
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     siblings: dict[str, str] = {} if with_key or beside is None else beside
     column, listed = parts.column, False
     if with_key and parts.key is not None:
-        steps.append(Step(parts.key, siblings))
+        steps.append(PathStep(parts.key, siblings))
         siblings[parts.key] = parts.rest
 
     def into_dashes(dashes: tuple[int, ...]) -> None:
         nonlocal column, listed, siblings
         for dash in reversed([dash for dash in dashes if dash < column]):
-            steps.append(Step(None, siblings if not listed else {}))
+            steps.append(PathStep(None, siblings if not listed else {}))
             siblings, column, listed = {}, dash, True
 
     into_dashes(parts.dashes)
@@ -159,11 +159,11 @@ def _above(text: Text, number: int, parts: _Line, *, with_key: bool = False, bes
             outer = tuple(dash for dash in line.dashes if dash < column)
             if line.key is not None and not line.dashes and line.column <= column and _EMPTY.match(line.rest):
                 siblings = {line.key: line.rest}
-                steps.append(Step(line.key, siblings))
+                steps.append(PathStep(line.key, siblings))
                 column, listed = line.column, False
             elif outer and line.key is not None and line.column <= column:  # - key: and the list on the next lines
                 siblings = {line.key: line.rest}
-                steps.append(Step(line.key, siblings))
+                steps.append(PathStep(line.key, siblings))
                 column, listed = line.column, False
                 into_dashes(line.dashes)
             elif outer and column in line.dashes:  # - - the first item of a list in a list
@@ -175,7 +175,7 @@ def _above(text: Text, number: int, parts: _Line, *, with_key: bool = False, bes
         elif line.column < column and line.key is not None:
             if _EMPTY.match(line.rest):
                 siblings = {line.key: line.rest}
-                steps.append(Step(line.key, siblings))
+                steps.append(PathStep(line.key, siblings))
             else:  # this line is indented more than what it belongs to
                 siblings.setdefault(line.key, line.rest)
             column = line.column
@@ -190,7 +190,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
         yield match[1].strip("\"'"), match[2].strip()
 
 
-def _flow(text: Text, number: int, before: str, parts: _Line) -> tuple[_Line, tuple[Step, ...], str, dict[str, str]] | None:
+def _flow(text: Text, number: int, before: str, parts: _Line) -> tuple[_Line, tuple[PathStep, ...], str, dict[str, str]] | None:
     """If a cursor is inside brackets: the line that they begin on, the levels inside them, the key of a value, and the keys of its map."""
     content = before[parts.start :] if parts.key is not None or parts.dashes else before[parts.column :] if parts.rest else before
     for back in range(FLOW_MAX):
@@ -258,12 +258,12 @@ def _brackets(content: str) -> list[tuple[str, dict[str, str], str]] | None:
     return opened if opened or not began else None
 
 
-def _levels(opened: list[tuple[str, dict[str, str], str]]) -> tuple[tuple[Step, ...], str, dict[str, str]]:
-    steps: list[Step] = []
+def _levels(opened: list[tuple[str, dict[str, str], str]]) -> tuple[tuple[PathStep, ...], str, dict[str, str]]:
+    steps: list[PathStep] = []
     for bracket, keys, key in opened[:-1]:
-        steps.append(Step(key, keys) if bracket == "{" else Step(None))
+        steps.append(PathStep(key, keys) if bracket == "{" else PathStep(None))
     bracket, keys, key = opened[-1]
     if bracket == "[":
-        steps.append(Step(None))
+        steps.append(PathStep(None))
         return tuple(steps), "", {}
     return tuple(steps), key, keys

@@ -69,7 +69,7 @@ class Session:
         """Remove a document; its project, which is forgotten with its last document."""
         document = self.documents.pop(uri, None)
         project = self.project_of(document.path) if document is not None else None
-        # Also those whose folder is gone by now.
+        # Also those whose folder no longer exists.
         used = {nearest(other.path) for other in self.documents.values()}
         for root in self.projects.keys() - used:
             del self.projects[root]
