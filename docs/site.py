@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -94,6 +94,30 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     """Make the empty corner of a table a cell; a header without a text names nothing."""
     return re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
+
+
+def on_post_build(config: Any) -> None:
+    """Write llms.txt, the list of pages for agents, and a page of Markdown for each how-to guide."""
+    site, root = Path(config["site_dir"]), config["site_url"] or ""
+    guides = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+    for guide in guides:
+        text = re.sub(r"\]\((\.\./[^)\s]*?)\.md(?=[#)])", r"](\1.html", guide.read_text(encoding="utf-8"))
+        (site / "how-to" / guide.name).write_text(text, encoding="utf-8")
+    (site / "llms.txt").write_text(llms(guides, config["site_name"], config["site_description"], root), encoding="utf-8")
+
+
+def llms(guides: Iterable[Path], name: str, description: str, root: str) -> str:
+    """The list of pages in the form of https://llmstxt.org: a line for each how-to guide, with its first sentence."""
+    offer = "Agents read, check and plan with `reconciler mcp`; people apply."
+    lines = [f"# {name}", "", f"> {description} {offer}", "", "## How-to guides", ""]
+    for guide in guides:
+        title, _, text = guide.read_text(encoding="utf-8").partition("\n")
+        paragraphs = (part.strip() for part in LINK.sub(r"\2", text).split("\n\n"))
+        first = next(part for part in paragraphs if part and not part.startswith("#"))
+        sentence = " ".join(first.split()).partition(". ")[0].rstrip(".:")
+        lines.append(f"- [{title.removeprefix('# ')}]({root}how-to/{guide.name}): {sentence}.")
+    more = {"agents.html": "Connect agents", "reference/commands.html": "Commands", "reference/fields.html": "Fields of every kind"}
+    return "\n".join([*lines, "", "## Reference", "", *(f"- [{title}]({root}{page})" for page, title in more.items())]) + "\n"
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:

@@ -291,6 +291,23 @@ SEARCH: Final = (
     Key("finds", "The path of a page of the site, or a pattern: `*` is one segment, `**` many.", form="text", required=True),
 )
 
+CONVENTIONS_MAX: Final = 32_000  # bytes: an agent reads all of it
+
+AGENTS: Final = Key(
+    "agents",
+    "What agents follow that reconciler mcp serves.",
+    form="map",
+    role="setting",
+    example="conventions: AGENTS.md",
+    more="See [Agents](../agents.md).",
+    keys=(
+        Key(
+            "conventions", "The file with the conventions of this repository, which agents follow.", form="text",
+            more=f"A path from the project to a file of its repository, of at most {CONVENTIONS_MAX // 1_000} KB.",
+        ),
+    ),
+)  # fmt: skip
+
 HEALTH: Final = Key(
     "health",
     "What reconciler health looks at, beyond what a reading shows anyway.",
@@ -427,6 +444,7 @@ PROJECT: Final = (
     Key("vars", "Values that expressions can use as vars.NAME.", more="See [Variables](#variables-and-expressions).", names="variable"),
     SECRETS_KEY,
     HEALTH,
+    AGENTS,
     Key("prune", "What happens to objects whose lines are removed, by kind.", role="rule", more="See [Deletions](#deletions)."),
     Key("protect", "Kinds whose deletion requires consent.", role="rule", more="See [Deletions](#deletions)."),
     GUARDS,

@@ -68,6 +68,8 @@ class ProjectSettings:
     marks: bool = False
     # What `health` looks at beyond what a reading shows.
     health: HealthChecks = field(default_factory=HealthChecks)
+    # The file with the repository's conventions for agents, as the YAML names it.
+    conventions: str | None = None
     # Every file that was read, the project file first.
     files: tuple[Path, ...] = ()
 
@@ -291,6 +293,7 @@ def read_settings(top: KeyReader, begin: Source, root: Path) -> ProjectSettings:
         settle=values["recovery_settle"],
         settle_written=recovery is not None and isinstance(recovery.node, Map) and "settle" in recovery.node.entries,
         marks=values["recovery_create_strategy"] == "marker",
+        conventions=values["agents_conventions"],
         health=read_health(top, {name.removeprefix("health_"): value for name, value in values.items() if name.startswith("health_")}),
     )
 

@@ -28,6 +28,10 @@ def _differences(before: Desired, after: Desired, moved: Moved) -> Iterator[str]
             yield name
     if _with(before.lister, moved) != after.lister:
         yield "service.member"
+    lists = [(desired.patches, desired.access, desired.policies.rules, desired.policies.exemptions) for desired in (before, after)]
+    if [*map(len, lists[0])] != [*map(len, lists[1])]:
+        yield "which patches, tests of access, policies and exceptions there are"
+        return
     every = (*before.resources, *before.excluded)
     for old, new in zip(before.patches, after.patches, strict=True):
         if {moved(address) for address in every if old.glob.matches(address)} != {

@@ -451,7 +451,7 @@ class _Gathering:
 
     def _in_expressions(self, file: FileText) -> None:
         """The variables, secrets, files and functions that the expressions of a file name; in those of policies also addresses."""
-        if HOLE_OPENING not in file.text:
+        if HOLE_OPENING not in file.text or file.document is None:
             return
         for leaf in leaves(parse(file.text).root):
             for hole in _HOLE.finditer(file.text, leaf.start, leaf.end) if HOLE_OPENING in leaf.raw else ():

@@ -52,6 +52,11 @@ def renamed(texts: ProjectTexts, address: Address, key: str, *, names: NameIndex
     return _Rename(texts, names or names_of(texts), address, key).texts_after()
 
 
+def check_renamable(names: NameIndex, address: Address) -> None:
+    """Raise `Refused` where a resource can have no other key, whatever it is; reads and changes nothing."""
+    _Rename(names.texts, names, address, "KEY").check_renamable()
+
+
 @dataclass(eq=False)
 class _Rename:
     """One run of `renamed`."""
@@ -116,7 +121,8 @@ class _Rename:
 
     # -- whether it can be renamed -------------------------------------------------------------------------------------------------------
 
-    def _check(self) -> None:
+    def check_renamable(self) -> None:
+        """Raise `Refused` where it can have no other key."""
         kind, at = self.texts.kinds[self.declared.kind], self.declared.source
         if self.address.is_singleton:
             wrong = f"{self.address} has no key: {self.address.container} has one {kind.name}"
@@ -124,8 +130,6 @@ class _Rename:
         if kind.place.key_is is not None or self.declared.implied:
             wrong = f"{self.address}: the key of {a(kind.name)} is its {kind.place.key_is}, by which the service knows it"
             raise Refused(wrong, id="RC-key-changed-outside", hint=f"Change it by hand at {at}: it is then another {kind.name}.")
-        if not is_key(self.key):
-            raise Refused(f'"{self.key}" is not a key; {KEY_FORM}', id="RC-not-a-key", hint="Choose another key.")
         generation = self.definition.generation
         if generation is not None:
             line = f"{{from: {self.address:yaml}, to: {_with_key(self.address, self.key):yaml}}}"
@@ -134,6 +138,12 @@ class _Rename:
         if not self.definition.literal:
             wrong = f"the key of {self.address} comes from an expression or an alias"
             raise Refused(wrong, id="RC-computed-in-yaml", hint=_by_hand(self.definition))
+
+    def _check(self) -> None:
+        """Raise `Refused` where it cannot have this key."""
+        if not is_key(self.key):
+            raise Refused(f'"{self.key}" is not a key; {KEY_FORM}', id="RC-not-a-key", hint="Choose another key.")
+        self.check_renamable()
         for old, new in self.moves.items():
             other = self.names.declared.get(new)
             if other is not None and new not in self.moves:
@@ -317,6 +327,9 @@ class _Rename:
         except Untouchable as error:
             where = f"{at.file}:{error.line}:{error.column}"
             raise Refused(f"{declared.address}: {error}", id="RC-edit-by-hand", hint=f"Change it by hand: {where}.") from None
+        except ValueError:
+            wrong = f"{declared.address} is not written where its line says, as an alias repeats it"
+            raise Refused(wrong, id="RC-edit-by-hand", hint=f"Change it by hand: {at}.") from None
         return page.text
 
     def _without_circles(self, name: str, text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -160,5 +161,6 @@ def project_texts(path: Path, kinds: Kinds, given: Mapping[str, str] | None = No
     root, texts = texts_of(path, kinds, given)
     for file in discovered(root):
         name = file.relative_to(root).as_posix()
-        texts[name] = given[name] if given and name in given else file.read_bytes().decode("utf-8", "replace")
+        with suppress(UnicodeDecodeError):  # the command `test` reports it
+            texts[name] = given[name] if given is not None and name in given else file.read_bytes().decode("utf-8")
     return ProjectTexts(path, kinds, texts, options)

@@ -21,7 +21,7 @@ from reconciler.fleet.facts import Judged, decided_drift, facts_of, is_only_drif
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.rehearsals import document_of
-from reconciler.fleet.store import approvals, audit, projects, quarantines, rehearsals
+from reconciler.fleet.store import approvals, audit, projects, proposals, quarantines, rehearsals
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects as table
 from reconciler.text.names import did_you_mean
@@ -104,6 +104,13 @@ def rehearsal_document(connection: Connection, person: Person, name: str) -> Map
     """What the last rehearsal of the plan of a project showed, for a person who may see it; None without one."""
     (row,) = _rows(connection, person, [name], Role.VIEWER)
     stored = rehearsals.stored(connection, row.id, _judged(connection, row).plan.digest or "")
+    return document_of(stored) if stored is not None else None
+
+
+def proposal_document(connection: Connection, person: Person, name: str) -> Mapping[str, Any] | None:
+    """What was changed outside Reconciler in a project, as files, for a person who may see it; None if no file can take anything in."""
+    (row,) = _rows(connection, person, [name], Role.VIEWER)
+    stored = proposals.stored(connection, row.id)
     return document_of(stored) if stored is not None else None
 
 

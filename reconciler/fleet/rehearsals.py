@@ -79,7 +79,7 @@ def result_of(plan: str, reading: str, document: Mapping[str, Any], text: str) -
     if wrong is not None:
         raise ReconcilerError(f"the process wrote no rehearsal: {wrong}", id="RC-fleet-run-failed")
     as_planned = document["secondPlanEmpty"] and not document["failures"] and not document["divergences"]
-    stored = zlib.compress(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
+    stored = compressed(document)
     if len(stored) > STORED_MAX:
         raise ReconcilerError(
             f"the rehearsal needs {len(stored) / 2**20:.1f} MiB, and the fleet keeps {STORED_MAX // 2**20}", id="RC-fleet-run-large"
@@ -91,6 +91,11 @@ def _digest(plan: str, reading: str, document: Mapping[str, Any]) -> str:
     """A rehearsal that shows the same of the same plan on the same reading has the same digest, however many requests the copy took."""
     shown = {key: value for key, value in document.items() if key not in ("requests", "digests")}
     return hashlib.sha256(json.dumps([plan, reading, shown], sort_keys=True).encode()).hexdigest()
+
+
+def compressed(document: Mapping[str, Any]) -> bytes:
+    """A document as it is stored."""
+    return zlib.compress(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def document_of(stored: bytes) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.errors import Refused
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
+from reconciler.model import Exposure
 from reconciler.model.desired import Generation
 from reconciler.model.drift import Drift
 from reconciler.text.escape import terminal
@@ -46,7 +47,8 @@ class LeftToPeople:
 
 @dataclass(frozen=True)
 class Proposal:
-    """One commit. `files`: the new texts by path from the top of the repository. `branch`: one for each project and environment."""
+    """One commit. `files`: the new texts by path. `lines`: what the commit says. `exposures`: what it accepts, which requires consent.
+    `branch`: one for each project and environment."""
 
     project: str
     environment: str | None
@@ -54,6 +56,7 @@ class Proposal:
     title: str
     lines: tuple[str, ...]
     left: tuple[LeftToPeople, ...]
+    exposures: tuple[Exposure, ...] = ()
 
     @property
     def branch(self) -> str:

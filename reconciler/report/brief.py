@@ -32,6 +32,7 @@ LONGEST: Final = 300  # characters of one text; a title of a megabyte would leav
 ENTRY: Final = 900  # characters of one entry
 LINE: Final = 1_500  # bytes of one line: any page has room for it
 ROOM_OF_SIGN: Final = 3  # bytes of …
+TURN: Final = 5  # entries of one harm before those of the next
 RESERVED: Final = 120  # bytes for the sentences about what is left out
 
 
@@ -72,7 +73,7 @@ def parts(sheet: Sheet, *, whole: Sheet | None = None) -> BriefParts:
     """The lines of a report. `whole`: the same report with nothing folded, for whoever pages through it."""
     sentences = (part for span in sheet.consequences for part in span.text.splitlines())
     head = [sheet.title, *([] if sheet.summary == sheet.title else [sheet.summary]), *sentences]
-    serious = sorted((entry for entry in sheet.entries if entry.harms), key=lambda entry: list(Harm).index(entry.harms[0]))
+    serious = _mixed([entry for entry in sheet.entries if entry.harms])
     plain = sorted((entry for entry in sheet.entries if not entry.harms), key=lambda entry: entry.weight)
     titles = {entry.title for entry in sheet.entries}
     members = [entry for entry in whole.entries if entry.title not in titles] if whole is not None else []
@@ -82,6 +83,13 @@ def parts(sheet: Sheet, *, whole: Sheet | None = None) -> BriefParts:
         others=tuple(line for entry in plain for line in entry_lines(entry)) + tuple(shortened(one_line(note)) for note in sheet.notes),
         each=tuple(line for entry in members for line in entry_lines(entry)),
     )
+
+
+def _mixed(entries: Sequence[SheetEntry]) -> list[SheetEntry]:
+    """The entries of each harm in turn, a few at a time: a thousand deletions must not hide the one exposure."""
+    groups = [[entry for entry in entries if entry.harms[0] is harm] for harm in Harm]
+    longest = max(map(len, groups))
+    return [entry for start in range(0, longest, TURN) for group in groups for entry in group[start : start + TURN]]
 
 
 def entry_lines(entry: SheetEntry) -> Iterator[str]:

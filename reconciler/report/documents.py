@@ -117,7 +117,7 @@ def plan_document(
         else {"writes": forecast.writes, "reads": forecast.reads, "seconds": round(forecast.seconds, 1), "held": round(forecast.held, 1)},
         "changes": [_change(change) for change in plan.changes],
         "steps": [_step(step) for step in plan.steps],
-        "exposures": [_exposure(item) for item in plan.exposures],
+        "exposures": [exposure_data(item) for item in plan.exposures],
         "broken": [record(plan_types.BrokenUrlData, item) for item in plan.broken],
         "forbidden": [record(plan_types.ForbiddenData, item) for item in plan.forbidden],
         "violations": [violation_data(item) for item in plan.violations],
@@ -258,7 +258,7 @@ def drift_document(drift: Drift) -> plan_types.DriftDocument:
     if drift.groups:
         document["groups"] = [_drift_group(item) for item in drift.groups]
     if drift.exposures:
-        document["exposures"] = [_exposure(item) for item in drift.exposures]
+        document["exposures"] = [exposure_data(item) for item in drift.exposures]
     if drift.left_alone:
         document["summary"]["ignored"] = drift.left_alone_count
         document["ignored"] = _ignored(drift.left_alone)
@@ -319,7 +319,8 @@ def _segment(part: str | Address) -> str:
     return f"{{{part}}}" if isinstance(part, Address) else quote(part, safe="", errors="backslashreplace")
 
 
-def _exposure(exposure: Exposure) -> plan_types.ExposureData:
+def exposure_data(exposure: Exposure) -> plan_types.ExposureData:
+    """An exposure as data."""
     return record(plan_types.ExposureData, exposure, field=exposure.field or None)
 
 

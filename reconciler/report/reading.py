@@ -104,7 +104,7 @@ def _plan(document: Data) -> Sheet:
         tuple(map(Address.parse, document["inDoubt"])),
         tuple(map(_blocked, blocked)),
         {Address.parse(item["address"]): item["reason"].removeprefix(IN_SECOND_RUN) for item in later},
-        exposures=tuple(map(_exposure, document["exposures"])),
+        exposures=tuple(map(exposure_of, document["exposures"])),
         broken=tuple(
             BrokenUrl(Address.parse(item["address"]), item["kind"], item["before"], item["after"], item["reason"], _source(item["source"]))
             for item in document["broken"]
@@ -167,7 +167,8 @@ def _blocked(item: Data) -> Blocked:
     return Blocked(Address.parse(item["address"]), item["reason"], item["remedy"], cause=cause, id=id)
 
 
-def _exposure(item: Data) -> Exposure:
+def exposure_of(item: Data) -> Exposure:
+    """An exposure from its data in a document."""
     return Exposure(
         Address.parse(item["address"]),
         item["kind"],
@@ -305,7 +306,7 @@ def _drift(document: Data) -> Sheet:
         unjudged=tuple(map(Address.parse, document["unjudged"])),
         violations=tuple(map(_violation, document.get("violations", ()))),
         left_alone=_ignored(document),
-        exposures=tuple(map(_exposure, document.get("exposures", ()))),
+        exposures=tuple(map(exposure_of, document.get("exposures", ()))),
         groups=tuple(_drift_group(item, by_address) for item in document.get("groups", ())),
     )
     return drift_sheet(drift, full=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.site import llms
 from tests import browser
 
 ROOT = Path(__file__).parents[2]
@@ -151,3 +152,12 @@ def test_every_page_is_accessible_and_no_wider_than_the_screen(address: str, pag
             violations = axe.run(tab, options={"resultTypes": ["violations"]}).response["violations"]
             wrong += [f"{name}: {rule['id']}: {node['target']}" for rule in violations for node in rule["nodes"]]
     assert wrong == []
+
+
+def test_the_list_for_agents_has_a_page_for_each_how_to_guide() -> None:
+    guides = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+    text = llms(guides, "Reconciler", "Manage a documentation organization as code.", "https://docs.example/")
+    assert text.startswith("# Reconciler\n\n> ")
+    lines = [line for line in text.splitlines() if "how-to/" in line]
+    assert len(lines) == len(guides)
+    assert all(re.fullmatch(r"- \[.+\]\(https://docs\.example/how-to/[a-z-]+\.md\): [^#].+\.", line) for line in lines)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.address import Address
-from reconciler.edits.rename import renamed
+from reconciler.edits.names import names_of
+from reconciler.edits.rename import check_renamable, renamed
 from reconciler.edits.texts import ProjectTexts, project_texts
 from reconciler.errors import ConfigError, Refused
 from reconciler.urls.formats import COLUMNS
@@ -348,6 +349,33 @@ def test_what_cannot_be_renamed_is_refused_with_its_line_and_the_way(
         renamed(texts, Address.parse(address), key)
     assert says in str(refused.value)
     assert way in str(refused.value.hint)
+
+
+def test_what_can_have_no_other_key_is_known_before_a_key_is_chosen(tmp_path: Path) -> None:
+    names = names_of(written(tmp_path, HEAD + ORGANIZATION))
+    check_renamable(names, Address.parse("acme/space/guides"))
+    with pytest.raises(Refused, match="its email"):
+        check_renamable(names, Address.parse("acme/member/ada@acme.example"))
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("acme/site/docs", "it is written elsewhere, and repeated here by an alias"),
+        ("acme/site/docs/section/start", "names acme/site/help/section/start too, which keeps its key"),
+        ("acme/site/docs/site-space/guides", "would change acme/site/help/site-space/guides"),
+    ],
+)
+def test_lines_that_an_alias_repeats_for_others_are_not_changed_for_one(tmp_path: Path, address: str, says: str) -> None:
+    site = "x-site: &site {title: Docs, structure: [{section: start, title: Start, spaces: [guides]}]}\n"
+    text = HEAD + site + ORGANIZATION.partition("    sites:\n")[0] + "    sites: {docs: *site, help: *site}\n"
+    with pytest.raises(Refused, match=says):
+        renamed(written(tmp_path, text), Address.parse(address), "x")
+
+
+def test_a_test_file_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
+    texts = written(tmp_path, {"reconciler.yaml": HEAD + ORGANIZATION, "tests/a.yaml": "tests: [{name: '${{ x }}"})
+    assert renamed(texts, Address.parse("acme/team/writers"), "authors").keys() == {"reconciler.yaml"}
 
 
 def test_a_literal_reference_in_a_template_is_renamed_for_all_its_elements(tmp_path: Path) -> None:

@@ -163,8 +163,8 @@ def written(name: str) -> Any:
 
 
 LATER = {
-    "access", "findings", "fleet-approval", "fleet-audit", "fleet-plan", "fleet-preview", "fleet-status", "health", "rehearsal",
-    "test-results", "url-history", "urls",
+    "access", "findings", "fleet-approval", "fleet-audit", "fleet-plan", "fleet-preview", "fleet-status", "health", "proposal",
+    "rehearsal", "test-results", "url-history", "urls",
 }  # fmt: skip
 """Documents that were types from the beginning."""
 

@@ -207,6 +207,16 @@ def test_a_page_takes_the_url_of_another_one(site: Site) -> None:
     assert "another page answers there; it is then at /use/v2" in said(plan)
 
 
+def test_what_a_new_site_shows_is_unknown_also_where_its_pages_were_read(site: Site) -> None:
+    after = tree()
+    section(after, 1)["path"] = "product"
+    variants = [{"key": "new-use", "space": "use", "path": "x"}]
+    section_ = {"section": "new", "title": "New", "path": "new", "default": True, "spaces": variants}
+    after["sites"]["new"] = {"title": "New", "published": True, "visibility": "public", "structure": [section_]}
+    unknown = [change for change in planned(site, after).urls if change.reason is UrlReason.UNKNOWN]
+    assert [(str(change.site), str(change.space)) for change in unknown] == [("acme/site/new", "acme/space/use")]
+
+
 def test_a_url_that_ends_alone_is_named_and_not_everything_beside_it() -> None:
     site, space, root = ("site", "s"), ("space", "a"), "https://docs.example"
     variant = Variant(("site-space", "v"), space, site, root, {0: root})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from reconciler.cli.files import path_from_here
@@ -12,6 +13,7 @@ from reconciler.cli.sandboxes import embedded
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import trust
 from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, ConnectedService, known_service, open_store
+from reconciler.cli.wiring.conventions import conventions
 from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import unseen
 from reconciler.client import ClientSettings, normalise
@@ -22,6 +24,7 @@ from reconciler.report.findings import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds
 from reconciler.text.credentials import file_of
+from reconciler.text.install import installing_extra
 from reconciler.text.names import HERE, clock_time_of
 
 WITHOUT_PROJECT = "not checked: the project is invalid"
@@ -48,6 +51,18 @@ def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | N
     declared = [resource for resource in loaded.desired.resources.values() if not resource.implied]
     text = f"{loaded.settings.project}: {count(len(declared), 'resource')} in {count(len(loaded.settings.files), 'file')}"
     return loaded, Check("project", Level.OK, text)
+
+
+def agents(project: Project | None) -> Check:
+    """What the agents that `mcp` serves can do with the token of this machine."""
+    if project is not None:
+        try:
+            conventions(project)
+        except ReconcilerError as error:
+            return problem("agents", error)
+    if find_spec("mcp") is None:
+        return Check("agents", Level.SKIPPED, f"reconciler mcp serves none without its extra: {installing_extra('mcp')}")
+    return Check("agents", Level.OK, "reconciler mcp sends only GET requests, also with a token that could write, and applies nothing")
 
 
 def is_embedded(options: Options, project: Project | None) -> bool:

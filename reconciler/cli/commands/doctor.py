@@ -58,6 +58,7 @@ def command(screen: Screen, /, **parameters: Any) -> int:
         findings += state_findings
     if ready:
         findings += _service_checks(screen, options, project, kinds, state)
+    findings.append(local.agents(project))
     if options.format == "json":
         screen.document(checks_document(findings))
     else:

@@ -19,6 +19,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import accept_drift, baselines, drift_groups, plan_file, propose_drift, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
+from reconciler.cli.wiring.proposals import drift_proposal
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.unseen import Unseen, kept_trees, read_state
 from reconciler.config import Project
@@ -54,6 +55,12 @@ from reconciler.text.names import HERE
     is_flag=True,
     allow_from_autoenv=False,
     help="Accept all that files can take in, on a branch of its own and, in a job of a forge, as a pull request.",
+)
+@click.option(
+    "--proposal",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --propose: a proposal that a fleet saved, instead of reading the service.",
 )
 @click.option(
     "--baseline",
@@ -108,12 +115,18 @@ def command(
       reconciler drift --fail-on exposing,deleting
       reconciler drift --revert-plan revert.plan.json --group 5f0c2b9e81d4
     """
+    proposal: Path | None = parameters.pop("proposal")
     options = Options.of(screen, parameters)
     if group is not None and revert_plan is None:
         raise UsageError("--group requires --revert-plan FILE", id="RC-options-conflict", hint="Without them, all groups are shown.")
     wanted = [name for name, value in (("--accept", accept), ("--propose", propose), ("--revert-plan", revert_plan)) if value]
     if len(wanted) > 1:
         raise UsageError(f"{' and '.join(wanted)} exclude each other", id="RC-options-conflict", hint="Run one after the other.")
+    if proposal is not None and not propose:
+        raise UsageError("--proposal requires --propose", id="RC-options-conflict", hint="Add it.")
+    if proposal is not None:
+        kinds = load_kinds()
+        return propose_drift.propose(screen, options, kinds, *propose_drift.saved_proposal(screen, options, kinds, proposal))
     if revert_plan is not None:
         plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
     known = baselines.read(baseline) if baseline is not None else ()
@@ -125,7 +138,10 @@ def command(
         accept_drift.accept(screen, options, kinds, project, planned, reading.drift, accept)
         return exits.DONE
     if propose:
-        return propose_drift.propose(screen, options, kinds, project, planned, reading.shown)
+        report_of = drift_sheet(screen.masked_data(reading.shown), zone=HERE)
+        made = drift_proposal(screen, options, kinds, project, planned, reading.shown, report_of)
+        unread = exits.PARTLY if codes.of_drift(reading.shown) == exits.PARTLY else exits.DONE
+        return exits.strongest([propose_drift.propose(screen, options, kinds, made, report_of), unread])
     if revert_plan is not None:
         groups = drift_groups.chosen(screen.masked_data(reading.shown), group)
         drift_groups.save_revert(screen, revert_plan, options, project, kinds, planned, groups, reading.inputs)

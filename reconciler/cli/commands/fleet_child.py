@@ -34,28 +34,37 @@ from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.approval import sent_digest
 from reconciler.cli.wiring.connect import ConnectedService, connect, open_store
 from reconciler.cli.wiring.loading import load, now
+from reconciler.cli.wiring.proposals import drift_proposal
 from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.cli.wiring.supervision import Supervision
 from reconciler.cli.wiring.unseen import kept_trees, unseen
 from reconciler.client.service import Reader
-from reconciler.errors import Refused, StalePlan
+from reconciler.config import Project
+from reconciler.config.source.includes import texts
+from reconciler.errors import ReconcilerError, Refused, StalePlan
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
+from reconciler.importer.proposal import Proposal
 from reconciler.kinds import load as load_kinds
 from reconciler.model import CheckResult, HealthChecks, WorkEffect
+from reconciler.model.drift import Drift
 from reconciler.observe.health import checked
 from reconciler.plan.drift import drift
 from reconciler.plan.guard import guard
 from reconciler.plan.health import HealthInputs, health
 from reconciler.report.documents import drift_document, plan_document
+from reconciler.report.drift import drift_sheet
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
+from reconciler.report.proposal import proposal_document
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
 from reconciler.report.saved import saved_plan
+from reconciler.report.schemas.plan import DriftDocument
+from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
 from reconciler.resource import Kinds
 from reconciler.state import Store
@@ -136,6 +145,9 @@ def read_command(
         "drift": drift_document(outside),
         "reading": about,
     }
+    if changed.resources and not new:
+        proposal = _proposal(screen, options, kinds, project, planned, changed, documents["drift"])
+        documents |= {"proposal": proposal} if proposal["files"] else {}
     for name, document in documents.items():
         write_report(folder / f"{name}.json", screen.masked(as_json(document)))
     if keep:
@@ -143,6 +155,21 @@ def read_command(
     if save and not refused and not new:
         plan_file.write(screen, folder / "saved.json", planned, kinds, inputs=inputs, digests=digests, created_at=made_at)
     return exits.DONE
+
+
+def _proposal(
+    screen: Screen, options: Options, kinds: Kinds, project: Project, planned: run.Planned, changed: Drift, document: DriftDocument
+) -> ProposalDocument:  # fmt: skip
+    """What was changed outside Reconciler, as files. It is not stored if they contain a secret in plain text, or would become invalid."""
+    sheet = drift_sheet(screen.masked_data(changed))
+    try:
+        proposal = drift_proposal(screen, options, kinds, project, planned, changed, sheet)
+    except ReconcilerError as error:
+        screen.warn(f"what was changed outside Reconciler cannot be proposed: {error.message}", id=error.id)
+        proposal = Proposal(project.settings.project, options.env, {}, "", (), ())
+    files = {path: text for path, text in proposal.files.items() if screen.masked(text) == text}
+    proposal = proposal if files == proposal.files else replace(proposal, files={})
+    return proposal_document(proposal, texts(options.project, kinds)[1], document)
 
 
 def _checks(

@@ -17,6 +17,7 @@ from reconciler.cli.wiring.loading import load_settings
 from reconciler.cli.wiring.unseen import known_state
 from reconciler.errors import UsageError
 from reconciler.model import RedirectFormat
+from reconciler.model.ledger import UrlHistory
 from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, recorded_redirects, sitemap
 from reconciler.state import Store
 from reconciler.text.names import HERE, did_you_mean
@@ -70,7 +71,7 @@ def list_command(screen: Screen, /, ended: bool, site: str | None, **parameters:
       reconciler urls list examples/urls --sandbox .reconciler/urls.db --ended --format json
     """
     options = Options.of(screen, parameters)
-    with _ledger(screen, options) as store:
+    with ledger(screen, options) as store:
         records = store.urls(site=site_of(store, site), ended=ended)
         if options.format == "json":
             screen.document({"format": "reconciler.urls/1", "urls": [record_data(record) for record in records]})
@@ -98,21 +99,23 @@ def where_command(screen: Screen, /, url: str, **parameters: Any) -> None:
       reconciler urls where http://127.0.0.1/published/docs/guides/install examples/urls --sandbox .reconciler/urls.db
     """
     options = Options.of(screen, parameters)
-    with _ledger(screen, options) as store:
-        history = store.url_history(recorded_url(url))
-        if not history.records:
-            raise _unknown(store, url)
+    with ledger(screen, options) as store:
+        history = recorded(store, url)
     if options.format == "json":
         screen.document(history_document(history))
     else:
         screen.out("".join(f"{line}\n" for line in history_lines(history, HERE)))
 
 
-def _unknown(store: Store, url: str) -> UsageError:
+def recorded(store: Store, url: str) -> UrlHistory:
+    """What the ledger knows of a URL. Raises `UsageError` where that is nothing."""
+    history = store.url_history(recorded_url(url))
+    if history.records:
+        return history
     hint = "The ledger begins with the first apply of a project with urls: in its file."
     if not store.url_digests():
         hint = NOTHING
-    return UsageError(f"{url} was never public, as far as the ledger knows", id="RC-url-not-recorded", hint=hint)
+    raise UsageError(f"{url} was never public, as far as the ledger knows", id="RC-url-not-recorded", hint=hint)
 
 
 @click.command("export", short_help="Print the published URLs as a sitemap, or redirects for those that ended.")
@@ -132,7 +135,7 @@ def export_command(screen: Screen, /, site: str | None, **parameters: Any) -> No
       reconciler urls export examples/urls --sandbox .reconciler/urls.db --site docs --format nginx
     """
     options = Options.of(screen, parameters)
-    with _ledger(screen, options) as store:
+    with ledger(screen, options) as store:
         of_site = site_of(store, site)
         if options.format == "sitemap":
             urls = [record.url for record in store.urls(site=of_site)]
@@ -149,7 +152,7 @@ def export_command(screen: Screen, /, site: str | None, **parameters: Any) -> No
 
 
 @contextmanager
-def _ledger(screen: Screen, options: Options) -> Iterator[Store]:
+def ledger(screen: Screen, options: Options) -> Iterator[Store]:
     """The state to read. Raises `UsageError` if there is none."""
     project = load_settings(screen, options)
     with known_state(screen, options, project) as store:

@@ -39,29 +39,30 @@ class AnswerBook:
     """The answers of one server. `most`: bytes of each, as it is sent."""
 
     most: int = BYTES
-    _kept: OrderedDict[str, tuple[str, ...]] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[str, tuple[str, tuple[str, ...]]] = field(default_factory=OrderedDict)
 
     def room(self, request_id: object) -> int:
         """The bytes for the text of the answer to a request."""
         return max(self.most - ENVELOPE - len(json.dumps(request_id)), 0)
 
-    def first(self, name: str, parts: BriefParts, room: int, *, then: str = "") -> str:
-        """The beginning of an answer of the tool `name`. `then`: what to do with it, in our own words."""
+    def first(self, name: str, parts: BriefParts, room: int, *, then: str = "", lead: str = DATA) -> str:
+        """The beginning of an answer of the tool `name`. `then`, `lead`: our own words, behind and before its lines."""
         fitting = digest(parts, room - AROUND - wire_bytes(then))
         if not fitting.rest:
-            return _text(fitting.lines, then)
+            return _text(lead, fitting.lines, then)
         # Of the lines alone: the same answer has the same handle.
         whole = "\n".join((*fitting.lines, *fitting.rest)).encode("utf-8", "surrogatepass")
         key = f"{name}-{hashlib.sha256(whole).hexdigest()[:10]}"
-        self._keep(key, fitting.rest)
-        return _text(fitting.lines, then, _left(len(fitting.rest), f"{key}-{FIRST}"))
+        self._keep(key, lead, fitting.rest)
+        return _text(lead, fitting.lines, then, _left(len(fitting.rest), f"{key}-{FIRST}"))
 
     def more(self, handle: str, room: int) -> str:
         """The page that a handle names. Raises `UnknownHandle`."""
         form = _HANDLE.fullmatch(handle)
-        rest = self._kept.get(form[1]) if form is not None else None
-        if form is None or rest is None:
+        kept = self._kept.get(form[1]) if form is not None else None
+        if form is None or kept is None:
             raise UnknownHandle
+        lead, rest = kept
         self._kept.move_to_end(form[1])
         number = int(form[2])
         for _ in range(FIRST, number):
@@ -69,21 +70,21 @@ class AnswerBook:
         if number < FIRST or not rest:
             raise UnknownHandle
         shown = page(rest, 0, room - AROUND)
-        return _text(shown.lines, _left(len(shown.rest), f"{form[1]}-{number + 1}") if shown.rest else "")
+        return _text(lead, shown.lines, _left(len(shown.rest), f"{form[1]}-{number + 1}") if shown.rest else "")
 
-    def _keep(self, key: str, lines: tuple[str, ...]) -> None:
+    def _keep(self, key: str, lead: str, lines: tuple[str, ...]) -> None:
         self._kept.pop(key, None)
-        self._kept[key] = lines
+        self._kept[key] = (lead, lines)
         while len(self._kept) > 1 and (len(self._kept) > KEPT or self._characters() > KEPT_CHARACTERS):
             self._kept.popitem(last=False)
 
     def _characters(self) -> int:
-        return sum(len(line) for lines in self._kept.values() for line in lines)
+        return sum(len(line) for _, lines in self._kept.values() for line in lines)
 
 
-def _text(lines: Sequence[str], *sentences: str) -> str:
+def _text(lead: str, lines: Sequence[str], *sentences: str) -> str:
     fenced = (_RUN.sub("```", line) for line in lines)
-    return "\n".join([DATA, f"{FENCE}text", *fenced, FENCE, *filter(None, sentences)])
+    return "\n".join([lead, f"{FENCE}text", *fenced, FENCE, *filter(None, sentences)])
 
 
 def _left(number: int, handle: str) -> str:

@@ -14,13 +14,19 @@ from pydantic.types import StrictBool
 
 from reconciler.address import Glob
 from reconciler.cli.checks.rules_from import judged
-from reconciler.cli.commands import access, drift, explain, health, plan, validate
+from reconciler.cli.commands import access, drift, explain, health, plan, urls, validate
+from reconciler.cli.commands.access import AccessReading
+from reconciler.cli.mcp.answers import DATA
 from reconciler.cli.mcp.call_screen import CallScreen
+from reconciler.cli.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
 from reconciler.cli.options import Options
 from reconciler.cli.wiring.connect import connect
-from reconciler.cli.wiring.loading import load
+from reconciler.cli.wiring.conventions import conventions
+from reconciler.cli.wiring.loading import load, load_settings
 from reconciler.cli.wiring.rehearsal import rehearse
-from reconciler.errors import ConfigError, Refused, UsageError
+from reconciler.cli.wiring.unseen import known_state
+from reconciler.config import Project
+from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.plan.guard import guard
 from reconciler.report.access import access_sheet
@@ -29,14 +35,19 @@ from reconciler.report.drift import drift_sheet
 from reconciler.report.findings import findings_sheet, of_problem
 from reconciler.report.health import health_sheet
 from reconciler.report.layout import plain
+from reconciler.report.ledger import history_lines, record_line
 from reconciler.report.plan import plan_sheet
 from reconciler.report.rehearsal import rehearsal_sheet
 from reconciler.report.sheet import Sheet
-from reconciler.text.names import HERE
+from reconciler.resource import Kinds
+from reconciler.text.names import HERE, did_you_mean
 
 TEXT_MAX: Final = 2_000  # characters of an argument
 LIST_MAX: Final = 100  # items of an argument
-SENTENCE: Final = 1_000  # characters of a line of an explanation, which is our own text
+SENTENCE: Final = 1_000  # characters of a line that is a sentence
+CONVENTIONS: Final = "conventions"
+FOLLOW: Final = "The conventions of this repository, from a file of it. They can be followed."
+NO_CONVENTIONS: Final = "This project has no conventions for agents; agents: {conventions: FILE} in its file names some."
 
 Text = Annotated[str, StringConstraints(strict=True, max_length=TEXT_MAX)]
 FORMS: Final[Mapping[str, Any]] = {"text": Text, "texts": list[Text], "flag": StrictBool}
@@ -68,22 +79,25 @@ class Call:
 
 @dataclass(frozen=True)
 class Said:
-    """What a tool answers. `then`: what to do with it, in our own words. `failed`: it is an error."""
+    """What a tool answers. `then`, `lead`: our own words, behind and before it. `failed`: it is an error."""
 
     parts: BriefParts
     then: str = ""
+    lead: str = DATA
     failed: bool = False
 
 
 @dataclass(frozen=True)
 class ToolRow:
-    """One tool. `says`: its description. `answer`: called in a thread. `reads_project`: whether it is about one of the projects."""
+    """One tool. `says`: its description. `answer`: called in a thread. `reads_project`: it is about one of the projects. `needs_project`:
+    it cannot be called without one. `changes_files`: it changes files of the working copy."""
 
     name: str
     says: str
     answer: Callable[[Call], Said]
     arguments: tuple[Argument, ...] = ()
     reads_project: bool = True
+    needs_project: bool = True
     changes_files: bool = False
 
     def accepted(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,8 +133,62 @@ class WrongArguments(Exception):
 
 
 def _explain(call: Call) -> Said:
+    if call.given["word"] == CONVENTIONS:
+        project = load_settings(call.screen, call.options)
+        lines = tuple(shortened(one_line(line, longest=SENTENCE)) for line in conventions(project).splitlines())
+        return Said(BriefParts((), others=lines), lead=FOLLOW) if lines else Said(BriefParts((NO_CONVENTIONS,)))
     text = plain(explain.described(call.given["word"], width=SENTENCE))
-    return Said(BriefParts((), others=tuple(one_line(line, longest=SENTENCE) for line in text.splitlines())))
+    return Said(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in text.splitlines())))
+
+
+def _find(call: Call) -> Said:
+    project, kinds, reading = _read(call)
+    known = call.screen.masked_data(known_objects(kinds, project, reading))
+    text, kind = call.given["text"], call.given["kind"]
+    matching = [item.line for item in known if item.matches(text) and kind in ("", item.kind)]
+    matching += call.screen.masked_data([*unmanaged(reading, known, text, kind)])
+    lines = tuple(map(shortened, matching))
+    head = [found_sentence(len(lines), text), *call.screen.remarks]
+    return Said(BriefParts(tuple(shortened(one_line(line)) for line in head), others=lines))
+
+
+def _show(call: Call) -> Said:
+    project, kinds, reading = _read(call)
+    wanted = call.given["address"]
+    every = known_objects(kinds, project, reading)
+    item = next((item for item in every if str(item.address) == wanted), None)
+    if item is None:
+        near = did_you_mean(wanted, [str(item.address) for item in every])
+        raise UsageError(f"no object has the address {wanted}{near}", id="RC-not-tracked", hint="The tool find looks for texts.")
+    lines = [*about(kinds, project, reading, item)]
+    with known_state(call.screen, call.options, project) as store:
+        lines += [*history_of(store, item.address, store.runs())] if store is not None else []
+    masked = call.screen.masked_data([*lines, *call.screen.remarks])
+    return Said(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in masked)))
+
+
+def _read(call: Call) -> tuple[Project, Kinds, AccessReading | None]:
+    """The project and what was read of its organization; None with a remark where the service could not be read."""
+    kinds = load_kinds()
+    try:
+        reading = access.read(call.screen, call.options, kinds)
+    except ConfigError:
+        raise
+    except ReconcilerError as error:
+        call.screen.warn(f"Only the files were read: {error.message}", id=error.id)
+        return load(call.screen, call.options, kinds, decrypt=False, warn=False), kinds, None
+    return reading.project, reading.kinds, reading
+
+
+def _urls(call: Call) -> Said:
+    with urls.ledger(call.screen, call.options) as store:
+        if call.given["url"]:
+            lines = [*history_lines(urls.recorded(store, call.given["url"]), HERE)]
+        else:
+            site = urls.site_of(store, call.given["site"] or None)
+            lines = [record_line(record, HERE) for record in store.urls(site=site, ended=call.given["ended"])]
+    shown = tuple(shortened(one_line(call.screen.masked(line), longest=SENTENCE)) for line in lines)
+    return Said(BriefParts(() if shown else (urls.NOTHING,), others=shown))
 
 
 def _validate(call: Call) -> Said:
@@ -153,8 +221,9 @@ def _access(call: Call) -> Said:
 
 def _drift(call: Call) -> Said:
     reading = drift.read(call.screen, _selected(call), load_kinds(), coverage=call.given["coverage"])
-    shown = call.screen.masked_data(reading.shown)
-    return _said(call, drift_sheet(shown, zone=HERE), drift_sheet(shown, full=True, zone=HERE))
+    shown, ways = call.screen.masked_data(reading.shown), call.options.command_line
+    folded, whole = (drift_sheet(shown, full=full, zone=HERE, command=ways) for full in (False, True))
+    return _said(call, folded, whole)
 
 
 def _health(call: Call) -> Said:
@@ -191,11 +260,24 @@ TARGET: Final = Argument("target", "Only these addresses and what they require: 
 TOOLS: Final[tuple[ToolRow, ...]] = (
     ToolRow(
         "explain",
-        "Describe a kind (site), a field (site.visibility), a key of the project file (guards) or the cause of an error (RC-protected). "
-        "Without a word: list the kinds.",
+        "Describe a kind (site), a field (site.visibility), a key of the project file (guards) or the cause of an error (RC-protected); "
+        "conventions: the rules of this repository for agents. Without a word: list the kinds.",
         _explain,
-        (Argument("word", "A kind, kind.field, key or cause"),),
-        reads_project=False,
+        (Argument("word", "A kind, kind.field, key, cause, or conventions"),),
+        needs_project=False,
+    ),
+    ToolRow(
+        "find",
+        "Find objects, declared or not, by a text in their address, title, id, URL, readers, file or owners; * makes it a pattern.",
+        _find,
+        (Argument("text", "Such as guides, acme/site/*, /install, anyone", required=True), Argument("kind", "Only objects of this kind")),
+    ),
+    ToolRow(
+        "show",
+        "Show one object: each field as declared and as it is, its readers and why, its URL, what refers to it, what the plan does to it, "
+        "and its history.",
+        _show,
+        (Argument("address", "Such as acme/space/guides", required=True),),
     ),
     ToolRow("validate", "Check the files of the project, with lint. Contacts nobody.", _validate),
     ToolRow(
@@ -217,6 +299,16 @@ TOOLS: Final[tuple[ToolRow, ...]] = (
         (TARGET, Argument("coverage", "Read every list, and show unmanaged objects", "flag")),
     ),
     ToolRow("health", "Show what readers do not find, and what ends soon.", _health),
+    ToolRow(
+        "urls",
+        "List the published URLs that the ledger has, or what happened to one of them.",
+        _urls,
+        (
+            Argument("url", "What happened to this URL"),
+            Argument("site", "Only those of this site: its key or address"),
+            Argument("ended", "Those at which no page answers any more", "flag"),
+        ),
+    ),
     ToolRow(
         "rehearse",
         "Apply the plan to a copy of the organization in this process, and show who could read more, which URLs would stop "

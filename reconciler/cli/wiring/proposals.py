@@ -1,12 +1,11 @@
 """The proposal for what was changed outside Reconciler: the files that `--accept` would write, in memory, and what it leaves to people.
 
-In: a drift, and what it was found from. Out: `MadeProposal`. Writes nothing: whoever asks puts it on a branch, or keeps it.
+In: a drift, and what it was found from. Out: `Proposal`. Writes nothing: whoever asks puts it on a branch, or keeps it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -16,24 +15,16 @@ from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
 from reconciler.importer.accept import AcceptedField
 from reconciler.importer.proposal import LeftToPeople, Proposal, acceptable, title_of
-from reconciler.model import Exposure
 from reconciler.model.drift import Drift
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
 
 
-@dataclass(frozen=True)
-class MadeProposal:
-    """`proposal`: its paths are those of the project. `exposures`: what it accepts, which requires consent."""
-
-    proposal: Proposal
-    exposures: tuple[Exposure, ...]
-
-
 def drift_proposal(
     screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, sheet: Sheet
-) -> MadeProposal:  # fmt: skip
-    """The proposal to accept everything that the files can take in. `sheet`: of the drift, from which the commit's lines come.
+) -> Proposal:  # fmt: skip
+    """The proposal to accept everything that the files can take in; its paths are below the project. `sheet`: of the drift, from which the
+    commit's lines come.
 
     Raises `ReconcilerError` if the files would no longer be a valid project.
     """
@@ -53,7 +44,7 @@ def drift_proposal(
     title = title_of(desired.project, desired.environment, len(fields))
     # A mask would be written into the files, which people have in their repository; what people read is masked.
     words, names = screen.masked_data(_lines(sheet, fields)), screen.masked_data(tuple(left))
-    return MadeProposal(Proposal(desired.project, desired.environment, taken.texts, title, words, names), taken.exposures)
+    return Proposal(desired.project, desired.environment, taken.texts, title, words, names, taken.exposures)
 
 
 def _lines(sheet: Sheet, fields: Sequence[AcceptedField]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """`drift --propose`: what was changed outside Reconciler as one commit on a branch of its own and, in a job of a forge, its request.
 
-    files of HEAD, in a folder of their own -> `--accept` of everything that they can take in, proved there -> Proposal
+    a reading of the service -> drift -> Proposal        a fleet's run made the same, and --proposal FILE names it
         at a desk:         a branch and a commit in this clone
         in a forge's job:  the same through the forge's API, and one request for each project, which later jobs update or close
 
@@ -12,35 +12,40 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
-from reconciler.cli import codes, exits
+from reconciler.cli import exits
 from reconciler.cli.branches import write_branch
 from reconciler.cli.comment_parts import read_event
 from reconciler.cli.git import NamedCommit, WorkingRepository
+from reconciler.cli.json_file import read_json
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.accept_drift import ACCEPTING
-from reconciler.cli.wiring.proposals import drift_proposal
-from reconciler.cli.wiring.run import Planned
-from reconciler.config import Project
+from reconciler.cli.wiring.loading import load
 from reconciler.config.source.includes import texts as read
-from reconciler.errors import ConfigError, UsageError
+from reconciler.errors import ConfigError, StalePlan, UsageError
 from reconciler.forges.job import TOKENS, Job, facts, forge_of_job, job
 from reconciler.forges.port import BlockingClock
 from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
 from reconciler.importer.proposal import LeftToPeople, Proposal
-from reconciler.model.drift import Drift
+from reconciler.links import LinkRefused
 from reconciler.plan.guard import consent_to_exposures
 from reconciler.report.comment.body import CommentText, body
 from reconciler.report.comment.part import PartOrigin, part
-from reconciler.report.drift import drift_sheet
 from reconciler.report.layout import Style
+from reconciler.report.proposal import digest_of, proposal_of
+from reconciler.report.reading import sheet_of
+from reconciler.report.schemas.documents import problem
+from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import listed
 from reconciler.resource import Kinds
-from reconciler.text.names import HERE
+from reconciler.text.escape import terminal
 
+DOCUMENT_MAX: Final = 32 * 2**20  # bytes of a proposal
+PARTS_MAX: Final = 2_000_000
 NAMED: Final = 3  # files in a message
 INTRODUCTION: Final = (
     "Merge this to accept what was changed outside Reconciler. To take it back instead, close this, and run `reconciler apply`. "
@@ -48,11 +53,11 @@ INTRODUCTION: Final = (
 )
 
 
-def propose(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift) -> int:
-    """Make the proposal, and its request where a forge's job runs this; the exit code: 5 where something is left to people or not known.
+def propose(screen: Screen, options: Options, kinds: Kinds, proposal: Proposal, sheet: Sheet) -> int:
+    """Put the proposal on its branch, with a request where a forge's job runs this; the exit code: 5 where something is left to people.
 
-    Raises `Refused` where an exposure lacks consent or somebody else's commits are on the branch, and `UsageError` outside a repository
-    or where the files differ from the last commit. Then nothing is made.
+    `sheet`: of the drift. Raises `Refused` where an exposure lacks consent or somebody else's commits are on the branch, and `UsageError`
+    outside a repository or where the files differ from the last commit. Then nothing is made.
     """
     root, before = read(options.project, kinds)
     repository = WorkingRepository.around(root)
@@ -66,18 +71,42 @@ def propose(screen: Screen, options: Options, kinds: Kinds, project: Project, pl
             hint="Propose in a scheduled job of the branch that is applied.",
         )
     _refuse_uncommitted(repository, base, options, kinds, before)
-    shown = screen.masked_data(drift)
-    sheet = drift_sheet(shown, zone=HERE)
-    made = drift_proposal(screen, options, kinds, project, planned, drift, sheet)
-    consent_to_exposures(made.exposures, options.allow_exposure, ACCEPTING)
-    proposal = replace(made.proposal, files={str(repository.inside / name): text for name, text in made.proposal.files.items()})
+    consent_to_exposures(proposal.exposures, options.allow_exposure, ACCEPTING)
+    proposal = replace(proposal, files={str(repository.inside / name): text for name, text in proposal.files.items()})
     for item in proposal.left:
         screen.warn(str(item), id="RC-left-to-people")
     if of is None:
         _branch(screen, repository, base, proposal)
     else:
         _request(screen, of, base, proposal, sheet)
-    return exits.PARTLY if proposal.left or codes.of_drift(drift) == exits.PARTLY else exits.DONE
+    return exits.PARTLY if proposal.left else exits.DONE
+
+
+def saved_proposal(screen: Screen, options: Options, kinds: Kinds, file: Path) -> tuple[Proposal, Sheet]:
+    """The proposal in a file, and the sheet of its drift.
+
+    Raises `UsageError` for a file that is not a proposal of this project, `StalePlan` if the files of the project are others by now, and
+    `ConfigError` if it makes them invalid.
+    """
+    project = load(screen, options, kinds, decrypt=False, stand_ins=True, warn=False)
+    try:
+        document = read_json(file, most=DOCUMENT_MAX, parts=PARTS_MAX)
+        wrong = problem(ProposalDocument, document)
+    except (OSError, ValueError, LinkRefused) as error:
+        wrong = str(error)
+    if wrong is not None:
+        raise UsageError(f"{file} is not a proposal: {wrong}", id="RC-proposal-document", hint="A fleet saves it: getProposal of its API.")
+    proposal = proposal_of(document)
+    if (proposal.project, proposal.environment) != (project.settings.project, options.env):
+        whose = " of the environment ".join(filter(None, [proposal.project, proposal.environment]))
+        raise UsageError(f"{file} is a proposal for {whose}", id="RC-proposal-document", hint="Name its project, and --env.")
+    _, before = read(options.project, kinds)
+    for entry in document["files"]:
+        if entry["path"] not in before or digest_of(before[entry["path"]]) != entry["before"]:
+            wrong = f"{terminal(entry['path'])} is another file than the one that the proposal was made from"
+            raise StalePlan(wrong, id="RC-proposal-stale", hint="Wait for the next run of the fleet, and get its proposal.")
+    load(screen, options, kinds, decrypt=False, stand_ins=True, warn=False, texts=proposal.files)
+    return proposal, sheet_of(document["drift"])
 
 
 def _refuse_uncommitted(

@@ -13,7 +13,7 @@ from reconciler.fleet import approvals, health, schedule, status
 from reconciler.fleet.health import HealthReading
 from reconciler.fleet.model import Mode
 from reconciler.fleet.runs.messages import announce
-from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, rehearsals, runs, samples
+from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, proposals, rehearsals, runs, samples
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.store.schema import projects as tables
 from reconciler.report.words import count
@@ -24,7 +24,8 @@ class RunResult:
     """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so something
     may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose approvals
     counted when it began, by class of change. `reverted`: the decisions that this run carries out, by address: its plan reverts these
-    resources and nothing else. `rehearsing`: the requests of a rehearsal, among `requests`."""
+    resources and nothing else. `rehearsing`: the requests of a rehearsal, among `requests`.
+    `proposal`: the document of what was changed outside Reconciler, compressed; None if no file can take anything in."""
 
     commit: str | None = None
     reading: status.Reading | None = None
@@ -40,6 +41,7 @@ class RunResult:
     late: bool = False
     requests: int = 0
     rehearsing: int = 0
+    proposal: bytes | None = None
     error: str | None = None
 
     @property
@@ -62,6 +64,8 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
         if result.plan is not None and result.reading is not None and begun.project.mode is not Mode.WATCH:
             kept.keep_plan(connection, begun.project_id, result.plan)
             rehearsals.give_up(connection, begun.project_id, result.plan.digest)
+        if result.reading is not None:
+            proposals.keep(connection, begun.project_id, result.proposal)
         if result.error is not None and not result.began:  # the connection may have been lost after it was stored
             result.began = audit.has_begun(connection, begun.id)
         if result.began and result.plan is not None:

@@ -20,7 +20,7 @@ from reconciler.fleet import approvals, drift, status
 from reconciler.fleet.facts import decided_drift
 from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, ChangeClass, FleetProject, Mode
-from reconciler.fleet.rehearsals import DOCUMENT_MAX as REHEARSAL_MAX, LOST, TRIES_MAX, RehearsalResult, result_of
+from reconciler.fleet.rehearsals import DOCUMENT_MAX as REHEARSAL_MAX, LOST, TRIES_MAX, RehearsalResult, compressed, result_of
 from reconciler.fleet.runs import end, folders, holds
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
@@ -168,6 +168,8 @@ class _Run:
             return
         self.drift, self.undone = _document(self.folder / "drift.json"), about["undone"]
         self.outside = drift.of_document(self.drift)
+        if (self.folder / "proposal.json").exists():
+            self.result.proposal = compressed(_document(self.folder / "proposal.json"))
         self.decided = await asyncio.to_thread(self._decisions)
         self.scope = (str(about["service"]), str(about["project"]), str(about["environment"]))
         self.lineage = str(about["lineage"])

@@ -74,6 +74,11 @@ def _add_rehearsals(connection: Connection) -> None:
     schema.METADATA.create_all(connection, tables=[schema.rehearsals])
 
 
+def _add_proposals(connection: Connection) -> None:
+    """Version 9: what was changed outside Reconciler is kept as files."""
+    schema.METADATA.create_all(connection, tables=[schema.proposals])
+
+
 def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -> None:
     for table, added in columns.items():
         for column in added:
@@ -81,7 +86,7 @@ def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -
 
 
 MIGRATIONS: Final[tuple[Migration, ...]] = (
-    _add_people, _add_generators, _add_identities, _add_chain, _add_decisions_on_drift, _add_rehearsals,
+    _add_people, _add_generators, _add_identities, _add_chain, _add_decisions_on_drift, _add_rehearsals, _add_proposals,
 )  # fmt: skip
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 

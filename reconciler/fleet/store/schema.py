@@ -171,6 +171,13 @@ rehearsals = Table(  # requests to rehearse the plan with a digest, and the last
     Column("document", LargeBinary),  # as JSON, compressed
 )
 
+proposals = Table(  # what was changed outside Reconciler, as files, by the last run of a project that read it
+    "proposals",
+    METADATA,
+    Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("document", LargeBinary, nullable=False),  # as JSON, compressed
+)
+
 approvals = Table(  # who approved a plan, or rejected it; a line is never changed
     "approvals",
     METADATA,

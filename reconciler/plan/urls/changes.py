@@ -239,6 +239,8 @@ def _unread(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
                 bases = then[variant.at].bases if variant.at in then else {}
                 yield _below(site_urls, variant, base, bases.get(rank, bases.get(0)))
     for variant in then.values():
+        if not variant.bases and variant.at not in was:
+            yield _below(site_urls, variant, None, None)
         if isinstance(trees.get(variant.space), PageTree):
             continue
         bases = was[variant.at].bases if variant.at in was else {}
@@ -246,8 +248,6 @@ def _unread(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
             # What takes the place of a URL that ends is said there.
             if (variant.space, base) not in old and bases.get(rank, base) == base:
                 yield _below(site_urls, variant, None, base)
-        if not variant.bases and variant.at not in was:
-            yield _below(site_urls, variant, None, None)
 
 
 def _below(site_urls: SiteUrls, variant: Variant, before: str | None, after: str | None) -> PageChange:

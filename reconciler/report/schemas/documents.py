@@ -22,6 +22,7 @@ from reconciler.report.schemas.fleet import (
 )
 from reconciler.report.schemas.health import HealthDocument
 from reconciler.report.schemas.plan import AccessDocument, DriftDocument, PlanDocument, SavedPlanDocument
+from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.schemas.rehearsal import RehearsalDocument
 from reconciler.report.schemas.runs import DoctorDocument, FindingsDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument, UrlHistoryDocument, UrlListDocument
@@ -34,6 +35,7 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "saved-plan": ("A saved plan", SavedPlanDocument),
     "outcome": ("What an apply did", OutcomeDocument),
     "drift": ("Drift", DriftDocument),
+    "proposal": ("What was changed outside Reconciler, as new files", ProposalDocument),
     "access": ("Who can read what", AccessDocument),
     "health": ("Whether an organization works for its readers", HealthDocument),
     "rehearsal": ("What a plan led to on a copy", RehearsalDocument),

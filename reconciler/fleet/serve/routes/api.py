@@ -123,6 +123,18 @@ def project_rehearsal(request: Request, name: Name, caller: Known) -> dict[str, 
     return dict(document)
 
 
+@router.get("/projects/{name}/proposal", tags=["plans"], operation_id="getProposal", responses={404: WRONG[404]})
+def project_proposal(request: Request, name: Name, caller: Known) -> dict[str, Any]:
+    """Get what was changed outside Reconciler in a project, as files: what `drift --propose --proposal FILE` opens as a pull request. 404
+    if no file can take anything in."""
+    with site_of(request).database.transaction() as connection:
+        _seen(request, connection, name, caller)
+        document = acts.proposal_document(connection, caller.person, name)
+    if document is None:
+        raise HTTPException(404)
+    return dict(document)
+
+
 @router.post("/projects/{name}/sync", tags=["acts"], operation_id="sync", responses=ACTED)
 def sync(request: Request, name: Name, caller: Acting) -> documents.Accepted:
     """Run a project now, before others of the same tenant."""

@@ -1,0 +1,40 @@
+"""`reconciler skill`: print a SKILL.md for coding agents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.program import COMMANDS
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.loading import load
+from reconciler.config.keys import project_file
+from reconciler.kinds import load as load_kinds
+from reconciler.report.skill import SkillProject, skill
+
+
+@click.command("skill", short_help="Print a SKILL.md for coding agents.")
+@shared.project()
+@shared.output()
+@click.pass_obj
+def command(screen: Screen, /, **parameters: Any) -> None:
+    """Print a SKILL.md for coding agents: how to change the project, what not to do, its files, the commands and the kinds. At most 6 KB;
+    nothing of the service, and no titles. Without a project, it is about every project.
+
+    \b
+    Examples:
+      reconciler skill examples/acme
+      reconciler skill > .claude/skills/reconciler/SKILL.md
+    """
+    options = Options.of(screen, parameters)
+    kinds, about = load_kinds(), None
+    if project_file(options.project).is_file():
+        project = load(screen, options, kinds, decrypt=False, stand_ins=True, warn=False)
+        root = project.settings.root.resolve()
+        first, *others = (path.resolve() for path in project.settings.files)
+        names = [path.relative_to(root).as_posix() for path in others if path.is_relative_to(root)]
+        about = SkillProject(project.desired, first.name, names, project.settings.conventions)
+    screen.raw(skill(kinds, {name: lazy.says for name, lazy in COMMANDS.items()}, about))

@@ -1,0 +1,100 @@
+"""With a token that can write, behind a proxy that counts: no call of an agent sends anything but GET, and none changes a file."""
+
+from __future__ import annotations
+
+import random
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import jsonrpc_message_adapter
+
+from reconciler.cli.mcp.answers import BYTES
+from reconciler.sandbox.server import embedded
+from tests.cli.conftest import Cli, initialised
+from tests.cli.mcp.client import Agent, text_of
+from tests.cli.mcp.proxy import counting
+from tests.hostile.titles import TITLES
+from tests.proofs import sampled, tries
+
+TEXTS = [
+    "", "guides", "acme", "acme/space/guides", "acme/site/docs", "acme/**", "*", "anyone", "role=guest", "link=x", "RC-protected", "site",
+    "site.visibility", "conventions", "more", "/", "..", "../../etc/passwd", "file:///etc/passwd", "--yes", "--allow-exposure", "apply",
+    "x" * 5_000, *TITLES.values(),
+]  # fmt: skip
+NAMES = ["word", "text", "kind", "address", "target", "as", "coverage", "url", "handle", "project", "yes", "command", "allow_delete"]
+
+
+def value(chance: random.Random) -> Any:
+    """A value of any type."""
+    text = chance.choice(TEXTS)
+    return chance.choice([text, text, [text], [text, chance.choice(TEXTS)], True, False, None, 1, -1e300, {text[:50]: text}, []])
+
+
+def call(chance: random.Random, schemas: dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """A call that is right in most cases, or wrong in any way."""
+    name = chance.choice([*schemas, *schemas, chance.choice(TEXTS)[:100]])
+    known = list(schemas.get(name, {}).get("properties", {}))
+    given = {argument: value(chance) for argument in known if chance.random() < 0.6}
+    if chance.random() < 0.8:
+        forms: dict[str, Any] = {"string": "", "array": [], "boolean": False}
+        for argument, schema in schemas.get(name, {}).get("properties", {}).items():
+            if argument in given and type(given[argument]) is not type(forms[schema["type"]]):
+                text = chance.choice(TEXTS)
+                given[argument] = {"string": text, "array": [text], "boolean": chance.random() < 0.5}[schema["type"]]
+    else:
+        given[chance.choice(NAMES)] = value(chance)
+    return name, given
+
+
+def digests(root: Path) -> dict[str, str]:
+    """The content of every file of a project, but for what a reading may leave beside a database."""
+    files = (path for path in root.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm", ".lock")))
+    return {str(path.relative_to(root)): sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@sampled
+@pytest.mark.timeout(3_600)
+def test_no_call_sends_anything_but_get_with_a_token_that_can_write(cli: Cli) -> None:
+    initialised(cli)
+    cli("plan", "p", code=0)  # creates the sandbox
+    database = cli.root / "p" / ".reconciler" / "sandbox.db"
+    chance = random.Random(43)
+    number = tries(10_000, 80)
+    with embedded(database) as running, counting(running.base_url) as passed:
+        agent = Agent(cli.root, {"RECONCILER_TOKEN": running.token})
+        cli("apply", "p", "--yes", "--base-url", passed.url, env={"RECONCILER_TOKEN": running.token}, code=0)
+        cli.edit("p/reconciler.yaml", "title: Guides", "title: User guides")
+        assert passed.methods["POST"] + passed.methods["PUT"] + passed.methods["PATCH"] > 0  # the token can write
+        passed.methods.clear()
+        before = digests(cli.root / "p" / "..")
+
+        refused: list[str] = []
+
+        async def work(client: Client) -> int:
+            schemas = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools if tool.name != "propose"}
+            answered = 0
+            for _ in range(number):
+                name, given = call(chance, schemas)
+                try:
+                    text_of(await client.call_tool(name, given))
+                    answered += 1
+                except MCPError as error:
+                    refused.append(str(error))
+            return answered
+
+        answered = agent.session(["p", "--base-url", passed.url], work)
+        assert answered > number / 3
+        assert all(text.startswith(("Unknown tool", "Invalid request parameters")) for text in refused)
+        assert set(passed.methods) == {"GET"}
+        after = digests(cli.root / "p" / "..")
+    own = {"wire.jsonl", "wire.jsonl.err", "p/.reconciler/sandbox.db"}
+    assert {name: digest for name, digest in after.items() if name not in own} == {
+        name: digest for name, digest in before.items() if name not in own
+    }
+    for line in agent.sent():
+        jsonrpc_message_adapter.validate_json(line)
+        assert len(line) <= BYTES
+    assert "Traceback" not in (cli.root / "wire.jsonl.err").read_text(encoding="utf-8")
