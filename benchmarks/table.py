@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.peers import deck, terraform
 from benchmarks.report import chart, machine, table
-from benchmarks.rows import FULL, LARGE, LATENCY, QUICK, Extent, Row, growth, note, offline, reading, rehearsing, start, writing
+from benchmarks.rows import FULL, LARGE, LATENCY, QUICK, Extent, Row, editing, growth, note, offline, reading, rehearsing, start, writing
 
 DOCS = Path(__file__).parents[1] / "docs"
 RESULTS = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
@@ -22,6 +22,7 @@ def rows(extent: Extent) -> list[Row]:
     found = [
         *start.rows(),
         *offline.rows(extent, valid),
+        *editing.rows(extent),
         *reading.rows(extent, diff),
         *writing.rows(extent),
         *rehearsing.rows(extent),

@@ -6,18 +6,22 @@ takes no value from the environment, so a message cannot contain a secret of thi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Final
 
+import yaml
+
 from reconciler.address import Address
 from reconciler.config import Project
 from reconciler.config.environments.folder import SUFFIX, files as environment_files, values_of
-from reconciler.config.keys import PROJECT_FILE
+from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE
 from reconciler.config.project import FileAccess, Loading, LoadOptions, attempt
-from reconciler.config.source.nodes import Node
+from reconciler.config.source.includes import INCLUDE
+from reconciler.config.source.nodes import Map, Node, Scalar, parts_of, scalars
 from reconciler.errors import Problem
 from reconciler.lint import LintFacts, findings, in_environments, variables_of
 from reconciler.lsp.documents import ParsedFiles
@@ -25,7 +29,11 @@ from reconciler.model import Declared, Finding, State
 from reconciler.policies.judge import by_configuration
 from reconciler.report.findings import of_problem, of_violation
 from reconciler.resource import Kinds
+from reconciler.yamltext.tree import Untouchable
 
+_PARTS: Final = re.compile(r"\*\*/|.", re.DOTALL)
+HALF_WRITTEN: Final = (Untouchable, ValueError, StopIteration, yaml.YAMLError)
+"""What is raised by whatever looks for positions in a text that is not YAML at the moment."""
 ACCESS: Final = FileAccess(decrypt=False, stand_ins=True)
 
 
@@ -33,7 +41,8 @@ ACCESS: Final = FileAccess(decrypt=False, stand_ins=True)
 class CheckedProject:
     """One project at one moment. `found`: problems and findings, those of the whole project at its project file. `resources`: what it
     declares, in any environment. `documents`: its files after evaluation; `sections`: those of them that a map or list includes, with its
-    name. `projects`: by environment, None without environments; only those that could be read."""
+    name. `projects`: by environment, None without environments; only those that could be read. `include`: the files that the
+    project file names."""
 
     root: Path
     found: tuple[Finding, ...] = ()
@@ -42,16 +51,37 @@ class CheckedProject:
     sections: Mapping[str, str] = field(default_factory=dict)
     projects: Mapping[str | None, Project] = field(default_factory=dict)
     environments: tuple[str, ...] = ()
+    include: Node | None = None
 
-    @property
-    def project(self) -> Project | None:
-        """The project in its first environment; None if it cannot be read."""
-        return next(iter(self.projects.values()), None)
+    def has(self, name: str) -> bool:
+        """Whether a file belongs to the project, as far as that is known."""
+        known = (PROJECT_FILE, *self.documents, *(f"{ENVIRONMENTS}/{environment}{SUFFIX}" for environment in self.environments))
+        return name in known or any(finding.source is not None and finding.source.file == name for finding in self.found)
+
+    def includes(self, name: str) -> bool:
+        """Whether a pattern of the project would include a file of that name."""
+        nodes = [self.include] if self.include is not None else []
+        waiting = list(self.documents.values())
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Map) and INCLUDE in node.entries:
+                nodes.append(node.entries[INCLUDE].node)
+            waiting += parts_of(node) if not isinstance(node, Scalar) else []
+        return any(_matches(scalar.text, name) for node in nodes for scalar in scalars(node))
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The names of its variables."""
         return tuple(sorted({name for project in self.projects.values() for name in project.variables}))
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """Whether a pattern of `include` matches the name of a file."""
+    parts = [
+        "(?:.*/)?" if part == "**/" else "[^/]*" if part == "*" else "[^/]" if part == "?" else re.escape(part)
+        for part in _PARTS.findall(pattern)
+    ]
+    return re.fullmatch("".join(parts), name) is not None
 
 
 def nearest(file: Path) -> Path | None:
@@ -60,10 +90,10 @@ def nearest(file: Path) -> Path | None:
 
 
 def check(
-    root: Path, kinds: Kinds, *, parsed: ParsedFiles, unsaved: Mapping[str, str], today: date, states: Mapping[str | None, State]
+    root: Path, kinds: Kinds, *, parsed: ParsedFiles, unsaved: Mapping[str, str], today: date, state_of: Callable[[Project], State | None]
 ) -> CheckedProject:
     """Check a project in each of its environments. `unsaved`: texts that count instead of those on the disk, by the names of files.
-    `states`: what is known of each environment."""
+    `state_of`: the state of an environment, as far as it is known."""
     access = replace(ACCESS, texts=unsaved)
     environments = tuple(Path(name).name.removesuffix(SUFFIX) for name in environment_files(root) if name.endswith(SUFFIX))
     problems: list[Problem] = []
@@ -72,21 +102,23 @@ def check(
     resources: dict[Address, Declared] = {}
     documents: dict[str, Node] = {}
     sections: dict[str, str] = {}
+    include: Node | None = None
     for environment in environments or (None,):
         options: LoadOptions = {"environment": environment, "access": access, "parse": parsed.parse}
         project, loading = attempt(root, kinds, **options)
         problems += loading.problems.found
         documents |= loading.documents
         sections |= loading.sections
+        include = loading.include.node if loading.include is not None else include
         if project is not None:
             projects[environment] = project
             resources = {**project.desired.resources, **resources}
         # A project with problems is not looked at more closely; one that only contains a half-written file is, as it was before.
         if project is not None and all(parsed.broken(problem.file) for problem in loading.problems.found):
-            others += _findings(kinds, project, loading, states.get(environment), unsaved, today)
-    parsed.keep({*documents, *(problem.file for problem in problems), *(f"environments/{name}{SUFFIX}" for name in environments)})
+            others += _findings(kinds, project, loading, state_of(project), unsaved, today)
+    parsed.keep({*documents, *(problem.file for problem in problems), *(f"{ENVIRONMENTS}/{name}{SUFFIX}" for name in environments)})
     found = tuple(dict.fromkeys([*map(of_problem, dict.fromkeys(problems)), *others]))
-    return CheckedProject(root, found, resources, documents, sections, projects, environments)
+    return CheckedProject(root, found, resources, documents, sections, projects, environments, include)
 
 
 def _findings(

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from reconciler.config.keys import PROJECT_FILE
+from reconciler.address import Address
+from reconciler.config import Project
+from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE
 from reconciler.config.source.reader import FILE_MAX
+from reconciler.lsp.actions import Renamed, probable_renames
 from reconciler.lsp.checks import CheckedProject, check, nearest
 from reconciler.lsp.documents import ParsedFiles
+from reconciler.lsp.language import Language
+from reconciler.lsp.living import LivingStates
+from reconciler.lsp.navigation import NamedTexts, index
 from reconciler.lsp.text import Text
+from reconciler.model import State
 from reconciler.resource import Kinds
 
 
@@ -28,19 +35,25 @@ class OpenDocument:
 
 @dataclass(eq=False)
 class OpenProject:
-    """A project with at least one open document. `published`: the documents that have diagnostics, by URI."""
+    """A project with at least one open document. `named`: its last index of names. `published`: the documents that have diagnostics, by
+    URI."""
 
     root: Path
     parsed: ParsedFiles = field(default_factory=lambda: ParsedFiles(PROJECT_FILE))
     checked: CheckedProject | None = None
+    # What it declared when it could first be read, until there is a state.
+    before: frozenset[Address] = frozenset()
+    named: NamedTexts | None = None
     published: set[str] = field(default_factory=set)
 
 
 class Session:
-    """The documents and projects of one editor. `today`: the day, for findings that depend on it."""
+    """The documents and projects of one editor. `now`: the clock."""
 
-    def __init__(self, kinds: Kinds, today: Callable[[], date]) -> None:
-        self.kinds, self.today = kinds, today
+    def __init__(self, kinds: Kinds, now: Callable[[], datetime]) -> None:
+        self.kinds, self.now = kinds, now
+        self.language = Language(kinds)
+        self.living = LivingStates(now)
         self.documents: dict[str, OpenDocument] = {}
         self.projects: dict[Path, OpenProject] = {}
 
@@ -56,8 +69,10 @@ class Session:
         """Remove a document; its project, which is forgotten with its last document."""
         document = self.documents.pop(uri, None)
         project = self.project_of(document.path) if document is not None else None
-        if project is not None and not any(nearest(other.path) == project.root for other in self.documents.values()):
-            del self.projects[project.root]
+        # Also those whose folder no longer exists.
+        used = {nearest(other.path) for other in self.documents.values()}
+        for root in self.projects.keys() - used:
+            del self.projects[root]
         return project
 
     def project_of(self, path: Path) -> OpenProject | None:
@@ -74,7 +89,35 @@ class Session:
 
     def check(self, project: OpenProject, unsaved: Mapping[str, str]) -> CheckedProject:
         """The project as it is now. May run in a thread: it changes only what has been parsed."""
-        return check(project.root, self.kinds, parsed=project.parsed, unsaved=unsaved, today=self.today(), states={})
+        return check(project.root, self.kinds, parsed=project.parsed, unsaved=unsaved, today=self.now().date(), state_of=self.state_of)
+
+    def state_of(self, project: Project) -> State | None:
+        """The state of a project, where that is a file of this machine."""
+        living = self.living.of(project)
+        return living.state if living is not None and living.state.bindings else None
+
+    def renames(self, project: OpenProject) -> list[Renamed]:
+        """The keys that vanished while others appeared, since the last run or, without a state, since the project was opened."""
+        checked = project.checked
+        if checked is None or not checked.projects:
+            return []
+        if not project.before and not checked.found:
+            project.before = frozenset(checked.resources)
+        states = [state for loaded in checked.projects.values() if (state := self.state_of(loaded)) is not None]
+        known = frozenset(address for state in states for address in state.bindings) if states else project.before
+        return probable_renames(checked, known)
+
+    def index(self, project: OpenProject, unsaved: Mapping[str, str]) -> NamedTexts | None:
+        """The names of a project, as far as they are known. May run in a thread."""
+        return index(project.root, self.kinds, unsaved, project.named)
+
+    def texts(self, project: OpenProject) -> dict[str, Text]:
+        """The texts of the files of a project by name."""
+        checked = project.checked
+        names = [PROJECT_FILE]
+        if checked is not None:
+            names += [*checked.documents, *(f"{ENVIRONMENTS}/{name}.yaml" for name in checked.environments)]
+        return {name: text for name in dict.fromkeys(names) if (text := self.text_of(project.root / name)) is not None}
 
     def text_of(self, path: Path) -> Text | None:
         """The text of a file as the editor has it, else as it is on the disk; None if it is not a text."""

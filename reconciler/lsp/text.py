@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from lsprotocol import types
 
+COMPARED_MAX: Final = 2_000  # changed lines that are compared with each other
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 # What a position marks: a quoted text, an expression, or a plain scalar up to what ends it.
 _TOKEN: Final = re.compile(
@@ -100,6 +103,36 @@ class Text:
         if self.text[len(self.text) - stop : len(self.text) - stop + 1] == "\n" and stop:
             stop -= self.text[len(self.text) - stop - 1 : len(self.text) - stop] == "\r"
         return types.TextEdit(self.span(start, len(self.text) - stop), after[start : len(after) - stop])
+
+
+def edits_to(before: Text, after: str) -> list[types.TextEdit]:
+    """Small edits that turn a text into another one: one for each part of a line that differs, as far as their lines can be compared."""
+    if before.text == after:
+        return []
+    old, new = _lines(before), _lines(Text(after))
+    first, same = common(old, new)
+    left, right = old[first : len(old) - same], new[first : len(new) - same]
+    if max(len(left), len(right)) > COMPARED_MAX:
+        return [before.edit_to(after)]
+    edits: list[types.TextEdit] = []
+    for word, start, stop, begin, end in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if word == "equal":
+            continue
+        pairs = [("".join(left[start:stop]), "".join(right[begin:end]), first + start)]
+        if stop - start == end - begin:
+            pairs = [(left[start + number], right[begin + number], first + start + number) for number in range(stop - start)]
+        for text, other, line in pairs:
+            at = before.starts[line] if line < len(before.starts) else len(before.text)
+            edit = Text(text).edit_to(other)
+            inner = Text(text)
+            edits.append(types.TextEdit(before.span(at + inner.offset(edit.range.start), at + inner.offset(edit.range.end)), edit.new_text))
+    return edits
+
+
+def _lines(text: Text) -> list[str]:
+    """The lines of a text with their ends."""
+    starts = [*text.starts, len(text.text)]
+    return [text.text[start:stop] for start, stop in pairwise(starts) if start < stop]
 
 
 def common(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:

@@ -58,15 +58,21 @@ def explain_word(kinds: Kinds, kind: Kind, word: str, *, width: int) -> list[Spa
     field = _fields(kind).get(word)
     if field is not None:
         page = _page(f"{kind.name}.{word}", field.doc, width)
-        _rows(page, _of_field(kind, field))
+        _rows(page, facts_of(kinds, kind, word))
         _example(page, sample(kinds, kind, word))
         return page.spans
     page = _page(f"{kind.name}.{word}", _described(kinds, kind)[word], width)
-    _rows(page, _of_word(kinds, kind, word))
+    _rows(page, facts_of(kinds, kind, word))
     value = _instance(kinds, kind, word)
     if value is not None:
         _example(page, sample(kinds, kind, word, value))
     return page.spans
+
+
+def facts_of(kinds: Kinds, kind: Kind, word: str) -> list[Row]:
+    """What there is to say about a key of a kind: names and texts, without its description."""
+    field = _fields(kind).get(word)
+    return list(_of_field(kind, field) if field is not None else _of_word(kinds, kind, word))
 
 
 # -- pages --------------------------------------------------------------------------------------------------------------------------

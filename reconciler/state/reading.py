@@ -20,6 +20,7 @@ from reconciler.state.history import is_unfinished, read_consents, read_readdres
 from reconciler.state.tables.rows import read_bindings, read_intents, read_renames, read_rules
 from reconciler.state.tables.values import DONE, damaged, decoded, mapping
 
+URLS_MAX: Final = 20_000  # that are shown at all; a state may have many more
 NOT_MADE: Final = ["not-sent", "failed", "recovered"]  # statuses of a create whose object may still appear
 REMEMBERED: Final = timedelta(days=30)  # longer than any service restores what was deleted
 SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
@@ -63,6 +64,26 @@ def read_addresses(connection: Connection, project: str, environment: str) -> li
     """The addresses that the states of a project track, on whichever service; of every project where this one has no state here."""
     query = f"SELECT DISTINCT address FROM bindings {_OF_PROJECT} ORDER BY address"
     return [row.address for row in connection.rows(query, project=project, environment=environment)]
+
+
+def read_last_known(
+    connection: Connection, project: str, environment: str, lag: timedelta, now: datetime
+) -> tuple[State, datetime | None, dict[str, list[str]]] | None:
+    """The state of a project that was written last, on whichever service: the state, the end of its last run, and the URLs that answer by
+    the address of their site. None where it has no state here."""
+    rows = connection.rows(
+        "SELECT states.id, max(runs.ended) AS ended FROM states LEFT JOIN runs ON runs.state = states.id"
+        " WHERE states.project = :project AND states.environment = :environment GROUP BY states.id",
+        project=project, environment=environment,
+    )  # fmt: skip
+    if not rows:
+        return None
+    last = max(rows, key=lambda row: (row.ended or "", row.id))
+    query = f"SELECT site, url FROM urls WHERE state = :state AND ended IS NULL ORDER BY length(url), url LIMIT {URLS_MAX}"
+    urls: dict[str, list[str]] = defaultdict(list)
+    for row in connection.rows(query, state=last.id):
+        urls[row.site].append(row.url)
+    return read_state(connection, last.id, lag, now), datetime.fromisoformat(last.ended) if last.ended else None, dict(urls)
 
 
 def read_commands(connection: Connection, project: str, environment: str) -> list[tuple[str, str, str]]:

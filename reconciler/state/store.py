@@ -56,6 +56,7 @@ from reconciler.state.reading import (
     projects_of,
     read_addresses,
     read_commands,
+    read_last_known,
     read_others,
     read_state,
     read_tracking,
@@ -344,3 +345,8 @@ def tracked_addresses(file: Path, project: str, environment: str) -> list[str]:
 def recorded_runs(file: Path, project: str, environment: str) -> list[tuple[str, str, str]]:
     """The id, the command and the begin of each run of the states of a project in a file, newest first."""
     return SqliteFile(file, create=False).read(lambda connection: read_commands(connection, project, environment)) or []
+
+
+def last_known(file: Path, project: str, environment: str, now: datetime) -> tuple[State, datetime | None, dict[str, list[str]]] | None:
+    """What `read_last_known` finds in a file; None where the project has no state there."""
+    return SqliteFile(file, create=False).read(lambda connection: read_last_known(connection, project, environment, timedelta(), now))
