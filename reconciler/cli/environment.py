@@ -25,12 +25,12 @@ OTHERS: Final = {f"--{row.name}": f"{PREFIX}{row.variable}" for row in ROWS if r
 """Variables that are not named after their option."""
 
 KNOWN: Final = frozenset(row.word for row in ROWS if not row.typed) | {
-    "ADVANCE", "API_TOKEN", "AS", "BASELINE", "CHECK", "COLOR", "COMMIT", "CONCURRENCY", "CONDITION", "CONTENT", "COVERAGE", "DATA",
-    "DATABASE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENDED", "EXPORT", "FAILED", "FAIL_ON", "FOLLOW", "FORGE", "FORMAT", "FROM",
-    "FULL", "HOST", "JQ", "KIND", "LINT", "LOG_FILE", "LOG_FORMAT", "MAX_PAGES", "MEMBER", "METRICS", "NAME", "NOW", "ON_ERROR", "ORG",
-    "OUT", "PAGINATE", "PARALLEL", "PATIENCE", "PORT", "PROJECT", "PULL", "QUIET", "REHEARSE", "REPORT", "REPORTS", "REPORT_URL",
-    "REPOSITORY", "REQUIRE_BASE_URL", "REQUIRE_COMMIT", "RUN_URL", "SEED", "SEPARATE", "SERVE", "SINCE", "SITE", "SITEMAP", "SPLIT",
-    "STEPS", "STRICT", "TO", "TOKEN", "VERBOSE", "VERIFY", "WAIT",
+    "ADVANCE", "ANSWER_BYTES", "API_TOKEN", "AS", "BASELINE", "CHECK", "COLOR", "COMMIT", "CONCURRENCY", "CONDITION", "CONTENT",
+    "COVERAGE", "DATA", "DATABASE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENDED", "EXPORT", "FAILED", "FAIL_ON", "FOLLOW",
+    "FORGE", "FORMAT", "FROM", "FULL", "HOST", "JQ", "KIND", "LINT", "LIVE", "LOG_FILE", "LOG_FORMAT", "MAX_PAGES", "MEMBER", "METRICS",
+    "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PARALLEL", "PATIENCE", "PORT", "PROJECT", "PULL", "QUIET", "REHEARSE",
+    "REPORT", "REPORTS", "REPORT_URL", "REPOSITORY", "REQUIRE_BASE_URL", "REQUIRE_COMMIT", "RUN_URL", "SEED", "SEPARATE", "SERVE",
+    "SINCE", "SITE", "SITEMAP", "SPLIT", "STDIO", "STEPS", "STRICT", "TO", "TOKEN", "VERBOSE", "VERIFY", "WAIT",
 }  # fmt: skip
 """Every variable of an option, without its prefix: those of the table, and of options that one command has. A test compares them with the
 options of all commands, which are not imported only to warn about a variable."""
@@ -40,8 +40,9 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 
 TYPED: Final = frozenset(row.word for row in ROWS if row.typed and row.name != "var") | {
     "ACCEPT", "ADDRESS", "ALLOW_UNPLANNED", "ALLOW_VANISH", "API_TOKEN_FILE", "CLASS", "DIGEST", "DRY_RUN", "END", "END_ALL",
-    "EXPRESSION", "FIELD", "FIX", "FORCE", "FROM_ENV", "HEAD", "IGNORE_UNTIL", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PERSON",
-    "PLAN", "REASON", "REHEARSAL", "REVERT", "RULE", "TOKEN_FILE", "UNDO", "UNTIL", "UPDATE", "WITH_SECRETS", "WRITE", "YES",
+    "EXPRESSION", "FIELD", "FIX", "FORCE", "FROM_ENV", "GROUP", "HEAD", "IGNORE_UNTIL", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL",
+    "PERSON", "PLAN", "PROPOSAL", "PROPOSE", "REASON", "REHEARSAL", "REVERT", "REVERT_PLAN", "RULE", "TOKEN_FILE", "UNDO", "UNTIL",
+    "UPDATE", "WITH_SECRETS", "WRITE", "YES",
 }  # fmt: skip
 """The variables that options which must be typed would have. The same test compares them. RECONCILER_VAR has no meaning of its own: names
 that begin like it are variables of the project."""

@@ -13,13 +13,15 @@ import click
 from reconciler.cli import codes, completion, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.declare import OutputFile
+from reconciler.cli.drift import groups as drift_groups, requests
+from reconciler.cli.drift.accept import accept as accept_into_files
+from reconciler.cli.drift.proposals import drift_proposal
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import accept_drift, baselines, drift_groups, plan_file, propose_drift, run
+from reconciler.cli.wiring import baselines, plan_file, run
 from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.proposals import drift_proposal
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.unseen import Unseen, kept_trees, read_state
 from reconciler.config import Project
@@ -58,6 +60,7 @@ from reconciler.text.names import HERE
 )
 @click.option(
     "--proposal",
+    allow_from_autoenv=False,
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="With --propose: a proposal that a fleet saved, instead of reading the service.",
@@ -126,7 +129,7 @@ def command(
         raise UsageError("--proposal requires --propose", id="RC-options-conflict", hint="Add it.")
     if proposal is not None:
         kinds = load_kinds()
-        return propose_drift.propose(screen, options, kinds, *propose_drift.saved_proposal(screen, options, kinds, proposal))
+        return requests.propose(screen, options, kinds, *requests.saved_proposal(screen, options, kinds, proposal))
     if revert_plan is not None:
         plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
     known = baselines.read(baseline) if baseline is not None else ()
@@ -135,13 +138,13 @@ def command(
     if new is not None and (options.format != "text" or accept):
         screen.warn(str(new), id="RC-unseen-state")
     if accept:
-        accept_drift.accept(screen, options, kinds, project, planned, reading.drift, accept)
+        accept_into_files(screen, options, kinds, project, planned, reading.drift, accept)
         return exits.DONE
     if propose:
         report_of = drift_sheet(screen.masked_data(reading.shown), zone=HERE)
         made = drift_proposal(screen, options, kinds, project, planned, reading.shown, report_of)
         unread = exits.PARTLY if codes.of_drift(reading.shown) == exits.PARTLY else exits.DONE
-        return exits.strongest([propose_drift.propose(screen, options, kinds, made, report_of), unread])
+        return exits.strongest([requests.propose(screen, options, kinds, made, report_of), unread])
     if revert_plan is not None:
         groups = drift_groups.chosen(screen.masked_data(reading.shown), group)
         drift_groups.save_revert(screen, revert_plan, options, project, kinds, planned, groups, reading.inputs)

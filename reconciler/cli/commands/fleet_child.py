@@ -25,6 +25,7 @@ from reconciler.address import Glob
 from reconciler.cli import exits, options as shared
 from reconciler.cli.checks.rules_from import JudgedProject, judged
 from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once, before the runs are forked
+from reconciler.cli.drift.proposals import drift_proposal
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
 from reconciler.cli.reports import write_report
@@ -34,7 +35,6 @@ from reconciler.cli.wiring import plan_file, run
 from reconciler.cli.wiring.approval import sent_digest
 from reconciler.cli.wiring.connect import ConnectedService, connect, open_store
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.proposals import drift_proposal
 from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.cli.wiring.supervision import Supervision
 from reconciler.cli.wiring.unseen import kept_trees, unseen

@@ -56,7 +56,7 @@ ROOT: Final = PurePosixPath()
 MANY: Final = 20  # projects; more are announced, since they take seconds
 
 
-@click.command("preview", short_help="Show what a commit does to every project of a fleet.")
+@click.command("preview", short_help="Show what a commit does to every project.")
 @FILE
 @click.option("--from", "before", metavar="REF", required=True, help="Compare with the commit where --to diverged from REF.")
 @click.option("--to", "after", metavar="REF", default="HEAD", help="The commit that is compared. Default: HEAD.")

@@ -127,7 +127,9 @@ def recorded(store: Store, url: str) -> UrlHistory:
 @click.command("export", short_help="Print the published URLs as a sitemap, or redirects for those that ended.")
 @shared.project()
 @site_option()
-@click.option("--write", is_flag=True, help="Write the files of urls.redirects below the project instead, as an apply does.")
+@click.option(
+    "--write", is_flag=True, allow_from_autoenv=False, help="Write the files of urls.redirects below the project instead, as an apply does."
+)
 @shared.service()
 @shared.state()
 @shared.output(formats=("sitemap", *map(str, RedirectFormat)))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reconciler.cli.drift.accept import TakenIn, acceptance, taken_in
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.accept_drift import TakenIn, acceptance, taken_in
 from reconciler.cli.wiring.run import Planned
 from reconciler.config import Project
 from reconciler.config.source.includes import texts as read

@@ -18,11 +18,11 @@ from typing import Final
 from reconciler.cli import exits
 from reconciler.cli.branches import write_branch
 from reconciler.cli.comment_parts import read_event
+from reconciler.cli.drift.accept import ACCEPTING
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.json_file import read_json
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.accept_drift import ACCEPTING
 from reconciler.cli.wiring.loading import load
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, StalePlan, UsageError
