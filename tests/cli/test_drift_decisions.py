@@ -95,7 +95,7 @@ def test_access_that_is_unmanaged_is_deleted_by_the_command_that_is_printed(cli:
     edit(applied, "POST", f"/orgs/org_acme/sites/{site}/share-links", "name=Wild")
     assert applied("drift", PROJECT).exit_code == 0, "as before, unmanaged objects are no drift"
     assert applied("drift", PROJECT, "--fail-on", "access").exit_code == 2
-    result = applied("drift", PROJECT, "--revert-plan", "x.json", code=4)
+    result = applied("drift", PROJECT, "--revert-plan", "x.json", "--quiet", code=4)
     line = next(line for line in result.stderr.splitlines() if "Delete it with: reconciler" in line).rpartition("reconciler ")[2]
     assert applied(*line.split()).exit_code == 0
     assert "groups" not in applied.json("drift", PROJECT)
