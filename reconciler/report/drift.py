@@ -76,6 +76,7 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC, 
         consequences=tuple(overview(drift.groups, zone)) if known else (),
         signs=SIGNS,
         quiet=all(entry.weight is Weight.BACKGROUND for entry in entries),
+        worst_first=True,
     )
 
 

@@ -44,6 +44,8 @@ def test_the_worst_class_comes_first_with_bounds_and_both_ways(drifted: Cli) -> 
     assert text.index("- deleted") < text.index("~ title")
     between = [group["between"] for group in drifted.json("drift", PROJECT)["groups"]]
     assert all(bounds["after"] <= bounds["before"] for bounds in between)
+    page = drifted("drift", PROJECT, "--format", "html").stdout
+    assert page.index("<h2>Deleted outside Reconciler") < page.index("<h2>Other changes outside Reconciler")
 
 
 def test_many_cosmetic_changes_are_one_entry(cli: Cli) -> None:
