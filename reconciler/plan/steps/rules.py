@@ -44,8 +44,8 @@ REQUIRED: Final[tuple[Rule, ...]] = (
 )
 """Without them the plan would be wrong: a circle of their edges refuses it.
 
-The order matters for two of them: `creates_before_one_delete` reads what the rules above it have yielded; `leave_first` reads all edges and may
-add a step, so it is the last.
+The order matters for two of them: `creates_before_one_delete` reads what the rules above it have yielded; `leave_first` reads all edges and
+may add a step, so it is the last.
 """
 
 PREFERRED: Final[tuple[Rule, ...]] = (
