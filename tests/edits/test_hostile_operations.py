@@ -195,6 +195,11 @@ def test_the_proof_finds_every_rule_that_a_text_changes(tmp_path: Path) -> None:
     assert finding("One", "Two", "environments/one.yaml") == "environments/one.yaml belongs to an environment"
 
 
+def test_a_key_at_the_top_of_a_file_is_named_as_one() -> None:
+    with pytest.raises(Refused, match="guards is a key at the top of a file, and no resource"):
+        operations(kinds(), [set_("guards", maxDelete=100)])
+
+
 def test_every_refusal_says_what_to_do(tmp_path: Path) -> None:
     before, silent = texts(tmp_path), []
     for name, operation in HOSTILE.items():
