@@ -60,6 +60,17 @@ BESIDE = ("p/.github/workflows/ci.yml", "p/.gitlab-ci.yml", "p/azure-pipelines.y
 
 def operation(chance: random.Random) -> dict[str, Any]:
     """An operation that is right in some cases, or wrong in any way."""
+    if chance.random() < 0.5:
+        text = chance.choice(TEXTS)[:45]
+        space = {"op": "add", "address": f"acme/space/n{chance.randint(0, 9)}", "in": "acme/collection/product", "fields": {"title": text}}
+        return chance.choice([
+            {"op": "set", "address": "acme/site/docs", "fields": {"title": f"Docs {text}"}},
+            {"op": "set", "address": "acme/team/writers", "fields": {"title": f"Writers {text}"}},
+            {"op": "move", "address": "acme/space/api", "first": True},
+            {"op": "remove", "address": "acme/site/docs/section/api"},
+            {"op": "rename", "address": "acme/team/writers", "key": f"w{chance.randint(0, 99)}"},
+            space,
+        ])  # fmt: skip
     steps: dict[str, Any] = {"op": chance.choice(OPS), "address": chance.choice([*ADDRESSES, chance.choice(TEXTS)])}
     fields = {chance.choice(FIELDS): chance.choice(["Guides 2", "private", "public", value(chance)]) for _ in range(chance.randint(0, 2))}
     for name, given in (
@@ -76,7 +87,7 @@ def proposal(chance: random.Random) -> dict[str, Any]:
     """Arguments of `propose`."""
     if chance.random() < 0.2:
         return {"undo": True}
-    operations = [operation(chance) for _ in range(chance.randint(1, 3))]
+    operations = [operation(chance) for _ in range(chance.choice([1, 1, 1, 2, 3]))]
     return {"operations": operations if chance.random() < 0.9 else value(chance), "check": chance.random() < 0.3}
 
 
