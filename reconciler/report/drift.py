@@ -13,7 +13,7 @@ from reconciler.model import Cause, Delta, Exposure, Unmanaged
 from reconciler.model.drift import Drift, DriftClass, Drifted, DriftGroup, DriftWord
 from reconciler.plan.matching.missing import left_over
 from reconciler.report.drift_groups import Command, bounds_text, common_bounds, group_text, overview, reader_lines, ways
-from reconciler.report.gathering import FOLD, EntryPart, gathered
+from reconciler.report.gathering import FOLD, FULL, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import exposure_parts, violation_parts
 from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetEntry, SheetLine, Weight
@@ -49,6 +49,7 @@ def drift_sheet(
     zone: tzinfo | None = UTC,
     command: Command | None = None,
     generated: Collection[Address] = (),
+    more: str = FULL,
 ) -> Sheet:
     """The whole report, the worst class first. `full`: nothing is folded. `zone`: of its times. `command`: gives the command lines of the
     two ways on; None where nobody can type them. `generated`: what `forEach` makes, which only people accept."""
@@ -57,11 +58,11 @@ def drift_sheet(
         drift = replace(drift, groups=tuple(_ungrouped(drift)))
     found = [
         *(replace(part, rank=FIRST) for part in violation_parts(drift.violations, remedies=True)),
-        *(part for group in _unfolded(drift.groups, full) for part in _group_parts(group, drift, full, zone)),
-        *_folded(drift.groups, full),
+        *(part for group in _unfolded(drift.groups, full) for part in _group_parts(group, drift, full, zone, more)),
+        *_folded(drift.groups, full, more),
         *_unknown(drift, full),
     ]
-    entries = [*gathered(found, SECTIONS, full=full), *_unmanaged(drift.unmanaged, full)]
+    entries = [*gathered(found, SECTIONS, full=full, more=more), *_unmanaged(drift.unmanaged, full, more)]
     parts = [PicturePart(status.value, number, STYLES[status]) for status in DriftWord if (number := drift.count(status))]
     parts += [PicturePart("exposures", len(drift.exposures), Style.DELETE)] if drift.exposures else []
     parts += [PicturePart("assertions not met", len(drift.violations), Style.BLOCKED)] if drift.violations else []
@@ -112,7 +113,7 @@ def _unfolded(groups: Sequence[DriftGroup], full: bool) -> Iterator[DriftGroup]:
     return (group for group in groups if not folded[group.drift_class])
 
 
-def _folded(groups: Sequence[DriftGroup], full: bool) -> Iterator[EntryPart]:
+def _folded(groups: Sequence[DriftGroup], full: bool, more: str) -> Iterator[EntryPart]:
     """Many groups of a class as one entry, which says how many there are of each sort."""
     for drift_class, folded in _is_folded(groups, full).items():
         inside = [group for group in groups if folded and group.drift_class is drift_class]
@@ -124,7 +125,7 @@ def _folded(groups: Sequence[DriftGroup], full: bool) -> Iterator[EntryPart]:
             for sort, names in sorted(sorts.items(), key=lambda entry: -len(entry[1]))
         ]
         if inside:
-            lines.append(SheetLine(Style.DIM, " ", "", "--full shows each"))
+            lines.append(SheetLine(Style.DIM, " ", "", f"{more} shows each"))
             title = count(len(inside), f"{drift_class.value} difference")
             yield EntryPart(title=title, lines=lines, weight=Weight.CHANGE, rank=drift_class.rank)
 
@@ -139,11 +140,11 @@ def _sort(group: DriftGroup) -> str:
     return f"{resource.kind} {', '.join(delta.name for delta in resource.fields) or 'position'}"
 
 
-def _group_parts(group: DriftGroup, drift: Drift, full: bool, zone: tzinfo | None) -> Iterator[EntryPart]:
+def _group_parts(group: DriftGroup, drift: Drift, full: bool, zone: tzinfo | None, more: str) -> Iterator[EntryPart]:
     """What happened, then what it means."""
     rank = group.drift_class.rank
     exposures = [exposure for exposure in drift.exposures if set(exposure.names) & set(group.addresses)]
-    meaning = _meaning(group, drift, exposures, full, zone)
+    meaning = _meaning(group, drift, exposures, full, zone, more)
     deleted = {resource.address for resource in group.resources if resource.status is DriftWord.DELETED}
     if group.unmanaged is not None:
         line = SheetLine(Style.DELETE, "!", "unmanaged", group_text(group), id="RC-drift", harm=Harm.EXPOSURE)
@@ -163,7 +164,7 @@ def _group_parts(group: DriftGroup, drift: Drift, full: bool, zone: tzinfo | Non
     yield from (replace(part, rank=rank) for part in exposure_parts(exposures))
 
 
-def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], full: bool, zone: tzinfo | None) -> list[SheetLine]:
+def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], full: bool, zone: tzinfo | None, more: str) -> list[SheetLine]:
     """Who can read more or less, which URLs ended, and since when; an exposure says its readers itself."""
     lines = []
     for gains, who, addresses in reader_lines(group):
@@ -185,7 +186,7 @@ def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], ful
     for url in group.urls[: None if full else NAMED]:
         lines.append(SheetLine(Style.DELETE, "!", "URL", f"{url.before} -> {url.after or 'nothing'}", harm=Harm.DEAD_URL))
     if len(group.urls) > NAMED and not full:
-        lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - NAMED:,} more; --full shows each"))
+        lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - NAMED:,} more; {more} shows each"))
     if group.id and group.drift_class is not DriftClass.COSMETIC:
         since = "" if group.between == common_bounds(drift.groups) else bounds_text(group.between, zone)
         lines.append(SheetLine(Style.DIM, " ", DECIDE, f"--group {group.id}{f', {since}' if since else ''}"))
@@ -269,12 +270,12 @@ def _remark(delta: Delta) -> str:
     return "; ".join(remarks)
 
 
-def _unmanaged(unmanaged: Sequence[Unmanaged], full: bool) -> list[SheetEntry]:
+def _unmanaged(unmanaged: Sequence[Unmanaged], full: bool, more: str) -> list[SheetEntry]:
     lines = []
     for kind, number in Counter(item.kind for item in unmanaged).items():
         names = [id_and_title(item.id, item.title) for item in unmanaged if item.kind == kind]
-        more = "" if full or number <= FOLD else "; --full shows each"
-        lines.append(SheetLine(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more))
+        way = "" if full or number <= FOLD else f"; {more} shows each"
+        lines.append(SheetLine(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + way))
     return [SheetEntry(f"{count(len(unmanaged), 'object')} unmanaged", "", lines, Weight.BACKGROUND, section="Unmanaged")] if lines else []
 
 
