@@ -72,7 +72,8 @@ def brief(sheet: Sheet, *, room: int = BYTES) -> str:
 def parts(sheet: Sheet, *, whole: Sheet | None = None) -> BriefParts:
     """The lines of a report. `whole`: the same report with nothing folded, for whoever pages through it."""
     sentences = (part for span in sheet.consequences for part in span.text.splitlines())
-    head = [sheet.title, *([] if sheet.summary == sheet.title else [sheet.summary]), *sentences]
+    new = (sentence for sentence in sentences if sentence not in sheet.summary)
+    head = [sheet.title, *([] if sheet.summary == sheet.title else [sheet.summary]), *new]
     serious = _mixed([entry for entry in sheet.entries if entry.harms])
     plain = sorted((entry for entry in sheet.entries if not entry.harms), key=lambda entry: entry.weight)
     # An entry that says more in the whole report is among the members too: what a line leaves out must be somewhere.

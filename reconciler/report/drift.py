@@ -24,6 +24,7 @@ SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETE
 STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}
 NAMED: Final = 5
 ACCEPTING: Final = "apply restores what is exposed; accepting it requires --allow-exposure ADDRESS"
+DECIDE: Final = "decide"  # the name of the line that says how to choose a group
 FIRST: Final = -1
 """The rank of what comes before all groups; theirs are those of their classes."""
 LAST: Final = len(DriftClass)
@@ -75,6 +76,7 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC, 
         consequences=tuple(overview(drift.groups, zone)) if known else (),
         signs=SIGNS,
         quiet=all(entry.weight is Weight.BACKGROUND for entry in entries),
+        worst_first=True,
     )
 
 
@@ -179,7 +181,7 @@ def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], ful
         lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - NAMED:,} more; {more} shows each"))
     if group.id and group.drift_class is not DriftClass.COSMETIC:
         since = "" if group.between == common_bounds(drift.groups) else bounds_text(group.between, zone)
-        lines.append(SheetLine(Style.DIM, " ", "decide", f"--group {group.id}{f', {since}' if since else ''}"))
+        lines.append(SheetLine(Style.DIM, " ", DECIDE, f"--group {group.id}{f', {since}' if since else ''}"))
     return lines
 
 
