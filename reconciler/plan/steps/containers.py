@@ -224,10 +224,11 @@ def _mentions(requests: Requests) -> dict[str, set[int]]:
 
 
 def creates_before_one_delete(requests: Requests) -> Iterator[Edge]:
-    """Where siblings are created too, one of the deletes waits for all creates: the last sibling must not be deleted before new ones
-    exist."""
+    """Where siblings are created too, one of the deletes waits for all creates that do not wait for it: the last sibling must not be
+    deleted before new ones exist."""
     for creates, first, _ in _exchanges(requests):
-        yield from needs(first, creates)
+        # A create may need what this delete frees, such as a path; one of the others is enough.
+        yield from needs(first, creates - requests.waits.needing(first, creates) or creates)
 
 
 def other_deletes_after_it(requests: Requests) -> Iterator[Edge]:

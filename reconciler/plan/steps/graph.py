@@ -298,6 +298,21 @@ class Waits:
         """The steps that it needs."""
         return frozenset(self._of["needs"].get(step, ()))
 
+    def needing(self, step: int, others: Iterable[int]) -> frozenset[int]:
+        """Those of the others that need the step, directly or through what they need."""
+        needs: dict[int, bool] = {step: True}
+        for other in others:
+            path = [other]
+            while path:
+                at = path[-1]
+                waiting = [on for on in self.needed(at) if on not in needs] if at not in needs else []
+                if waiting:
+                    needs.setdefault(at, False)
+                    path += waiting
+                else:
+                    needs[path.pop()] = at == step or any(needs[on] for on in self.needed(at))
+        return frozenset(other for other in others if needs[other])
+
     def of(self, step: int) -> Edges:
         """Everything that it waits for."""
         required = self.needed(step)

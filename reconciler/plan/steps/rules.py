@@ -36,16 +36,16 @@ REQUIRED: Final[tuple[Rule, ...]] = (
     values.temporary_first,  # an object gets its temporary value before its final one
     values.freed_first,  # a value is free before it is used again
     containers.deletes_last,  # nothing refers to what is deleted, and nothing is left in it
-    containers.creates_before_one_delete,  # the last sibling is not deleted before new ones exist
     values.derived_after_sources,  # the source of a derived value is set first
+    containers.creates_before_one_delete,  # the last sibling is not deleted before new ones exist
     values.prerequisites_first,  # what takes away the last way in needs what gives the new one
     containers.ready_to_transfer,  # nothing shows what is transferred, and the address is free
     containers.leave_first,  # what stays leaves what is transferred
 )
 """Without them the plan would be wrong: a circle of their edges refuses it.
 
-The order matters for two of them: `creates_before_one_delete` reads what `deletes_last` has yielded; `leave_first` reads all edges and may
-add a step, so it is the last.
+The order matters for two of them: `creates_before_one_delete` reads what the rules above it have yielded; `leave_first` reads all edges and
+may add a step, so it is the last.
 """
 
 PREFERRED: Final[tuple[Rule, ...]] = (
