@@ -135,13 +135,13 @@ def readers(org: Watched) -> dict[Thing, Readers]:
     """
     store = org.app.state.service.store
     (acme,) = store.select("organization")
-    world = Audience(store, acme, frozenset(CLAIMED))
+    links = store.select("share-link", organization=acme["id"])
+    holders = {f"link:{link['id']}": Reader(address=True, shareKey=link["_secret"]) for link in links}
+    people = {ANYONE: Reader(), ADDRESS: Reader(address=True), **holders}
+    world = Audience(store, acme, frozenset(CLAIMED), holders)  # by itself it asks about holders only where their own site leads
     result: dict[Thing, Readers] = {}
     for entry in world.entries():
         result[entry["kind"], entry["id"]] = {reader["reader"]: RANKS.index(reader["level"]) for reader in entry["readers"]}
-    links = store.select("share-link", organization=acme["id"])
-    people = {ANYONE: Reader(), ADDRESS: Reader(address=True)}
-    people |= {f"link:{link['id']}": Reader(address=True, shareKey=link["_secret"]) for link in links}
     for kind, data, paths in world.reached:
         for (name, reader), claimed in product(people.items(), CLAIMED):
             if any(gate.opens(reader) and conditions <= claimed for gate, conditions in paths):
