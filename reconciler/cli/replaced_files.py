@@ -5,13 +5,15 @@
     a kill here: the next change takes everything back          `taken_back` restores the files as they were
 
 Each file is whole at any time, because it takes its place by a rename. The record is `.reconciler/proposal.json` in the project; whoever
-changes files waits for whoever does so now. Forbidden: writing a file that was changed since it was read.
+changes files waits for whoever does so now. Forbidden: writing a file that was changed since it was read, and believing a record that was
+not made in this folder: a checkout may contain one.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,14 +32,17 @@ LOCK: Final = f"{FOLDER}/proposal.lock"
 RECORD_MAX: Final = 256 * 2**20  # bytes
 PARTS_MAX: Final = 50_000_000
 YAML: Final = (".yaml", ".yml")
+SESSION: Final = secrets.token_hex(8)  # this process, in the records that it makes
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """A record. `files`: the texts of each before and after, by name. `complete`: every file has its new text."""
+    """A record. `files`: the texts of each before and after, by name. `complete`: every file has its new text.
+    `session`: the process that made it."""
 
     files: Mapping[str, tuple[str, str]]
     complete: bool
+    session: str = SESSION
 
     @property
     def before(self) -> dict[str, str]:
@@ -98,14 +103,18 @@ def settle(root: Path) -> list[str]:
     return names
 
 
-def taken_back(root: Path) -> Replacement:
+def taken_back(root: Path, *, own: bool = False) -> Replacement:
     """Restore the files as they were before the last replacement, which is returned. Call it inside `only_change`, after `settle`.
+    `own`: only one that this process made.
 
     Raises `Refused` if there is none, or if a file was changed since.
     """
     replacement = _recorded(root)
     if replacement is None:
         raise Refused("there is no proposal to undo", id="RC-nothing-proposed", hint="Only the last one can be undone, once.")
+    if own and replacement.session != SESSION:
+        hint = "A person can undo it: reconciler propose --undo."
+        raise Refused("the last proposal was made by another session", id="RC-nothing-proposed", hint=hint)
     if any(_text(root, name) != text for name, text in replacement.after.items()):
         _check_untouched(root, Replacement({name: (text, text) for name, text in replacement.after.items()}, complete=True), "was written")
     replace_files(root, replacement.after, replacement.before)
@@ -148,7 +157,9 @@ def _recorded(root: Path) -> Replacement | None:
         files = {checked_path(name): (str(texts["before"]), str(texts["after"])) for name, texts in data["files"].items()}
         if not all(name.endswith(YAML) and not any(part.startswith(".") for part in name.split("/")) for name in files):
             raise ValueError("it names other files")
-        return Replacement(files, complete=data["complete"] is True)
+        if data["folder"] != _folder(root):
+            raise ValueError("it was made in another folder")
+        return Replacement(files, complete=data["complete"] is True, session=str(data["session"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         wrong = f"{path_from_here(root / RECORD)} is not the record of a proposal: {error}"
         raise Refused(wrong, id="RC-files-changed", hint="Remove it if the files of the project are as they should be.") from None
@@ -156,7 +167,14 @@ def _recorded(root: Path) -> Replacement | None:
 
 def _record(root: Path, replacement: Replacement) -> None:
     files = {name: {"before": before, "after": after} for name, (before, after) in replacement.files.items()}
-    _restore(root, (as_json({"complete": replacement.complete, "files": files}) + "\n").encode("utf-8", "surrogatepass"))
+    data = {"complete": replacement.complete, "folder": _folder(root), "session": replacement.session, "files": files}
+    _restore(root, (as_json(data) + "\n").encode("utf-8", "surrogatepass"))
+
+
+def _folder(root: Path) -> str:
+    """The working copy, by what nobody can write into a checkout or an archive: when the lock was created here."""
+    status = os.stat(root / LOCK)
+    return f"{status.st_ino}-{status.st_ctime_ns}"
 
 
 def _restore(root: Path, content: bytes | None) -> None:

@@ -90,6 +90,9 @@ class ChangedTexts:
         self.moving = Moving(self.files)
         self._roots: dict[str, tuple[str, Node]] = {}  # parsing is most of the time
         self.declared: dict[Address, Declared] = {}
+        # In any environment: a patch of one alone can protect.
+        self.protected = {address for part in desired for address, declared in part.resources.items() if declared.protect}
+        self.protected |= {address for part in desired for address, other in part.excluded.items() if other.declared.protect}
         self.generated = {address: generation for part in reversed(desired) for address, generation in part.generated.items()}
         for part in desired:
             for declared in (*part.resources.values(), *(excluded.declared for excluded in part.excluded.values())):
@@ -443,7 +446,7 @@ class ChangedTexts:
         file = self.moving.file(address)
         contents = [address, *self._contents(address)]
         for inner in contents:
-            if self.declared[inner].protect:
+            if inner in self.protected:
                 at = self._at(self.moving.file(inner), self.files[self.moving.file(inner)].marks[inner])
                 operation.refuse(f"{inner} is protected, at {at}, and protect is a rule", "Ask a person to remove that line first.")
             if inner not in self.files[file].marks:

@@ -42,7 +42,7 @@ class LeftToPeople:
         return ". ".join(filter(None, [self.reason.removesuffix("."), self.way]))
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.says}"
+        return self.says if self.says.startswith(f"{self.name} ") else f"{self.name}: {self.says}"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from reconciler.address import Address
 from reconciler.model import Severity, Violation
 from reconciler.plan.access.review import ReaderLine, Review, ReviewRow
 from reconciler.report.documents import record, unknown_data, violation_data
-from reconciler.report.gathering import EntryPart, gathered
+from reconciler.report.gathering import FULL, EntryPart, gathered
 from reconciler.report.html import page
 from reconciler.report.layout import Style, table
 from reconciler.report.schemas.plan import AccessDocument, ReaderData, ReviewedData
@@ -57,9 +57,9 @@ def access_text(review: Review, *, width: int = UNLIMITED) -> str:
     return shown + "".join(lines) + ("\n" if lines else "") + remark + summary(review) + "\n"
 
 
-def access_sheet(review: Review, *, full: bool = False) -> Sheet:
+def access_sheet(review: Review, *, full: bool = False, more: str = FULL) -> Sheet:
     """The review as entries: violations, objects whose readers the plan changes, then objects with the same readers. `full`: each alone."""
-    entries = gathered([*_violated(review), *_readable(review)], full=full)
+    entries = gathered([*_violated(review), *_readable(review)], full=full, more=more)
     unread = tuple(f"{item.what}: not read, {item.reason}" for item in review.unknown)
     remark = () if review.readers else (REMARK,)
     return Sheet("access", review.project, review.environment, summary(review), entries, (*unread, *remark))

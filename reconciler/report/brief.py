@@ -72,11 +72,13 @@ def brief(sheet: Sheet, *, room: int = BYTES) -> str:
 def parts(sheet: Sheet, *, whole: Sheet | None = None) -> BriefParts:
     """The lines of a report. `whole`: the same report with nothing folded, for whoever pages through it."""
     sentences = (part for span in sheet.consequences for part in span.text.splitlines())
-    head = [sheet.title, *([] if sheet.summary == sheet.title else [sheet.summary]), *sentences]
+    new = (sentence for sentence in sentences if sentence not in sheet.summary)
+    head = [sheet.title, *([] if sheet.summary == sheet.title else [sheet.summary]), *new]
     serious = _mixed([entry for entry in sheet.entries if entry.harms])
     plain = sorted((entry for entry in sheet.entries if not entry.harms), key=lambda entry: entry.weight)
-    titles = {entry.title for entry in sheet.entries}
-    members = [entry for entry in whole.entries if entry.title not in titles] if whole is not None else []
+    # An entry that says more in the whole report is among the members too: what a line leaves out must be somewhere.
+    shown = {entry.title: entry for entry in sheet.entries}
+    members = [entry for entry in whole.entries if shown.get(entry.title) != entry] if whole is not None else []
     return BriefParts(
         head=tuple(shortened(one_line(text)) for text in head if text.strip()),
         harms=tuple((entry.harms[0], line) for entry in serious for line in entry_lines(entry)),

@@ -13,7 +13,7 @@ from reconciler.model import Cause, Delta, Exposure, Unmanaged
 from reconciler.model.drift import Drift, DriftClass, Drifted, DriftGroup, DriftWord
 from reconciler.plan.matching.missing import left_over
 from reconciler.report.drift_groups import Command, bounds_text, common_bounds, group_text, overview, reader_lines, ways
-from reconciler.report.gathering import FOLD, EntryPart, gathered
+from reconciler.report.gathering import FOLD, FULL, EntryPart, gathered
 from reconciler.report.layout import Style
 from reconciler.report.plan import exposure_parts, violation_parts
 from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetEntry, SheetLine, Weight
@@ -24,6 +24,7 @@ SYMBOLS: Final = {DriftWord.CHANGED: "~", DriftWord.MOVED: ">", DriftWord.DELETE
 STYLES: Final = {DriftWord.CHANGED: Style.UPDATE, DriftWord.MOVED: Style.MOVE, DriftWord.DELETED: Style.DELETE}
 NAMED: Final = 5
 ACCEPTING: Final = "apply restores what is exposed; accepting it requires --allow-exposure ADDRESS"
+DECIDE: Final = "decide"  # the name of the line that says how to choose a group
 FIRST: Final = -1
 """The rank of what comes before all groups; theirs are those of their classes."""
 LAST: Final = len(DriftClass)
@@ -41,7 +42,7 @@ SECTIONS: Final = {
 SIGNS: Final = {"~": "changed", ">": "moved", "-": "deleted", "!": "needs your attention", "?": "not known"}
 
 
-def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC, command: Command | None = None) -> Sheet:
+def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC, command: Command | None = None, more: str = FULL) -> Sheet:
     """The whole report, the worst class first. `full`: nothing is folded. `zone`: of its times. `command`: gives the command lines of the
     two ways on; None where nobody can type them."""
     known = bool(drift.groups)
@@ -49,11 +50,11 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC, 
         drift = replace(drift, groups=tuple(_ungrouped(drift)))
     found = [
         *(replace(part, rank=FIRST) for part in violation_parts(drift.violations, remedies=True)),
-        *(part for group in _unfolded(drift.groups, full) for part in _group_parts(group, drift, full, zone)),
-        *_folded(drift.groups, full),
+        *(part for group in _unfolded(drift.groups, full) for part in _group_parts(group, drift, full, zone, more)),
+        *_folded(drift.groups, full, more),
         *_unknown(drift, full),
     ]
-    entries = [*gathered(found, SECTIONS, full=full), *_unmanaged(drift.unmanaged, full)]
+    entries = [*gathered(found, SECTIONS, full=full, more=more), *_unmanaged(drift.unmanaged, full, more)]
     parts = [PicturePart(status.value, number, STYLES[status]) for status in DriftWord if (number := drift.count(status))]
     parts += [PicturePart("exposures", len(drift.exposures), Style.DELETE)] if drift.exposures else []
     parts += [PicturePart("assertions not met", len(drift.violations), Style.BLOCKED)] if drift.violations else []
@@ -75,6 +76,7 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC, 
         consequences=tuple(overview(drift.groups, zone)) if known else (),
         signs=SIGNS,
         quiet=all(entry.weight is Weight.BACKGROUND for entry in entries),
+        worst_first=True,
     )
 
 
@@ -103,7 +105,7 @@ def _unfolded(groups: Sequence[DriftGroup], full: bool) -> Iterator[DriftGroup]:
     return (group for group in groups if not folded[group.drift_class])
 
 
-def _folded(groups: Sequence[DriftGroup], full: bool) -> Iterator[EntryPart]:
+def _folded(groups: Sequence[DriftGroup], full: bool, more: str) -> Iterator[EntryPart]:
     """Many groups of a class as one entry, which says how many there are of each sort."""
     for drift_class, folded in _is_folded(groups, full).items():
         inside = [group for group in groups if folded and group.drift_class is drift_class]
@@ -115,7 +117,7 @@ def _folded(groups: Sequence[DriftGroup], full: bool) -> Iterator[EntryPart]:
             for sort, names in sorted(sorts.items(), key=lambda entry: -len(entry[1]))
         ]
         if inside:
-            lines.append(SheetLine(Style.DIM, " ", "", "--full shows each"))
+            lines.append(SheetLine(Style.DIM, " ", "", f"{more} shows each"))
             title = count(len(inside), f"{drift_class.value} difference")
             yield EntryPart(title=title, lines=lines, weight=Weight.CHANGE, rank=drift_class.rank)
 
@@ -130,11 +132,11 @@ def _sort(group: DriftGroup) -> str:
     return f"{resource.kind} {', '.join(delta.name for delta in resource.fields) or 'position'}"
 
 
-def _group_parts(group: DriftGroup, drift: Drift, full: bool, zone: tzinfo | None) -> Iterator[EntryPart]:
+def _group_parts(group: DriftGroup, drift: Drift, full: bool, zone: tzinfo | None, more: str) -> Iterator[EntryPart]:
     """What happened, then what it means."""
     rank = group.drift_class.rank
     exposures = [exposure for exposure in drift.exposures if set(exposure.names) & set(group.addresses)]
-    meaning = _meaning(group, drift, exposures, full, zone)
+    meaning = _meaning(group, drift, exposures, full, zone, more)
     deleted = {resource.address for resource in group.resources if resource.status is DriftWord.DELETED}
     if group.unmanaged is not None:
         line = SheetLine(Style.DELETE, "!", "unmanaged", group_text(group), id="RC-drift", harm=Harm.EXPOSURE)
@@ -154,7 +156,7 @@ def _group_parts(group: DriftGroup, drift: Drift, full: bool, zone: tzinfo | Non
     yield from (replace(part, rank=rank) for part in exposure_parts(exposures))
 
 
-def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], full: bool, zone: tzinfo | None) -> list[SheetLine]:
+def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], full: bool, zone: tzinfo | None, more: str) -> list[SheetLine]:
     """Who can read more or less, which URLs ended, and since when; an exposure says its readers itself."""
     lines = []
     for gains, who, addresses in reader_lines(group):
@@ -176,10 +178,10 @@ def _meaning(group: DriftGroup, drift: Drift, exposures: Sequence[Exposure], ful
     for url in group.urls[: None if full else NAMED]:
         lines.append(SheetLine(Style.DELETE, "!", "URL", f"{url.before} -> {url.after or 'nothing'}", harm=Harm.DEAD_URL))
     if len(group.urls) > NAMED and not full:
-        lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - NAMED:,} more; --full shows each"))
+        lines.append(SheetLine(Style.DELETE, "!", "URL", f"and {len(group.urls) - NAMED:,} more; {more} shows each"))
     if group.id and group.drift_class is not DriftClass.COSMETIC:
         since = "" if group.between == common_bounds(drift.groups) else bounds_text(group.between, zone)
-        lines.append(SheetLine(Style.DIM, " ", "decide", f"--group {group.id}{f', {since}' if since else ''}"))
+        lines.append(SheetLine(Style.DIM, " ", DECIDE, f"--group {group.id}{f', {since}' if since else ''}"))
     return lines
 
 
@@ -260,12 +262,12 @@ def _remark(delta: Delta) -> str:
     return "; ".join(remarks)
 
 
-def _unmanaged(unmanaged: Sequence[Unmanaged], full: bool) -> list[SheetEntry]:
+def _unmanaged(unmanaged: Sequence[Unmanaged], full: bool, more: str) -> list[SheetEntry]:
     lines = []
     for kind, number in Counter(item.kind for item in unmanaged).items():
         names = [id_and_title(item.id, item.title) for item in unmanaged if item.kind == kind]
-        more = "" if full or number <= FOLD else "; --full shows each"
-        lines.append(SheetLine(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more))
+        way = "" if full or number <= FOLD else f"; {more} shows each"
+        lines.append(SheetLine(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + way))
     return [SheetEntry(f"{count(len(unmanaged), 'object')} unmanaged", "", lines, Weight.BACKGROUND, section="Unmanaged")] if lines else []
 
 

@@ -136,14 +136,16 @@ def ways(groups: Sequence[DriftGroup], command: Command) -> list[str]:
     if not groups:
         return []
     first, rest = groups[0], groups[1:]
+    by_hand = by_hand_line(groups)
     if not rest or first.drift_class is DriftClass.COSMETIC:
-        return _ways("it" if not rest else "all", groups, "", command)
+        return [*_ways("it" if not rest else "all", groups, "", command), *by_hand]
     worst = _ways(f"{first.addresses[0]}", [first], first.id, command)
-    return [*worst, *_ways("all", groups, "", command)]
+    return [*worst, *_ways("all", groups, "", command), *by_hand]
 
 
 def _ways(what: str, groups: Sequence[DriftGroup], group: str, command: Command) -> list[str]:
-    return [f"Revert {what}: {revert_line(command, group)}", f"Accept {what}: {accept_line(groups, command)}"]
+    accept = [f"Accept {what}: {accept_line(groups, command)}"] if _kept(groups) else []
+    return [f"Revert {what}: {revert_line(command, group)}", *accept]
 
 
 def revert_line(command: Command, group: str = "") -> str:
@@ -153,18 +155,25 @@ def revert_line(command: Command, group: str = "") -> str:
 
 
 def accept_line(groups: Sequence[DriftGroup], command: Command) -> str:
-    """The command that takes the changes into the files; what to do where no command can."""
-    kept = [(group, resource) for group in groups for resource in group.resources if resource.status is not DriftWord.DELETED]
-    deleted = any(resource.status is DriftWord.DELETED for group in groups for resource in group.resources)
-    undeclared = any(group.unmanaged is not None for group in groups)
-    others = ["remove the lines of what was deleted"] if deleted else []
-    others += ["declare what is unmanaged"] if undeclared else []
+    """The command that takes the changes into the files; "" where no command can."""
+    kept = _kept(groups)
     if not kept:
-        return f"{' and '.join(others)}, in the YAML"
+        return ""
     if len(kept) > ACCEPTED_MAX:
-        line = f"{command('drift')} --accept ADDRESS[.FIELD]"
-    else:
-        exposing = dict.fromkeys(str(resource.address) for group, resource in kept if group.drift_class is DriftClass.EXPOSING)
-        words = [f"--accept {quote(str(resource.address))}" for _, resource in kept]
-        line = " ".join([command("drift"), *words, *(f"--allow-exposure {quote(address)}" for address in exposing)])
-    return f"{line}, and {' and '.join(others)}, in the YAML" if others else line
+        return f"{command('drift')} --accept ADDRESS[.FIELD]"
+    exposing = dict.fromkeys(str(resource.address) for group, resource in kept if group.drift_class is DriftClass.EXPOSING)
+    accepted = [f"--accept {quote(str(resource.address))}" for _, resource in kept]
+    return " ".join([command("drift"), *accepted, *(f"--allow-exposure {quote(address)}" for address in exposing)])
+
+
+def by_hand_line(groups: Sequence[DriftGroup]) -> list[str]:
+    """What people do in the YAML to accept what no command can; a line of its own, because commands are copied with their whole line."""
+    deleted = any(resource.status is DriftWord.DELETED for group in groups for resource in group.resources)
+    others = ["remove the lines of what was deleted"] if deleted else []
+    others += ["declare what is unmanaged"] if any(group.unmanaged is not None for group in groups) else []
+    return [f"Accept by hand, in the YAML: {' and '.join(others)}"] if others else []
+
+
+def _kept(groups: Sequence[DriftGroup]) -> list[tuple[DriftGroup, Drifted]]:
+    """What exists, with its group."""
+    return [(group, resource) for group in groups for resource in group.resources if resource.status is not DriftWord.DELETED]

@@ -87,6 +87,7 @@ def preview_sheet(document: FleetPreviewDocument) -> Sheet:
         consequences=sentences,
         signs=SIGNS,
         quiet=not entries,
+        worst_first=True,
     )
 
 

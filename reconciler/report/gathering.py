@@ -17,6 +17,7 @@ from reconciler.report.words import listed
 
 FOLD: Final = 10  # equal entries; more of them become one
 NAMED: Final = 3  # addresses of a folded group
+FULL: Final = "--full"  # what shows everything, where people read the report of a command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +41,17 @@ class EntryPart:
 
 
 def gathered(
-    parts: Iterable[EntryPart], sections: Mapping[Any, str] = {}, *, full: bool = True, remarks: Mapping[str, Sequence[str]] = {}
+    parts: Iterable[EntryPart],
+    sections: Mapping[Any, str] = {},
+    *,
+    full: bool = True,
+    remarks: Mapping[str, Sequence[str]] = {},
+    more: str = FULL,
 ) -> list[SheetEntry]:
     """One entry for each title, the highest rank last.
 
     `sections`: the headings by rank. `full`: nothing is folded. `remarks`: sentences about a title, below its lines.
+    `more`: what shows the members of a folded group, as the reader can call it.
     """
     by_title: dict[str, list[EntryPart]] = {}
     for part in parts:
@@ -57,7 +64,7 @@ def gathered(
     entries: dict[str, SheetEntry] = {}
     for group in equal.values():
         if len(group) > FOLD:
-            entries[group[0][0].title] = _group(group)
+            entries[group[0][0].title] = _group(group, more)
         else:
             entries |= {about[0].title: _entry(about, remarks.get(about[0].title, ())) for about in group}
     shown = [title for title in by_title if title in entries]
@@ -82,10 +89,10 @@ def _entry(parts: Sequence[EntryPart], remarks: Sequence[str]) -> SheetEntry:
     )
 
 
-def _group(groups: Sequence[Sequence[EntryPart]]) -> SheetEntry:
+def _group(groups: Sequence[Sequence[EntryPart]], more: str) -> SheetEntry:
     """Many equal entries as one, which names some of their addresses."""
     first, titles = groups[0], [about[0].title for about in groups]
-    names = f"{listed(titles, NAMED)}; --full shows each"
+    names = f"{listed(titles, NAMED)}; {more} shows each"
     kinds = {part.kind for about in groups for part in about if part.kind}
     files = listed(sorted({part.source.file for about in groups for part in about if part.source is not None}), 2)
     named = [] if first[0].folded is not None else [SheetLine(Style.PLAIN, " ", "", names)]

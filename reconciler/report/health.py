@@ -13,7 +13,7 @@ from typing import Final
 from reconciler.model import CheckResult, Concern, ConcernLevel, HealthReport, HealthStatus, Sort
 from reconciler.model.health import level_of
 from reconciler.report.documents import record
-from reconciler.report.gathering import EntryPart, gathered
+from reconciler.report.gathering import FULL, EntryPart, gathered
 from reconciler.report.layout import Span, Style
 from reconciler.report.schemas import health as types
 from reconciler.report.sheet import Harm, PicturePart, Sheet, SheetEntry, SheetLine, Weight
@@ -53,10 +53,10 @@ SECTIONS: Final = {0: "Information", 1: "Warnings", 2: "Not known", 3: "Broken"}
 SIGNS: Final = {"!": "needs your attention", "?": "not known"}
 
 
-def health_sheet(report: HealthReport, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
+def health_sheet(report: HealthReport, *, full: bool = False, zone: tzinfo | None = UTC, more: str = FULL) -> Sheet:
     """The whole report. `full`: equal entries are not folded. `zone`: of its times."""
     words = [(check, check.word(report.today)) for check in report.checks]
-    entries = gathered([*concern_parts(report), *unknown_parts(report)], SECTIONS, full=full)
+    entries = gathered([*concern_parts(report), *unknown_parts(report)], SECTIONS, full=full, more=more)
     parts = [
         PicturePart(word.value, number, STATUS_STYLES[word])
         for word in HealthStatus

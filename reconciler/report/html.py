@@ -5,7 +5,7 @@ All texts of the service and the YAML pass `escaped`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -56,7 +56,7 @@ def html(sheet: Sheet, *, created_at: datetime) -> str:
         *([f'<ul class="means">{means}</ul>'] if means else []),
         figures.bar(sheet.parts) if sheet.parts else '<p class="nothing">Everything matches the declaration.</p>',
         *(figures.drawn(figure, created_at.tzinfo) for figure in sheet.figures),
-        *_sections(sheet.entries),
+        *_sections(sheet),
         *([_legend(sheet.legend)] if sheet.legend else []),
         *(["<h2>Coverage</h2>", coverage(sheet.coverage)] if sheet.coverage else []),
         *(["<h2>Remarks</h2>\n<ul>", *(f"<li>{escaped(note)}</li>" for note in sheet.notes), "</ul>"] if sheet.notes else []),
@@ -85,14 +85,14 @@ def _color(name: str) -> str:
     return f".{name} {{ color: var(--{name}); }} .fill-{name} {{ background: var(--{name}); }}\n"
 
 
-def _sections(entries: Sequence[SheetEntry]) -> list[str]:
-    """The entries under their headings; a sheet has the most serious ones last, a page first."""
-    sections: dict[str, list[str]] = {}
-    background = [entry for entry in entries if entry.weight is Weight.BACKGROUND]
-    for entry in reversed([entry for entry in entries if entry not in background]):
-        sections.setdefault(entry.section or "Details", []).insert(0, _entry(entry))
-    for entry in background:
-        sections.setdefault(entry.section or "Details", []).append(_entry(entry))
+def _sections(sheet: Sheet) -> list[str]:
+    """The entries under their headings, the most serious ones first."""
+    background = [entry for entry in sheet.entries if entry.weight is Weight.BACKGROUND]
+    serious = [entry for entry in sheet.entries if entry.weight is not Weight.BACKGROUND]
+    order = [*(serious if sheet.worst_first else reversed(serious)), *background]
+    sections: dict[str, list[str]] = {entry.section or "Details": [] for entry in order}
+    for entry in (*serious, *background):
+        sections[entry.section or "Details"].append(_entry(entry))
     return [line for section, articles in sections.items() for line in (f"<h2>{section}</h2>", *articles)]
 
 

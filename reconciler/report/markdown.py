@@ -23,6 +23,7 @@ SIGNS: Final = {Style.CREATE: "+", Style.DELETE: "-", Style.DIM: " ", Style.PLAI
 # After the first pass these entities stand for the characters that begin a mention, a reference or a link.
 _NAMES: Final = re.compile(r"&#(?:64|35|33|126|38);(?=\w)|&#58;|(?i:www)(?=&#46;)")  # @name #1 !1 ~label &1
 NOTES_MAX: Final = 2_000  # characters of sentences below the block
+COMMAND: Final = ": reconciler "  # what is before the command of a sentence, which ends with it
 
 
 def markdown(sheet: Sheet, *, limit: int = LIMIT) -> str:
@@ -95,10 +96,21 @@ def signs(sheet: Sheet) -> str:
 
 
 def _notes(sheet: Sheet) -> str:
-    text = "".join(f"\n- {_prose(note)}" for note in sheet.notes)
+    text = "".join(f"\n- {_remark(note)}" for note in sheet.notes)
     if len(text) > NOTES_MAX:
         text = f"\n- {count(len(sheet.notes), 'remark')}: see the HTML or JSON report."
     return f"{text}\n" if text else ""
+
+
+def _remark(note: str) -> str:
+    """A sentence; the command at its end as code, where an address needs no invisible character and can be copied."""
+    before, colon, command = note.partition(COMMAND)
+    if not colon:
+        return _prose(note)
+    text = escape.terminal(f"reconciler {command}")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    room = " " if text.endswith("`") else ""
+    return f"{_prose(before)}: {fence}{room}{text}{room}{fence}"
 
 
 def _coverage(sheet: Sheet) -> str:

@@ -25,7 +25,7 @@ from reconciler.address import Address
 from reconciler.model import Action, Blocked, Cause, Change, Delta, Exposure, Forecast, Plan, Position, Severity, Source, Violation
 from reconciler.plan.warnings.outside import ID as OUTSIDE
 from reconciler.report.consequences import consequences
-from reconciler.report.gathering import NAMED, EntryPart, gathered
+from reconciler.report.gathering import FULL, NAMED, EntryPart, gathered
 from reconciler.report.layout import Style, cells
 from reconciler.report.open_work import container_lines, work_lines
 from reconciler.report.redirects import INSTALLED, redirect_parts
@@ -88,15 +88,15 @@ SECTIONS: Final = {
 }
 
 
-def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: tzinfo | None = UTC) -> Sheet:
+def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: tzinfo | None = UTC, more: str = FULL) -> Sheet:
     """The whole report.
 
-    `full`: equal entries are not folded. `zone`: of its times. `remedies`: also what to do about violated rules, for readers who do not see
-    the refusal of the guard, which says so.
+    `full`: equal entries are not folded. `zone`: of its times. `more`: what shows what is folded. `remedies`: also what to do
+    about violated rules, for readers who do not see the refusal of the guard, which says so.
     """
     parts = [
         *(_change(change, zone) for change in plan.changes),
-        *_hindered(plan, full),
+        *_hindered(plan, full, more),
         *exposure_parts(plan.exposures),
         *_forbidden(plan),
         *_broken(plan),
@@ -117,7 +117,7 @@ def plan_sheet(plan: Plan, *, full: bool = False, remedies: bool = False, zone: 
             notes.append(note)
     if plan.redirects is not None and plan.redirects.files:
         notes.append(INSTALLED)
-    entries = gathered(parts, SECTIONS, full=full, remarks=remarks)
+    entries = gathered(parts, SECTIONS, full=full, remarks=remarks, more=more)
     counts = Counter(action for change in plan.changes for action in change.actions)
     picture = [PicturePart(action.value, counts[action], STYLES[action]) for action in SUMMARY_ORDER if counts[action]]
     if plan.blocked:
@@ -369,7 +369,7 @@ def _parent(parent: Address | None) -> str:
 # -- what cannot be done now --------------------------------------------------------------------------------------------------------
 
 
-def _hindered(plan: Plan, full: bool) -> Iterator[EntryPart]:
+def _hindered(plan: Plan, full: bool, more: str) -> Iterator[EntryPart]:
     for address, reason in plan.deferred.items():
         line = SheetLine(Style.BLOCKED, "!", "waits", f"in a second run: {reason}", id="RC-second-run")
         yield _held(str(address), [line], likeness=reason)
@@ -389,16 +389,16 @@ def _hindered(plan: Plan, full: bool) -> Iterator[EntryPart]:
             waiting.setdefault(outer[resource.address], []).append(str(resource.address))
     for resource in plan.blocked:
         if outer.get(resource.address) not in own:
-            yield _blocked(resource, waiting.pop(resource.address, []), full)
+            yield _blocked(resource, waiting.pop(resource.address, []), full, more)
 
 
-def _blocked(blocked: Blocked, waiting: list[str], full: bool) -> EntryPart:
+def _blocked(blocked: Blocked, waiting: list[str], full: bool, more: str) -> EntryPart:
     reason = f"{blocked.reason} [{blocked.id}]" if blocked.id else blocked.reason
     lines = [SheetLine(Style.BLOCKED, "!", "blocked", reason, id=blocked.id), SheetLine(Style.DIM, " ", "", blocked.remedy)]
     if waiting:
-        more = "; --full lists them" if len(waiting) > NAMED and not full else ""
+        way = f"; {more} lists them" if len(waiting) > NAMED and not full else ""
         names = listed(waiting, len(waiting) if full else NAMED)
-        lines.append(SheetLine(Style.DIM, " ", "waiting", f"{count(len(waiting), 'resource')}: {names}{more}"))
+        lines.append(SheetLine(Style.DIM, " ", "waiting", f"{count(len(waiting), 'resource')}: {names}{way}"))
     likeness = None if waiting else (blocked.reason, blocked.remedy, blocked.id)
     return _held(str(blocked.address), lines, source=blocked.source, likeness=likeness)
 

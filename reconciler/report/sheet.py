@@ -168,6 +168,8 @@ class Sheet:
     address_columns: int = field(default=0, compare=False)
     # For formats that can show pictures; the entries say the same.
     figures: Sequence[Figure] = ()
+    # The order of the entries: the most serious ones first; otherwise last, where a terminal is read.
+    worst_first: bool = False
 
     @property
     def title(self) -> str:

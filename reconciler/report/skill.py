@@ -17,7 +17,9 @@ from reconciler.text.names import a
 
 BYTES: Final = 6_000
 FILES: Final = 20  # names of files; the rest is counted
-USEFUL: Final = ("validate", "plan", "rehearse", "diff", "access", "drift", "health", "test", "urls", "explain", "fmt", "schema", "mcp")
+USEFUL: Final = (
+    "validate", "plan", "rehearse", "diff", "access", "drift", "health", "test", "urls", "explain", "propose", "fmt", "schema", "mcp",
+)  # fmt: skip
 
 HEAD: Final = """\
 ---
@@ -34,7 +36,7 @@ The organization is declared in `{file}` and the files that it includes. Reconci
 ## How to work
 
 1. Read {conventions}. `reconciler explain KIND` shows every field with an example.
-2. Change the YAML. Keep comments, order and keys. A new key is a new object: for a rename, write `previously: [old-key]`.
+2. Change the YAML. Keep comments, order and keys. A new key is a new object: for a rename, write `previously: [old-key]`. `reconciler propose` does it by operations.
 3. Run `reconciler validate`, then `reconciler plan --format brief`. The plan shows deletions, exposures and URLs that stop working first.
 4. Run `reconciler rehearse` for changes of readers, paths or structure.
 5. Never run `reconciler apply`, `undo`, `adopt`, `state mv`, `state forget` or `api`. Show the plan, and say what a person must consent to.

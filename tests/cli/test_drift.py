@@ -56,11 +56,14 @@ def test_drift_exits_with_2_and_leaves_state_and_yaml_as_they_are(applied: Cli) 
 def test_accepting_is_offered_with_the_option_only_where_it_can_be_accepted_so(applied: Cli) -> None:
     edit(applied, "DELETE", f"/spaces/{next(id for address, id in ids(applied).items() if address.endswith('/space/api'))}")
     deleted = applied("drift", PROJECT).stdout
-    assert "Accept it: remove the lines of what was deleted, in the YAML\n" in deleted
+    assert "Accept by hand, in the YAML: remove the lines of what was deleted\n" in deleted
     assert "--accept" not in deleted
     rename(applied)
     both = applied("drift", PROJECT).stdout
-    assert "Accept all: reconciler drift p --accept acme/site/docs, and remove the lines of what was deleted, in the YAML\n" in both
+    assert (
+        "Accept all: reconciler drift p --accept acme/site/docs\nAccept by hand, in the YAML: remove the lines of what was deleted\n"
+        in both
+    )
 
 
 def test_unmanaged_objects_alone_are_no_drift(applied: Cli) -> None:

@@ -44,6 +44,8 @@ def test_the_worst_class_comes_first_with_bounds_and_both_ways(drifted: Cli) -> 
     assert text.index("- deleted") < text.index("~ title")
     between = [group["between"] for group in drifted.json("drift", PROJECT)["groups"]]
     assert all(bounds["after"] <= bounds["before"] for bounds in between)
+    page = drifted("drift", PROJECT, "--format", "html").stdout
+    assert page.index("<h2>Deleted outside Reconciler") < page.index("<h2>Other changes outside Reconciler")
 
 
 def test_many_cosmetic_changes_are_one_entry(cli: Cli) -> None:
@@ -95,7 +97,7 @@ def test_access_that_is_unmanaged_is_deleted_by_the_command_that_is_printed(cli:
     edit(applied, "POST", f"/orgs/org_acme/sites/{site}/share-links", "name=Wild")
     assert applied("drift", PROJECT).exit_code == 0, "as before, unmanaged objects are no drift"
     assert applied("drift", PROJECT, "--fail-on", "access").exit_code == 2
-    result = applied("drift", PROJECT, "--revert-plan", "x.json", code=4)
+    result = applied("drift", PROJECT, "--revert-plan", "x.json", "--quiet", code=4)
     line = next(line for line in result.stderr.splitlines() if "Delete it with: reconciler" in line).rpartition("reconciler ")[2]
     assert applied(*line.split()).exit_code == 0
     assert "groups" not in applied.json("drift", PROJECT)

@@ -220,6 +220,22 @@ def test_a_record_that_a_checkout_contains_leads_nowhere(cli: Cli, project: Path
     assert contents(project) == before
 
 
+@pytest.mark.parametrize("name", ["reconciler.yaml", "azure-pipelines.yml", "docker-compose.yaml"])
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_record_of_another_folder_writes_no_text_that_somebody_chose(cli: Cli, project: Path, name: str, complete: bool) -> None:
+    """A checkout may contain the record, and the lock: `before` would be written, whatever it is, over a file that has the text `after`."""
+    propose(cli, TITLE)
+    known = json.loads((project / RECORD).read_text())
+    now = contents(project).get(name, "steps: []\n")
+    weaker = f"{now}guards: {{minAdmins: 0}}\n"
+    record = json.dumps({**known, "complete": complete, "files": {name: {"before": weaker, "after": now}}})
+    other = write(cli.root / "other", {**FILES, name: now, RECORD: record, LOCK: ""})
+    before = contents(other)
+    assert "it was made in another folder" in cli("propose", "--undo", "--project", "other", code=4).stderr
+    assert "it was made in another folder" in propose(cli, TITLE, "--project", "other", code=4)
+    assert contents(other) == before
+
+
 # -- kills --------------------------------------------------------------------------------------------------------------------------------
 
 MANY = 30
@@ -274,10 +290,12 @@ def test_an_interrupted_proposal_is_taken_back_by_the_next_one(cli: Cli, project
         "parts/sites.yaml": {"before": FILES["parts/sites.yaml"], "after": after},
         "reconciler.yaml": {"before": FILES["reconciler.yaml"], "after": FILES["reconciler.yaml"].replace("Team A", "Team H")},
     }
-    write(project, {RECORD: json.dumps({"complete": False, "files": files}), "parts/sites.yaml": after})
+    propose(cli, TITLE)
+    record = json.dumps({**json.loads((project / RECORD).read_text()), "complete": False, "files": files})
+    write(project, {**FILES, RECORD: record, "parts/sites.yaml": after})
     assert "An earlier proposal was interrupted, and was taken back: " in propose(cli, [BOTH[1]])
     assert contents(project) == {**FILES, "reconciler.yaml": FILES["reconciler.yaml"].replace("Team A", "Team B")}
-    write(project, {RECORD: json.dumps({"complete": False, "files": files}), "parts/sites.yaml": "by hand\n"})
+    write(project, {RECORD: record, "parts/sites.yaml": "by hand\n"})
     before = contents(project)
     assert "parts/sites.yaml was changed after a proposal was interrupted [RC-files-changed]" in propose(cli, TITLE, code=4)
     assert contents(project) == before

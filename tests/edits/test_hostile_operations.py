@@ -150,6 +150,41 @@ def test_removed_and_added_again_it_has_every_rule_that_it_had(tmp_path: Path) -
         proposed(texts(tmp_path, text), {"op": "remove", "address": "acme/space/blank"}, add("acme/space/blank", title="Blank", id="spc_2"))
 
 
+RULES_BELOW = {
+    "access": "  - {as: anyone, mustNotSee: [*shared]}",
+    "service": "  {member: ada@acme.example, baseUrl: *shared}",
+    "lint": "  {ignore: [{id: space-on-no-site, address: *shared, reason: r}]}",
+    "x-unused": "  [*shared]",
+}
+
+
+@pytest.mark.parametrize("key", RULES_BELOW)
+def test_what_a_rule_repeats_by_an_alias_cannot_change(key: str, tmp_path: Path) -> None:
+    """The lines of the rule would be unchanged, and what they mean would not: the anchor is at a value that `set` may write."""
+    head = ACME.replace("service: {member: ada@acme.example}\n", "") if key == "service" else ACME
+    text = "https://api.example" if key == "service" else "acme/space/s*"
+    before = texts(tmp_path, head.replace("title: Second", f"title: &shared {text!r}") + f"{key}:\n{RULES_BELOW[key]}\n")
+    with pytest.raises(Refused, match="&shared is repeated elsewhere"):
+        proposed(before, set_("acme/space/second", title="https://evil.example"))
+
+
+def test_what_an_alias_of_a_whole_resource_repeats_cannot_change(tmp_path: Path) -> None:
+    before = texts(tmp_path, ACME.replace("{space: second,", "&shared {space: second,") + "x-unused: [*shared]\n")
+    with pytest.raises(Refused, match="repeated elsewhere"):
+        proposed(before, set_("acme/space/second", title="Other"))
+
+
+def test_what_one_environment_alone_protects_is_not_removed(tmp_path: Path) -> None:
+    files = {
+        "reconciler.yaml": ACME,
+        "environments/a.yaml": "vars: {brand: One}\n",
+        "environments/b.yaml": "patch:\n  - {match: acme/collection/*, set: {protect: true}}\n",
+    }
+    before = texts(tmp_path, files)
+    with pytest.raises(Refused, match="is protected"):
+        proposed(before, {"op": "remove", "address": "acme/collection/empty"})
+
+
 def test_a_rename_cannot_lead_out_of_a_rule(tmp_path: Path) -> None:
     access = "access:\n  - {as: anyone, mustNotSee: ['acme/space/s*']}\n"
     before = texts(tmp_path, ACME.replace("vars:", f"{access}vars:"))

@@ -99,6 +99,15 @@ def test_no_text_from_outside_leaves_the_block_of_a_comment() -> None:
     assert "\u202e" not in text
 
 
+@pytest.mark.parametrize("address", ["acme/member/ada@acme.example", "acme/space/a`b", "acme/space/`` @all ``"])
+def test_a_command_in_a_comment_is_code_that_can_be_copied(address: str) -> None:
+    note = f"Accept @all: reconciler drift --accept '{address}'"
+    text = markdown(plan_sheet(plan(notes=(note,))))
+    (code,) = re.findall(r"- Accept &#64;&#8203;all: (`+)(.*)\1\n", text)
+    assert code[1] == note.partition(": ")[2]
+    assert code[0] not in code[1], "it does not end the code"
+
+
 class Tags(HTMLParser):
     """Collects tags and attributes."""
 

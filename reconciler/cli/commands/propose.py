@@ -24,6 +24,7 @@ from reconciler.text.names import HERE
 
 FILE_MAX: Final = 4 * 2**20  # bytes
 PARTS_MAX: Final = 200_000
+PLAN: Final = "plan --full"  # what shows what this report folds
 
 
 @click.command("propose", short_help="Change the files by operations, all or none.")
@@ -70,7 +71,7 @@ def _show(screen: Screen, proposal: ProposedChange, word: str) -> int:
     screen.raw("".join(f"{line}\n" for line in proposal.diff))
     if proposal.plan is not None:
         screen.out("\n" if proposal.diff else "")
-        screen.spans(sheet_text(plan_sheet(screen.masked_data(proposal.plan), zone=HERE)))
+        screen.spans(sheet_text(plan_sheet(screen.masked_data(proposal.plan), zone=HERE, more=PLAN)))
     for note in proposal.notes:
         screen.say(note)
     if not proposal.files:

@@ -89,12 +89,13 @@ def save_revert(
     """Save the plan that puts these groups back, and nothing else. `kinds`: with the key of the state. Raises `Refused` where no plan does
     only that, with another way."""
     managed = [group for group in groups if group.unmanaged is None]
-    for line in _by_hand(options, kinds, planned, groups):
-        screen.say(line)
+    by_hand = list(_by_hand(options, kinds, planned, groups))
     addresses = tuple(dict.fromkeys(address for group in managed for address in group.addresses))
     if not addresses:
         wrong = "no plan can put this back: a plan is about what the project declares"
-        raise Refused(wrong, id="RC-not-reverted", hint="See above." if groups else "Nothing was changed outside Reconciler.")
+        raise Refused(wrong, id="RC-not-reverted", hint="\n".join(by_hand) or "Nothing was changed outside Reconciler.")
+    for line in by_hand:
+        screen.say(line)
     targeted = replace(options, target=tuple(Glob.parse(str(address)) for address in addresses), exclude=())
     reverting = narrowed(kinds, project.desired, targeted, planned, None)
     _check_only(targeted, reverting.plan, addresses)

@@ -16,7 +16,8 @@ from reconciler.config.source.includes import texts as read
 from reconciler.importer.accept import AcceptedField
 from reconciler.importer.proposal import LeftToPeople, Proposal, acceptable, title_of
 from reconciler.model.drift import Drift
-from reconciler.report.sheet import Sheet
+from reconciler.report.drift import DECIDE
+from reconciler.report.sheet import Sheet, SheetEntry
 from reconciler.resource import Kinds
 
 
@@ -50,7 +51,18 @@ def drift_proposal(
 def _lines(sheet: Sheet, fields: Sequence[AcceptedField]) -> tuple[str, ...]:
     """What the commit says: the lines of the report about what it accepts."""
     accepted = {str(field.drifted.address) for field in fields}
-    lines = [
-        f"{entry.title}: {line.name} {line.value}".rstrip() for entry in sheet.entries if entry.title in accepted for line in entry.lines
-    ]
+    lines = [line for entry in sheet.entries if entry.title in accepted for line in _entry_lines(entry)]
     return (*(sentence.text for sentence in sheet.consequences), *lines)
+
+
+def _entry_lines(entry: SheetEntry) -> list[str]:
+    """The lines of an entry, with those that continue another one in it. How to choose the group is left out: it has been decided."""
+    lines: list[str] = []
+    for line in entry.lines:
+        if line.name == DECIDE:
+            continue
+        if line.name or not lines:
+            lines.append(f"{entry.title}: {line.name} {line.value}".rstrip())
+        else:
+            lines[-1] += f"; {line.value}"
+    return lines

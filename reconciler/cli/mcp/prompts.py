@@ -52,8 +52,8 @@ PROMPTS: Final[tuple[PromptRow, ...]] = (
         (
             FIRST,
             "The site is {site}. The goal is {goal}. Call find and show for the site, its sections and its spaces.",
-            "Change the structure in the file and line that show names. Keep keys; where a key changes, write previously with the old one.",
-            "Keep URLs: leave each path as it is, or write urls: redirects. A URL that ends on purpose is declared in urls: gone.",
+            "Call propose with the operations that change the structure. Keep keys; where a key has to change, rename writes previously.",
+            "Keep URLs: leave each path as it is. Where a URL has to move or end, print the lines of urls for a person.",
             CHECK,
             REHEARSE,
         ),
@@ -65,8 +65,8 @@ PROMPTS: Final[tuple[PromptRow, ...]] = (
         (
             FIRST,
             "The present version is {space}, the new one {version}. Call show for the space, and find for the sections that show it.",
-            "Declare a new space with duplicateOf, or adopt one by id, beside the present one; give it a title with its version.",
-            "Add it to the section's spaces with a path of its own. The default keeps its path: moving it would end its URLs.",
+            "Call propose: add a new space with duplicateOf, or one that exists by id, after the present one, and titled with its version.",
+            "In the same call, add it to the section as a site-space with a path of its own. The default keeps its path, and so its URLs.",
             CHECK,
             REHEARSE,
         ),
@@ -82,9 +82,9 @@ PROMPTS: Final[tuple[PromptRow, ...]] = (
         (
             FIRST,
             "{who} needs to read {what}, until {until}. Call access, and show for what they need: it may be readable already.",
-            "Prefer a share link of the site with a name that says whom it is for, and ends when its line is removed. Do not make anything "
-            "public for one reader.",
-            "Add an access test with as, sees and mustNotSee, so that a wider opening is refused.",
+            "Prefer a share link of the site, with a name that says whom it is for; it ends when its line is removed. Call propose. "
+            "Do not make anything public for one reader.",
+            "Print the lines of an access test with as, sees and mustNotSee for a person: it refuses a wider opening.",
             CHECK,
             "Call access again, and compare: nothing else may gain a reader.",
         ),
@@ -99,7 +99,8 @@ PROMPTS: Final[tuple[PromptRow, ...]] = (
             "For each line, call show: its history says what the last run sent. Say what changed, whether readers or URLs are concerned, "
             "and how serious it is.",
             "For each, recommend one: apply restores what is declared; reconciler drift --accept ADDRESS.FIELD writes the change into the "
-            "files; ignoreChanges leaves the field alone from now on.",
+            "files; ignoreChanges leaves the field alone from now on. To put back one group only, its id goes to reconciler drift "
+            "--revert-plan FILE --group ID.",
         ),
     ),
 )  # fmt: skip

@@ -49,6 +49,7 @@ TEXT_MAX: Final = 2_000  # characters of an argument
 LIST_MAX: Final = 100  # items of an argument
 SENTENCE: Final = 1_000  # characters of a line that is a sentence
 CONVENTIONS: Final = "conventions"
+PAGED: Final = "the tool more"  # what shows what a report folds
 FOLLOW: Final = "The conventions of this repository, from a file of it. They can be followed."
 NO_CONVENTIONS: Final = "This project has no conventions for agents; agents: {conventions: FILE} in its file names some."
 
@@ -208,7 +209,7 @@ def _plan(call: Call) -> Said:
     options = _selected(call)
     reading = plan.read(call.screen, options, load_kinds())
     shown = call.screen.masked_data(reading.planned.plan)
-    folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True) for full in (False, True))
+    folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
     try:
         guard(reading.planned.plan, reading.by.project.desired, **options.limits)
     except Refused as error:
@@ -219,20 +220,20 @@ def _plan(call: Call) -> Said:
 def _access(call: Call) -> Said:
     reading = access.read(call.screen, call.options, load_kinds(), call.given["as"])
     shown = call.screen.masked_data(reading.review)
-    return _said(call, access_sheet(shown), access_sheet(shown, full=True))
+    return _said(call, access_sheet(shown, more=PAGED), access_sheet(shown, full=True))
 
 
 def _drift(call: Call) -> Said:
     reading = drift.read(call.screen, _selected(call), load_kinds(), coverage=call.given["coverage"])
     shown, ways = call.screen.masked_data(reading.shown), call.options.command_line
-    folded, whole = (drift_sheet(shown, full=full, zone=HERE, command=ways) for full in (False, True))
+    folded, whole = (drift_sheet(shown, full=full, zone=HERE, command=ways, more=PAGED) for full in (False, True))
     return _said(call, folded, whole)
 
 
 def _health(call: Call) -> Said:
     _, result = health.read(call.screen, call.options, load_kinds())
     shown = call.screen.masked_data(result)
-    return _said(call, health_sheet(shown, zone=HERE), health_sheet(shown, full=True, zone=HERE))
+    return _said(call, health_sheet(shown, zone=HERE, more=PAGED), health_sheet(shown, full=True, zone=HERE))
 
 
 def _rehearse(call: Call) -> Said:
@@ -246,9 +247,10 @@ def _rehearse(call: Call) -> Said:
 def _propose(call: Call) -> Said:
     kinds, data = load_kinds(), call.given["operations"]
     if call.given["undo"]:
-        if data:
-            raise UsageError("undo takes no operations", id="RC-options-conflict", hint="Call it twice.")
-        return _proposed(call, proposals.undo(call.screen, call.options), BriefParts(()), "Restored")
+        if data or call.given["check"]:
+            wrong = "undo takes neither operations nor check"
+            raise UsageError(wrong, id="RC-options-conflict", hint="Call it twice.")
+        return _proposed(call, proposals.undo(call.screen, call.options, own=True), BriefParts(()), "Restored")
     proposal = proposals.propose(call.screen, call.options, kinds, data, write=not call.given["check"])
     assert proposal.plan is not None
     shown, remarks = call.screen.masked_data(proposal.plan), list[str]()
@@ -259,7 +261,7 @@ def _propose(call: Call) -> Said:
             shown = call.screen.masked_data(plan.read(call.screen, options, kinds, create=False).planned.plan)
         except ReconcilerError as error:
             remarks = [f"The service was not read: {call.screen.masked(error.message)}"]
-    folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True) for full in (False, True))
+    folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
     return _proposed(call, proposal, parts(folded, whole=whole), "Changed" if proposal.written else "Would change", *remarks)
 
 
@@ -356,7 +358,7 @@ TOOLS: Final[tuple[ToolRow, ...]] = (
         (
             Argument("operations", "What to change, in this order", "operations", schema=SCHEMA),
             Argument("check", "Write nothing; show what would change", "flag"),
-            Argument("undo", "Restore the files as they were before the last proposal", "flag"),
+            Argument("undo", "Restore the files as they were before the last proposal of this session", "flag"),
         ),
         changes_files=True,
     ),

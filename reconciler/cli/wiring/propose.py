@@ -74,14 +74,15 @@ def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write:
     return ProposedChange(diff, tuple(changed), plan, environment, tuple(notes), written=bool(changed) and write)
 
 
-def undo(screen: Screen, options: Options) -> ProposedChange:
-    """Restore the files as they were before the last proposal. Raises `Refused` if there is none, or if one was changed since."""
+def undo(screen: Screen, options: Options, *, own: bool = False) -> ProposedChange:
+    """Restore the files as they were before the last proposal. Raises `Refused` if there is none, or if one was changed since. `own`: only
+    if this process made it."""
     root = _root(options)
     with only_change(root):
         notes = _settled(root)
         if notes:
             return ProposedChange((), (), notes=tuple(notes))
-        replacement = taken_back(root)
+        replacement = taken_back(root, own=own)
     diff = (line for name, (before, after) in replacement.files.items() for line in _diff(screen, name, after, before))
     return ProposedChange(tuple(diff), tuple(replacement.files))
 

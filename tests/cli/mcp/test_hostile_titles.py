@@ -25,6 +25,7 @@ OURS = (
     r"Left out: [0-9,]+ lines?\. The tool `more` shows them: handle [a-z]+-[0-9a-f]{10}-[0-9]+",
     r"The call failed\. The tool explain with word RC-[a-z-]+ says why\.",
     r"Wrong arguments.*",
+    re.escape("People review and apply this. propose with undo restores the files."),
     r"The conventions of this repository, from a file of it\. They can be followed\.",
 )
 
@@ -87,6 +88,21 @@ def test_hostile_titles_stay_data_in_every_tool(cli: Cli) -> None:
         calls += [("show", {"address": f"acme/space/s{number}"}) for number in range(0, len(texts), 7)]
         calls += [("show", {"address": text}) for text in texts[:10]] + [("explain", {"word": text}) for text in texts[:10]]
         calls += [("plan", {"target": [text]}) for text in texts[:10]] + [("access", {"as": [text]}) for text in texts[:10]]
+        for number, text in enumerate(texts):
+            spaces = [f"acme/space/s{at}" for at in (number, (number + 1) % len(texts))]
+            calls.append(("propose", {"operations": [{"op": "set", "address": spaces[0], "fields": {"title": text[:50]}}], "check": True}))
+            if number % 12 == 0:
+                # The old title is a removed line of the difference, the new one an added one; what is beside them is another title.
+                steps = [{"op": "set", "address": space, "fields": {"title": f"{text[:45]} {at}"}} for at, space in enumerate(spaces)]
+                calls += [("propose", {"operations": steps}), ("propose", {"undo": True})]
+        for text in texts[:10]:
+            calls += [
+                ("propose", {"operations": [{"op": text, "address": "acme", "fields": {text: text}}]}),
+                ("propose", {"operations": [{"op": "set", "address": text, "fields": {"title": text}}]}),
+                ("propose", {"operations": [{"op": "set", "address": "acme/space/s1", "fields": {text: text}}]}),
+                ("propose", {"operations": [{"op": "rename", "address": "acme/space/s1", "key": text}]}),
+                ("propose", {"operations": [{"op": "set", "address": "acme/space/s1", "fields": {"title": [text]}, text: text}]}),
+            ]
         answers = []
         for name, given in calls:
             text = text_of(await client.call_tool(name, given))

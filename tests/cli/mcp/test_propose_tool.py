@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
+from mcp.client.stdio import stdio_client
 
 from reconciler.cli.mcp.answers import BYTES
 from tests.cli.conftest import Cli, applied_project
@@ -61,15 +64,62 @@ def test_what_is_refused_says_why_and_changes_nothing(agent: Agent) -> None:
         {"operations": [*TITLE, {"op": "set", "address": "acme/site/docs", "fields": {"protect": False}}]},
         {"operations": [{"op": "set", "address": "acme/site/docs", "fields": {"visibility": "nope"}}]},
         {"operations": TITLE, "undo": True},
+        {"undo": True, "check": True},
         {"operations": "all"},
         {},
         {"undo": True},
     ]
     said = answers(agent, *calls, project="offline")
     assert all(failed for failed, _ in said)
-    reasons = ("RC-not-proposed", "RC-unknown-choice", "RC-options-conflict", "RC-operation", "RC-operation", "RC-nothing-proposed")
+    conflict, none = "RC-options-conflict", "RC-operation"
+    reasons = ("RC-not-proposed", "RC-unknown-choice", conflict, conflict, none, none, "RC-nothing-proposed")
     assert [reason in text for (_, text), reason in zip(said, reasons, strict=True)] == [True] * len(calls)
     assert contents(agent.root / "offline") == FILES
+
+
+def test_undo_takes_back_what_the_same_session_proposed_only(cli: Cli, agent: Agent) -> None:
+    folder = write(agent.root / "offline")
+    first: dict[str, Any] = {"operations": TITLE}
+    second = {"operations": [{"op": "set", "address": "acme/site/docs", "fields": {"title": "Second"}}]}
+
+    async def work(client: Client) -> list[tuple[bool, str]]:
+        async def other(inner: Client) -> list[tuple[bool, str]]:
+            said = []
+            for who, call in (
+                (client, first),
+                (inner, second),
+                (client, {"undo": True}),
+                (inner, {"undo": True}),
+                (client, {"undo": True}),
+            ):
+                result = await who.call_tool("propose", call)
+                said.append((bool(result.is_error), text_of(result)))
+            return said
+
+        async with Client(stdio_client(agent.parameters(["offline"]))) as inner:
+            return await other(inner)
+
+    said = agent.session(["offline"], work)
+    assert [failed for failed, _ in said] == [False, False, True, False, True]
+    assert "the last proposal was made by another session" in said[2][1]
+    assert contents(folder) == {**FILES, "parts/sites.yaml": FILES["parts/sites.yaml"].replace("Docs", "Documents")}
+    cli("propose", "--undo", "--project", "offline", code=4)
+
+
+def test_two_servers_at_once_change_one_after_the_other(agent: Agent) -> None:
+    teams = "".join(f"  t{number}: {{title: Team {number}}}\n" for number in range(8))
+    folder = write(agent.root / "offline", {**FILES, "parts/teams.yaml": f"teams:\n{teams}"})
+
+    async def work(client: Client) -> list[bool]:
+        async def edit(who: Client, number: int) -> bool:
+            steps = [{"op": "set", "address": f"acme/team/t{number}", "fields": {"title": f"Changed {number}"}}]
+            return bool((await who.call_tool("propose", {"operations": steps})).is_error)
+
+        async with Client(stdio_client(agent.parameters(["offline"]))) as inner:
+            return await asyncio.gather(*(edit((client, inner)[number % 2], number) for number in range(8)))
+
+    assert agent.session(["offline"], work) == [False] * 8
+    assert (folder / "parts/teams.yaml").read_text() == f"teams:\n{teams}".replace("Team", "Changed")
 
 
 def test_its_schema_is_small_and_has_no_text_of_a_project(agent: Agent) -> None:
@@ -91,5 +141,23 @@ def test_a_large_change_is_within_the_budget(agent: Agent) -> None:
     assert not failed, text
     assert "Plan: 100 to update." in text
     assert "The tool `more` shows them" in text
+    assert "--full" not in text
     assert all(len(line) <= BYTES for line in agent.sent())
     assert LONG in (folder / "parts/teams.yaml").read_text()
+
+
+def test_what_is_folded_is_shown_by_the_tool_that_is_named(agent: Agent) -> None:
+    """The options of a command line are no way for an agent."""
+    write(Path(agent.root) / "large", FILES)
+    steps = [{"op": "add", "address": f"acme/team/t{number}", "fields": {"title": "Team"}} for number in range(30)]
+
+    async def work(client: Client) -> tuple[str, str]:
+        text = text_of(await client.call_tool("propose", {"operations": steps, "check": True}))
+        handle = re.search(r"handle (\S+)$", text)
+        assert handle is not None, text
+        return text, text_of(await client.call_tool("more", {"handle": handle[1]}))
+
+    folded, rest = agent.session(["large"], work)
+    assert "the tool more shows each" in folded
+    assert "--full" not in folded + rest
+    assert all(f"acme/team/t{number} " in rest or f"acme/team/t{number}:" in rest for number in range(30))

@@ -1,6 +1,7 @@
 """What people ask agents for, as a scripted client does it: with tools only, in few calls and little text.
 
-A task is its calls and what their answers must say, in order. Some begin after somebody edited the files, or the organization by hand.
+A task is its calls and what their answers must say, in order. Files are changed by the tool `propose` only; what they lead to is asked
+of the command `plan` too, which knows nothing of the session.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ Call = tuple[str, Mapping[str, Any], str]
 
 @dataclass(frozen=True)
 class Task:
-    """`calls`: each with a pattern that its answer must have. `edits`: of files, as (file, old, new), before it begins."""
+    """`calls`: each with a pattern that its answer must have. `plans`: what a plan of the files must say afterwards."""
 
     name: str
     calls: Sequence[Call]
-    edits: Sequence[tuple[str, str, str]] = ()
+    plans: Sequence[str] = ()
 
 
 def find(text: str, expected: str) -> Call:
@@ -51,6 +52,18 @@ def plan(expected: str, *target: str) -> Call:
 
 def readers(expected: str, *who: str) -> Call:
     return ("access", {"as": list(who)}, expected)
+
+
+def propose(expected: str, *operations: Mapping[str, Any]) -> Call:
+    return ("propose", {"operations": operations}, expected)
+
+
+def write(address: str, **fields: Any) -> dict[str, Any]:
+    return {"op": "set", "address": address, "fields": fields}
+
+
+def add(address: str, within: str, fields: Mapping[str, Any], **position: Any) -> dict[str, Any]:
+    return {"op": "add", "address": address, "in": within, "fields": fields, **position}
 
 
 REHEARSE: Call = ("rehearse", {}, "as planned")
@@ -96,79 +109,119 @@ TASKS = (
     Task("whether the files are right", [VALID]),
     Task(
         "a new title",
-        [VALID, plan(r"title Webhooks -> Events", "acme/space/webhooks"), REHEARSE],
-        [("content.yaml", "title: Webhooks}", "title: Events}")],
+        [propose("Changed: content.yaml", write("acme/space/webhooks", title="Events")), VALID, REHEARSE],
+        [r"title +Webhooks -> Events"],
     ),
     Task(
         "a new version",
         [
             find("acme/space/guides*", "acme/space/guides-v1"),
             explain("space.duplicateOf", "copy"),
+            propose(
+                r"Changed: content.yaml, sites/docs.yaml\.(.|\n)*\+.*space: guides-v3",
+                add("acme/space/guides-v3", "acme/collection/product", {"title": "Guides 3"}, after="acme/space/guides"),
+                add("acme/site/docs/site-space/guides-v3", "acme/site/docs/section/guides", {"path": "v3"}),
+            ),
             VALID,
-            plan("acme/space/guides-v3.*to create|1 to create", "acme/space/guides-v3"),
+            plan("2 to create", "acme/space/guides-v3", "acme/site/docs/site-space/guides-v3"),
         ],
-        [("content.yaml", "      - space: guides-v1", "      - {space: guides-v3, title: Guides 3}\n      - space: guides-v1")],
+        ["acme/space/guides-v3", "acme/site/docs/site-space/guides-v3", "2 to create"],
     ),
     Task(
         "a portal that moves",
-        [VALID, plan(r"! breaks .*webhooks", "acme/site/docs/**"), ("rehearse", {}, "no longer answers?|is now")],
-        [("sites/docs.yaml", "{section: webhooks, title", "{section: webhooks, path: events, title")],
+        [
+            propose("! breaks .*webhooks", write("acme/site/docs/section/webhooks", path="events")),
+            VALID,
+            ("rehearse", {}, "no longer answers?|is now"),
+        ],
+        [r"path +webhooks -> events", "breaks"],
     ),
     Task(
         "a space that is made public by mistake",
-        [plan(r"violation|mustNotSee|apply would refuse", "acme/**"), readers("access|handbook", "anyone")],
-        [("sites/help.yaml", "structure:", "structure:\n      - space: handbook")],
+        [
+            propose(
+                r"violation|mustNotSee|apply would refuse",
+                add("acme/site/help/site-space/handbook", "acme/site/help", {}, first=True),
+            ),
+            plan(r"apply would refuse", "acme/**"),
+            readers("access|handbook", "anyone"),
+            ("propose", {"undo": True}, "Restored: sites/help.yaml"),
+        ],
+        ["1 to update"],
     ),
     Task(
         "a protected space that is removed",
-        [plan("! blocked .*RC-protected"), explain("RC-protected", "removed")],
-        [("content.yaml", "      - {space: style-guide, title: Style guide, mergeRules: inherit}\n", "")],
+        [propose("! blocked .*RC-protected", {"op": "remove", "address": "acme/space/style-guide"}), explain("RC-protected", "removed")],
+        ["acme/space/style-guide", "RC-protected"],
     ),
     Task(
         "a collection that is renamed with what was its key",
-        [VALID, plan("rename", "acme/collection/help"), explain("collection.previously", "")],
-        [("content.yaml", "  - collection: support\n", "  - collection: help\n    previously: [support]\n")],
+        [
+            propose(r"\+.*previously", {"op": "rename", "address": "acme/collection/support", "key": "help"}),
+            VALID,
+            plan("rename", "acme/collection/help"),
+        ],
+        [r"acme/collection/help", r"Plan: 1 to update"],
     ),
     Task(
         "a misspelled field",
-        [("validate", {}, 'did you mean "title"'), explain("space", "title")],
-        [("content.yaml", "title: Webhooks}", "titel: Webhooks}")],
+        [
+            propose('did you mean "title"', write("acme/space/webhooks", titel="Events")),
+            explain("space", "title"),
+            propose("Changed: content.yaml", write("acme/space/webhooks", title="Events")),
+        ],
+        [r"title +Webhooks -> Events"],
     ),
     Task(
         "a reference to nothing",
-        [("validate", {}, "no-such-space"), explain("RC-unknown-reference", "declare")],
-        [("sites/help.yaml", "structure:", "structure:\n      - space: no-such-space")],
+        [
+            propose("RC-unknown-reference", add("acme/site/help/site-space/no-such-space", "acme/site/help", {})),
+            explain("RC-unknown-reference", "declare"),
+            find("help", "acme/space/help-center"),
+        ],
+        ["1 to update"],
     ),
     Task(
         "access for a limited time",
-        [readers("acme/site/partners", "link=resellers"), plan(r"acme/site/partners/share-link/trial", "acme/site/partners/**")],
-        [("sites/partners.yaml", "      resellers: {", "      trial: {name: Trial until June, active: true}\n      resellers: {")],
+        [
+            readers("acme/site/partners", "link=resellers"),
+            propose(
+                "share-link/trial",
+                add("acme/site/partners/share-link/trial", "acme/site/partners", {"name": "Trial until June", "active": True}),
+            ),
+            plan(r"acme/site/partners/share-link/trial", "acme/site/partners/**"),
+        ],
+        ["acme/site/partners/share-link/trial"],
     ),
     Task(
         "an access that ends",
-        [plan("share-link/resellers", "acme/site/partners/**"), show("acme/site/partners/share-link/resellers", "the plan: ")],
-        [("sites/partners.yaml", "resellers: {name: Resellers, active: true}", "resellers: {name: Resellers, active: false}")],
+        [
+            propose("share-link/resellers", write("acme/site/partners/share-link/resellers", active=False)),
+            show("acme/site/partners/share-link/resellers", "the plan: "),
+        ],
+        [r"active +true -> false"],
     ),
     Task(
         "a person who leaves",
-        [plan("acme/member/linus@acme.example"), explain("member", "never|deleted")],
-        [("people.yaml", "  linus@acme.example", "  # linus@acme.example")],
+        [
+            show("acme/member/linus@acme.example", "referred to by acme/team/writers"),
+            propose("acme/member/linus@acme.example", {"op": "remove", "address": "acme/member/linus@acme.example"}),
+            explain("member", "never|deleted"),
+        ],
+        ["acme/member/linus@acme.example"],
     ),
     Task(
         "another order",
-        [plan("> |move", "acme/space/**"), REHEARSE],
-        [
-            (
-                "content.yaml",
-                "      - {space: webhooks, title: Webhooks}\n      - {space: cli, title: Command line}\n",
-                "      - {space: cli, title: Command line}\n      - {space: webhooks, title: Webhooks}\n",
-            )
-        ],
+        [propose("> |move", {"op": "move", "address": "acme/space/cli", "after": "acme/space/api-reference"}), REHEARSE],
+        [r"acme/space/webhooks .*\n +> after +acme/space/cli"],
     ),
     Task(
         "a change of one place only",
-        [plan("1 change outside the selection is pending|outside the selection", "acme/team/**")],
-        [("content.yaml", "title: Webhooks}", "title: Events}")],
+        [
+            propose("Changed: content.yaml", write("acme/space/webhooks", title="Events")),
+            plan("1 change outside the selection is pending|outside the selection", "acme/team/**"),
+        ],
+        [r"title +Webhooks -> Events"],
     ),
 )  # fmt: skip
 
@@ -192,8 +245,7 @@ def test_there_are_fifty_tasks() -> None:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_a_task_takes_few_calls_and_little_text(cli: Cli, task: Task) -> None:
     acme(cli)
-    for file, old, new in task.edits:
-        cli.edit(f"acme/{file}", old, new)
+    before = {path: path.read_bytes() for path in (cli.root / "acme").rglob("*.yaml")}
 
     async def work(client: Client) -> list[str]:
         return [text_of(await client.call_tool(name, dict(given))) for name, given, _ in task.calls]
@@ -204,3 +256,7 @@ def test_a_task_takes_few_calls_and_little_text(cli: Cli, task: Task) -> None:
     assert sum(len(answer.encode()) for answer in answers) / 4 <= TOKENS
     for (name, given, expected), answer in zip(task.calls, answers, strict=True):
         assert re.search(expected, answer), f"{name} {given}\n{answer}"
+    planned = cli("plan", "acme", *SANDBOX, "--full")
+    assert all(re.search(expected, planned.stdout, re.MULTILINE) for expected in task.plans), planned.stdout + planned.stderr
+    if not any(name == "propose" for name, _, _ in task.calls):
+        assert {path: path.read_bytes() for path in before} == before
