@@ -269,7 +269,7 @@ def test_where_all_is_well_it_says_so_sends_only_gets_and_writes_nothing(cli: Cl
     assert "org_acme 'Acme'" in text(found, "token")
     assert "usr_ada" in text(found, "member")
     assert {one["check"] for one in found} == {
-        "project", "service", "token", "state", "reach", "member", "permissions", "rate limit", "clock"
+        "project", "service", "token", "state", "reach", "member", "permissions", "rate limit", "clock", "agents"
     }  # fmt: skip
 
 

@@ -188,7 +188,7 @@ def valid(tmp_path: Path) -> Cli:
 
 @pytest.mark.parametrize("command", ["plan", "apply", "drift"])
 def test_a_name_is_text_in_every_report_about_what_it_declares(valid: Cli, command: str) -> None:
-    words = ("--yes",) if command == "apply" else ()
+    words = {"apply": ("--yes",), "drift": ("--full",)}.get(command, ())
     if command == "drift":
         assert valid("apply", "p", "--yes").exit_code == 0
         with closing(sqlite3.connect(valid.root / "p/.reconciler/sandbox.db")) as database, database:
