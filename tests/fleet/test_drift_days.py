@@ -24,7 +24,8 @@ from tests.proofs import proof
 
 DAY, ZONE = 86_400.0, ZoneInfo("Europe/Berlin")
 EVERY = 3_600
-PATIENCE = 600  # seconds: a day is short, so that a worker need not say every 20 s that it lives
+PATIENCE = 1_200  # seconds: a day is short, so that a worker need not say every 20 s that it lives
+DELIVERING = 600  # seconds between looks for messages that are due; each look costs as much as a step of a run
 CLASSES = (DriftClass.EXPOSING, DriftClass.DELETING, DriftClass.BREAKING_URLS, DriftClass.COSMETIC, DriftClass.COSMETIC)
 
 
@@ -100,7 +101,7 @@ def days(url: str, number: int, edits: int, projects_number: int, *, seed: int) 
     fleet.every(10, fleet.admit)
     fleet.every(PATIENCE / 2, fleet.live)
     fleet.every(PATIENCE / 2, fleet.recover)
-    fleet.every(120, fleet.deliver)
+    fleet.every(DELIVERING, fleet.deliver)
     fleet.every(0.4 * DAY, death)
     fleet.every(0.7 * DAY, outage)
     for _ in range(edits):

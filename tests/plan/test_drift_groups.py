@@ -105,6 +105,15 @@ def test_a_deletion_contains_what_was_deleted_with_it(org: Org) -> None:
     assert {url.after for url in group.urls} == {None}
 
 
+def test_what_was_in_a_deleted_collection_was_deleted_with_it(org: Org) -> None:
+    applied(org, small())
+    org.call("DELETE", f"/collections/{org.id('acme/collection/product')}")
+    group = only(drifted(org))
+    assert group.drift_class is DELETING
+    assert [*map(str, group.addresses)][:2] == ["acme/collection/product", "acme/collection/deep"]
+    assert {address.key for address in group.addresses if address.kind == "space"} == {"one", "two", "three", "four"}
+
+
 def test_a_deleted_default_is_one_group_with_the_choice_that_it_was(org: Org) -> None:
     applied(org, small())
     org.call("DELETE", f"/orgs/org_acme/sites/{org.id(SITE)}/sections/{org.id('acme/site/docs/section/guides')}")

@@ -39,8 +39,9 @@ ID_DIGITS: Final = 12
 
 @dataclass
 class _Cause:
-    """A group in the making. `keys`: of its objects."""
+    """A group in the making. `root`: what was deleted with all the others; `keys`: of its objects."""
 
+    root: Address | None = None
     resources: list[Drifted] = item(default_factory=list)
     unmanaged: Unmanaged | None = None
     keys: list[Key] = item(default_factory=list)
@@ -87,7 +88,8 @@ def _causes(kinds: Kinds, matches: Matches, resources: Sequence[Drifted]) -> Ite
                 joined[other] = one
     causes: dict[Address, _Cause] = {}
     for drifted in resources:
-        cause = causes.setdefault(first(drifted.address), _Cause())
+        root = first(drifted.address)
+        cause = causes.setdefault(root, _Cause(root))
         cause.resources.append(drifted)
         cause.keys.append((drifted.kind, str(drifted.id)))
     yield from causes.values()
@@ -108,11 +110,8 @@ def _deleted_around(
             at = at.container
         if at is not None:
             yield at
-        names = [
-            name
-            for name, field in kind.fields.items()
-            if field.role is not FieldRole.CHOICE and not (field.container and not field.cascade)
-        ]
+        # What was inside a deleted object was deleted with it; its members were only moved out of it.
+        names = [name for name, field in kind.fields.items() if field.role not in (FieldRole.CHOICE, FieldRole.MEMBER)]
     elif drifted.place is not None:
         return
     outer = [deleted.get((str(kind.fields[name].to or kind.fields[name].refers), _text(last_value(kind, binding, name)))) for name in names]
@@ -278,7 +277,7 @@ def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, betwe
         addresses: tuple[Address, ...] = (worlds.called(cause.keys[0]),)
     else:
         drift_class = _class(kinds, cause, wider, narrower, looser)
-        addresses = tuple(drifted.address for drifted in _outermost_first(cause.resources))
+        addresses = tuple(drifted.address for drifted in _outermost_first(cause))
     # Of an unmanaged object, only what it gives access to is news.
     itself = set(addresses) if cause.unmanaged is not None else set()
     sides = ((True, cause.gains), (False, cause.losses))
@@ -295,9 +294,13 @@ def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, betwe
     )
 
 
-def _outermost_first(resources: Sequence[Drifted]) -> list[Drifted]:
+def _outermost_first(cause: _Cause) -> list[Drifted]:
     """What was deleted first, containers before what they contain, then the rest."""
-    return sorted(resources, key=lambda drifted: (drifted.status is not DriftWord.DELETED, len(drifted.address.parts), drifted.address))
+
+    def rank(drifted: Drifted) -> Any:
+        return drifted.status is not DriftWord.DELETED, len(drifted.address.parts), drifted.address != cause.root, drifted.address
+
+    return sorted(cause.resources, key=rank)
 
 
 def _class(kinds: Kinds, cause: _Cause, wider: Collection[str], narrower: bool, looser: Collection[str]) -> DriftClass:
