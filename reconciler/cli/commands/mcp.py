@@ -54,4 +54,4 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], answer_bytes: int, *
         wrong, hint = "the server for agents requires packages that are not installed: mcp", f"Install it: {installing_extra('mcp')}"
         raise ReconcilerError(wrong, id="RC-package-missing", hint=hint) from None
     nearest = nearest_project(ctx) if not paths else None
-    serve(options, paths, nearest if nearest is not None and project_file(nearest).is_file() else None, answer_bytes)
+    serve(screen, options, paths, nearest if nearest is not None and project_file(nearest).is_file() else None, answer_bytes)

@@ -23,11 +23,14 @@ class _EveryEvent(EventLog):
 
 
 class CallScreen(Screen):
-    """`remarks`: warnings, for the answer. `progress`: what the call is doing. `cancelled`: nobody waits for the answer any more."""
+    """`remarks`: warnings, for the answer. `progress`: what the call is doing. `cancelled`: nobody waits for the answer any more.
 
-    def __init__(self) -> None:
+    `server`: the screen of the server, whose log has the events of all calls; None for a reading that no call waits for.
+    """
+
+    def __init__(self, server: Screen | None = None) -> None:
         super().__init__()
-        self.quiet = True
+        self.quiet, self.server = True, server
         self.log = _EveryEvent(self.masks)
         self.remarks: list[str] = []
         self.progress = ""
@@ -46,9 +49,13 @@ class CallScreen(Screen):
         return UNLIMITED
 
     def event(self, level: str, name: str, message: str, **facts: Any) -> bool:
-        """Keep the progress for the client; end the requests of a call that was cancelled."""
+        """Log the event, keep the progress for the client, and end the requests of a call that was cancelled."""
         if self.cancelled.is_set():
             cancel_tasks()
+        if self.server is not None:
+            text, known = self.masked(message), self.masked_data(facts)
+            if self.server.event(level, name, text, **known) and self.server.verbose and level == "debug":
+                self.server.line(text)
         if name in SHOWN:
             self.progress = self.masked(message)
         elif level == "warning":

@@ -28,6 +28,7 @@ from reconciler.cli.mcp.projects import NoProject, chosen, in_roots
 from reconciler.cli.mcp.prompts import PROMPTS, PromptArgument
 from reconciler.cli.mcp.tools import TOOLS, Argument, Call, Said, ToolRow, WrongArguments
 from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ReconcilerError
 from reconciler.report.brief import BriefParts, one_line
 
@@ -53,8 +54,10 @@ PAGES: Final = ToolRow(MORE, "Show more lines of an earlier answer.", lambda cal
 
 @dataclass
 class AgentServer:
-    """The state of one server. `options`: those of its command line. `projects`: named there; () if the client's roots decide."""
+    """The state of one server. `screen`: logs what calls do. `options`: those of its command line. `projects`: named there; () if the
+    client's roots decide."""
 
+    screen: Screen
     options: Options
     projects: Sequence[Path]
     nearest: Path | None
@@ -86,7 +89,7 @@ class AgentServer:
             options = self.options
             if row.reads_project:
                 options = await self._project(context, row, name)
-            said = await self._answered(context, row, Call(CallScreen(), options, accepted))
+            said = await self._answered(context, row, Call(CallScreen(self.screen), options, accepted))
         except (WrongArguments, NoProject) as error:
             return _result(one_line(str(error), longest=1_500), failed=True)
         except UnknownHandle:
@@ -231,9 +234,9 @@ def _result(text: str, *, failed: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
 
-def serve(options: Options, projects: Sequence[Path], nearest: Path | None, most: int) -> None:
-    """Answer messages on stdin until it ends. `most`: bytes of an answer."""
-    serving = AgentServer(options, projects, nearest, AnswerBook(most))
+def serve(screen: Screen, options: Options, projects: Sequence[Path], nearest: Path | None, most: int) -> None:
+    """Answer messages on stdin until it ends. `screen`: logs what calls do. `most`: bytes of an answer."""
+    serving = AgentServer(screen, options, projects, nearest, AnswerBook(most))
     server: Server[Any] = Server(
         NAME, version=__version__, instructions=INSTRUCTIONS, on_list_tools=serving.list_tools, on_call_tool=serving.call_tool,
         on_list_resources=serving.list_resources, on_list_resource_templates=serving.list_templates,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -43,6 +44,14 @@ def test_an_answer_of_the_plan_is_what_the_command_prints(cli: Cli, agent: Agent
     printed = cli("plan", "p", "--format", "brief").stdout
     assert "title Guides -> User guides" in printed
     assert set(printed.splitlines()) <= set(text.splitlines())
+
+
+def test_the_log_file_has_the_requests_of_every_call_and_only_gets(cli: Cli, agent: Agent) -> None:
+    agent.env["RECONCILER_LOG_FILE"] = str(cli.root / "calls.log")
+    agent.calls(["p"], ("plan", {}), ("drift", {}))
+    requests = re.findall(r" debug +request: (\w+) ", (cli.root / "calls.log").read_text(encoding="utf-8"))
+    assert len(requests) > 10, (cli.root / "calls.log").read_text(encoding="utf-8")[:2_000]
+    assert set(requests) == {"GET"}
 
 
 def test_wrong_arguments_and_unknown_handles_are_answered_without_repeating_them(agent: Agent) -> None:
