@@ -91,8 +91,11 @@ class ChangedTexts:
         self._roots: dict[str, tuple[str, Node]] = {}  # parsing is most of the time
         self.declared: dict[Address, Declared] = {}
         # In any environment: a patch of one alone can protect.
-        self.protected = {address for part in desired for address, declared in part.resources.items() if declared.protect}
-        self.protected |= {address for part in desired for address, other in part.excluded.items() if other.declared.protect}
+        every = [*(other for part in desired for other in (*part.resources.values(), *(out.declared for out in part.excluded.values())))]
+        self.protected = {declared.address for declared in every if declared.protect}
+        self.with_secrets = {
+            declared.address for declared in every if any(kinds[declared.kind].fields[name].sensitive for name in declared.values)
+        }
         self.generated = {address: generation for part in reversed(desired) for address, generation in part.generated.items()}
         for part in desired:
             for declared in (*part.resources.values(), *(excluded.declared for excluded in part.excluded.values())):
@@ -218,6 +221,9 @@ class ChangedTexts:
         kind = self._literal(operation, address)
         marked = self.files[self.moving.file(address)]
         values: dict[str, Any] = {}
+        for name in (*operation.fields, *operation.unset) if address in self.with_secrets else ():
+            if (field := kind.fields.get(name)) is not None and not field.readable:
+                operation.refuse(f"{name} may be a program that reads the secrets of {address}: what gets them is decided by people")
         for name, value in operation.fields.items():
             old = self._value(address, name)
             values[name] = (

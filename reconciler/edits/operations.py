@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NoReturn, cast
 
 from reconciler.address import KEY_FORM, Address, is_key
+from reconciler.config.keys import TOP
 from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.includes import INCLUDE
 from reconciler.config.source.nodes import FOR_EACH, HOLE_OPENING
@@ -290,6 +291,8 @@ class _Checks:
                 self.operation.wrong(f"{path} is its key, which the address says")
             else:
                 _refuse_protected(self.operation, shape, name)
+                if str(self.operation.address) in TOP:
+                    self.operation.refuse(f"{self.operation.address} is a key at the top of a file, and no resource")
                 self.operation.wrong(f"{a(shape.kind.name)} has no field {shown(path)}{did_you_mean(name, shape.keys)}")
 
     def _contents(self, shape: KindShape, name: str, value: Any, path: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Final
@@ -42,9 +42,17 @@ SECTIONS: Final = {
 SIGNS: Final = {"~": "changed", ">": "moved", "-": "deleted", "!": "needs your attention", "?": "not known"}
 
 
-def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC, command: Command | None = None, more: str = FULL) -> Sheet:
+def drift_sheet(
+    drift: Drift,
+    *,
+    full: bool = False,
+    zone: tzinfo | None = UTC,
+    command: Command | None = None,
+    generated: Collection[Address] = (),
+    more: str = FULL,
+) -> Sheet:
     """The whole report, the worst class first. `full`: nothing is folded. `zone`: of its times. `command`: gives the command lines of the
-    two ways on; None where nobody can type them."""
+    two ways on; None where nobody can type them. `generated`: what `forEach` makes, which only people accept."""
     known = bool(drift.groups)
     if not known:
         drift = replace(drift, groups=tuple(_ungrouped(drift)))
@@ -62,7 +70,7 @@ def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC, 
     unchanged = drift.managed - len(drift.resources)
     # One green bar alone would say less than the sentence above it.
     parts += [PicturePart("as applied", unchanged, Style.CREATE)] if parts and unchanged > 0 else []
-    onward = ways(drift.groups, command) if known and command is not None else [ACCEPTING] if drift.exposures else []
+    onward = ways(drift.groups, command, generated) if known and command is not None else [ACCEPTING] if drift.exposures else []
     return Sheet(
         "drift",
         drift.project,

@@ -9,7 +9,7 @@ ways           Revert it: reconciler drift docs --revert-plan revert.plan.json -
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import tzinfo
 from shlex import quote
 from typing import Final
@@ -132,20 +132,22 @@ Command = Callable[[str], str]
 """The command line of a command, with the project and the options of this run."""
 
 
-def ways(groups: Sequence[DriftGroup], command: Command) -> list[str]:
-    """The two ways on, as complete command lines: for the worst group, and for all where there are more."""
+def ways(groups: Sequence[DriftGroup], command: Command, generated: Collection[Address] = ()) -> list[str]:
+    """The two ways on, as complete command lines: for the worst group, and for all where there are more. `generated`: what only people
+    accept."""
     if not groups:
         return []
     first, rest = groups[0], groups[1:]
-    by_hand = by_hand_line(groups)
+    by_hand = by_hand_line(groups, generated)
     if not rest or first.drift_class is DriftClass.COSMETIC:
-        return [*_ways("it" if not rest else "all", groups, "", command), *by_hand]
-    worst = _ways(f"{first.addresses[0]}", [first], first.id, command)
-    return [*worst, *_ways("all", groups, "", command), *by_hand]
+        return [*_ways("it" if not rest else "all", groups, "", command, generated), *by_hand]
+    worst = _ways(f"{first.addresses[0]}", [first], first.id, command, generated)
+    return [*worst, *_ways("all", groups, "", command, generated), *by_hand]
 
 
-def _ways(what: str, groups: Sequence[DriftGroup], group: str, command: Command) -> list[str]:
-    accept = [f"Accept {what}: {accept_line(groups, command)}"] if _kept(groups) else []
+def _ways(what: str, groups: Sequence[DriftGroup], group: str, command: Command, generated: Collection[Address]) -> list[str]:
+    line = accept_line(groups, command, generated)
+    accept = [f"Accept {what}: {line}"] if line else []
     return [f"Revert {what}: {revert_line(command, group)}", *accept]
 
 
@@ -155,9 +157,10 @@ def revert_line(command: Command, group: str = "") -> str:
     return f"{command('drift')} --revert-plan {PLAN_FILE}{chosen} && {command('apply')} --plan {PLAN_FILE}"
 
 
-def accept_line(groups: Sequence[DriftGroup], command: Command) -> str:
+def accept_line(groups: Sequence[DriftGroup], command: Command, generated: Collection[Address] = ()) -> str:
     """The command that takes the changes into the files; "" where no command can."""
-    kept = _kept(groups)
+    existing = [(group, resource) for group in groups for resource in group.resources if resource.status is not DriftWord.DELETED]
+    kept = [(group, resource) for group, resource in existing if resource.address not in generated]
     if not kept:
         return ""
     if len(kept) > ACCEPTED_MAX:
@@ -167,14 +170,12 @@ def accept_line(groups: Sequence[DriftGroup], command: Command) -> str:
     return " ".join([command("drift"), *accepted, *(f"--allow-exposure {quote(address)}" for address in exposing)])
 
 
-def by_hand_line(groups: Sequence[DriftGroup]) -> list[str]:
+def by_hand_line(groups: Sequence[DriftGroup], generated: Collection[Address] = ()) -> list[str]:
     """What people do in the YAML to accept what no command can; a line of its own, because commands are copied with their whole line."""
-    deleted = any(resource.status is DriftWord.DELETED for group in groups for resource in group.resources)
-    others = ["remove the lines of what was deleted"] if deleted else []
+    resources = [resource for group in groups for resource in group.resources]
+    deleted = any(resource.status is DriftWord.DELETED for resource in resources)
+    names = [str(item.address) for item in resources if item.address in generated and item.status is not DriftWord.DELETED]
+    others = [f"change the forEach of {listed(names, NAMED)}"] if names else []
+    others += ["remove the lines of what was deleted"] if deleted else []
     others += ["declare what is unmanaged"] if any(group.unmanaged is not None for group in groups) else []
-    return [f"Accept by hand, in the YAML: {' and '.join(others)}"] if others else []
-
-
-def _kept(groups: Sequence[DriftGroup]) -> list[tuple[DriftGroup, Drifted]]:
-    """What exists, with its group."""
-    return [(group, resource) for group in groups for resource in group.resources if resource.status is not DriftWord.DELETED]
+    return [f"Accept by hand, in the YAML: {listed(others, len(others))}"] if others else []

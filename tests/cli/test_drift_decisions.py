@@ -91,6 +91,32 @@ def test_a_revert_that_would_also_apply_the_files_is_refused(drifted: Cli) -> No
     assert_contains(result.stderr, wrong, "RC-not-reverted", "--target acme/site/docs")
 
 
+def test_the_order_that_people_changed_is_drift_until_its_own_group_is_reverted(cli: Cli) -> None:
+    applied = applied_project(cli)
+    api = "          - {section: api, title: API, spaces: [api]}\n"
+    applied.edit("p/reconciler.yaml", api, f"{api}          - {{section: more, title: More, spaces: [{{key: more, space: guides}}]}}\n")
+    applied("apply", PROJECT, "--yes", code=0)
+    sections = {address: id for address, id in ids(applied).items() if "/section/" in address}
+    first = next(iter(sections))
+    site = ids(applied)[first.partition("/section/")[0]]
+    path = f"/orgs/org_acme/sites/{site}/sections"
+    order = [item["id"] for item in json.loads(applied("api", "GET", path, "--project", PROJECT, code=0).stdout)["items"]]
+    (applied.root / "end.json").write_text('{"position": {}}')
+    applied("api", "POST", f"{path}/{order[0]}/move", "--input", "end.json", "--project", PROJECT, code=0)
+    named = next(address for address, id in sections.items() if id == order[1])
+    edit(applied, "PATCH", f"{path}/{order[1]}", "title=Other")
+    applied("drift", PROJECT, "--revert-plan", "r.json", "--group", groups_of(applied)[named], code=0)
+    applied("apply", PROJECT, "--plan", "r.json", "--yes", code=0)
+    assert "> position" in applied("drift", PROJECT, code=2).stdout
+    applied("apply", PROJECT, "--yes", code=0)
+    applied("drift", PROJECT, code=0)
+
+
+def groups_of(cli: Cli) -> dict[str, str]:
+    """The id of the group of each address."""
+    return {address: group["id"] for group in cli.json("drift", PROJECT)["groups"] for address in group["addresses"]}
+
+
 def test_access_that_is_unmanaged_is_deleted_by_the_command_that_is_printed(cli: Cli) -> None:
     applied = applied_project(cli)
     site = next(id for address, id in ids(applied).items() if "/site/" in address and address.count("/") == 2)

@@ -174,6 +174,20 @@ def test_what_an_alias_of_a_whole_resource_repeats_cannot_change(tmp_path: Path)
         proposed(before, set_("acme/space/second", title="Other"))
 
 
+def test_a_program_that_reads_secrets_is_not_changed(tmp_path: Path) -> None:
+    bot = (
+        "    integrations:\n      bot: {title: Bot, script: old, secrets: {token: x}}\n      free: {title: Free, script: old}\n    openapi:"
+    )
+    before = texts(tmp_path, ACME.replace("    openapi:", bot))
+    for operation in (set_("acme/integration/bot", script="leak()"), {"op": "set", "address": "acme/integration/bot", "unset": ["script"]}):
+        with pytest.raises(Refused, match="reads the secrets of acme/integration/bot"):
+            proposed(before, operation)
+    again = {"op": "remove", "address": "acme/integration/bot"}, add("acme/integration/bot", title="Bot", script="leak()")
+    with pytest.raises(Refused, match="a rule or a consent of acme/integration/bot would change"):
+        proposed(before, *again)
+    proposed(before, set_("acme/integration/bot", title="Robot"), set_("acme/integration/free", script="new"))
+
+
 def test_what_one_environment_alone_protects_is_not_removed(tmp_path: Path) -> None:
     files = {
         "reconciler.yaml": ACME,
@@ -228,6 +242,11 @@ def test_the_proof_finds_every_rule_that_a_text_changes(tmp_path: Path) -> None:
     assert finding("title: Docs", "title: ${{ vars.key }}") == "an expression would be added"
     assert finding("title: Docs", 'title: "\\x24{{ vars.key }}"') == "an expression would be added"
     assert finding("One", "Two", "environments/one.yaml") == "environments/one.yaml belongs to an environment"
+
+
+def test_a_key_at_the_top_of_a_file_is_named_as_one() -> None:
+    with pytest.raises(Refused, match="guards is a key at the top of a file, and no resource"):
+        operations(kinds(), [set_("guards", maxDelete=100)])
 
 
 def test_every_refusal_says_what_to_do(tmp_path: Path) -> None:

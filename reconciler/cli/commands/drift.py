@@ -151,7 +151,8 @@ def command(
         return exits.DONE
     drifted = screen.masked_data(reading.shown)
     document, made_at = drift_document(drifted), now()
-    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, command=options.command_line)
+    generated = frozenset(project.desired.generated)
+    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, command=options.command_line, generated=generated)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)

@@ -11,17 +11,19 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from reconciler.address import bare
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.options import Options
 from reconciler.cli.replaced_files import only_change, replace_files, settle, taken_back
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.comparison import comparing_kinds, plan_between
 from reconciler.cli.wiring.loading import load_options, now, sensitive_texts
+from reconciler.cli.wiring.unseen import known_state
 from reconciler.config import Project
 from reconciler.config.keys import project_file
 from reconciler.config.source.files import unreadable
@@ -64,6 +66,7 @@ def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write:
             after = carried_out(before, steps)
             _hide(screen, kinds, after)
         _check_policies(kinds, before, after)
+        _check_ids(screen, options, before, after)
         changed = {name: text for name, text in after.texts.items() if text != before.texts[name]}
         judge = partial(judged, screen, options, kinds)
         plan = plan_between(comparing_kinds(), old, after.projects[environment], judge, compared="the files before and after the proposal.")
@@ -125,6 +128,28 @@ def _check_policies(kinds: Kinds, before: ProjectTexts, after: ProjectTexts) -> 
                 where = f" ({violation.source.file_and_line})" if violation.source is not None else ""
                 wrong = f"{about}policy {violation.rule}: {violation.message}{where}"
                 raise Refused(wrong, id="RC-policy-violated", hint=violation.remedy or "Propose what the policy allows.")
+
+
+def _check_ids(screen: Screen, options: Options, before: ProjectTexts, after: ProjectTexts) -> None:
+    """Raise `Refused` if an object that is managed at one address is added at another one: what is said of the first would not hold there,
+    such as its protection, its policies and who may read it. The state is read only if something is added with an id."""
+    for environment, project in after.projects.items():
+        known = before.projects[environment].desired.resources
+        added = {
+            (declared.kind, bare(declared.id)): address
+            for address, declared in project.desired.resources.items()
+            if declared.id is not None and address not in known and not declared.previously
+        }
+        if not added:
+            continue
+        with known_state(screen, replace(options, env=environment), project) as store:
+            bindings = store.read().bindings if store is not None else {}
+        for old, binding in bindings.items():
+            new = added.get((binding.kind, bare(binding.id)))
+            # Ids of some kinds are only different within their container.
+            if new is not None and new != old and (bare(binding.id) == binding.id or new.container == old.container):
+                wrong = f"{new}: its id is that of {old}, which is managed already"
+                raise Refused(wrong, id="RC-not-proposed", hint="Rename that instead, without removing it.")
 
 
 def _violations(kinds: Kinds, desired: Desired) -> Iterator[Any]:

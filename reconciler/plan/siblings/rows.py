@@ -244,6 +244,8 @@ class SiblingRow:
     # Those that a listing shows elsewhere than they were put, each with the sibling of its kind that it was put after and the one before it
     # now: people moved them.
     moved_outside: tuple[tuple[Address, Address | None, Address | None], ...] = ()
+    # The order that the state remembers when all is done; None: that of `wanted`.
+    remembered: tuple[Address, ...] | None = None
 
     def moving(self) -> tuple[SiblingMove[Address], ...]:
         """Every move of the row."""
@@ -265,8 +267,9 @@ class SiblingRow:
         return {second: first for first, second in pairwise(self.wanted)}
 
     def places(self) -> dict[Address, Position]:
-        """The position of each sibling when all is done."""
-        return {address: Position(self.parent, index) for index, address in enumerate(self.wanted)}
+        """The position of each sibling when all is done, as the state remembers it."""
+        order = self.wanted if self.remembered is None else self.remembered
+        return {address: Position(self.parent, index) for index, address in enumerate(order)}
 
 
 def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[SiblingRow, ...]:
@@ -351,13 +354,30 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collecti
     for forced in (frozenset[Address](), frozenset(movable)):
         row = _row(parent, order, movable, sequence, forced)
         if {move.item for move in row.moving()} <= set(movable):
-            return row
+            return replace(row, remembered=_remembered(row.wanted, fixed, parent))
     shown = [draft for draft in siblings if draft.active or draft.address not in movable]
     stay = current_order([draft for draft in shown if _exists_here(draft)], parent)
     staying = {draft.address for draft in stay}
-    return _row(
-        parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in movable)], movable, sequence
-    )
+    newcomers = [draft for draft in shown if draft.address not in staying and draft.address in movable]
+    row = _row(parent, [*stay, *newcomers], movable, sequence)
+    return replace(row, remembered=_remembered(row.wanted, fixed, parent))
+
+
+def _remembered(wanted: Sequence[Address], fixed: Sequence[Draft], parent: Address | None) -> tuple[Address, ...]:
+    """`wanted`, with those that are not selected in the order in which they were last placed: if people moved them, that stays a
+    difference, because this run does not decide about it."""
+    last = {draft.address: index for draft in fixed if (index := last_index(draft, parent)) is not None}
+    kept = sorted((address for address in wanted if address in last), key=last.__getitem__)
+    if kept == [address for address in wanted if address in last]:
+        return tuple(wanted)
+    behind: dict[Address | None, list[Address]] = defaultdict(list)
+    previous: Address | None = None
+    for address in wanted:
+        if address in last:
+            previous = address
+        else:
+            behind[previous].append(address)
+    return (*behind[None], *(address for first in kept for address in (first, *behind[first])))
 
 
 def _row(

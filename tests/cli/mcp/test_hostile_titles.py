@@ -88,13 +88,14 @@ def test_hostile_titles_stay_data_in_every_tool(cli: Cli) -> None:
         calls += [("show", {"address": f"acme/space/s{number}"}) for number in range(0, len(texts), 7)]
         calls += [("show", {"address": text}) for text in texts[:10]] + [("explain", {"word": text}) for text in texts[:10]]
         calls += [("plan", {"target": [text]}) for text in texts[:10]] + [("access", {"as": [text]}) for text in texts[:10]]
-        for number, text in enumerate(texts):
-            spaces = [f"acme/space/s{at}" for at in (number, (number + 1) % len(texts))]
-            calls.append(("propose", {"operations": [{"op": "set", "address": spaces[0], "fields": {"title": text[:50]}}], "check": True}))
-            if number % 12 == 0:
-                # The old title is a removed line of the difference, the new one an added one; what is beside them is another title.
-                steps = [{"op": "set", "address": space, "fields": {"title": f"{text[:45]} {at}"}} for at, space in enumerate(spaces)]
-                calls += [("propose", {"operations": steps}), ("propose", {"undo": True})]
+        for start in range(0, len(texts), 20):
+            # The old title is a removed line of the difference, the new one an added one; what is beside them is another title.
+            steps = [
+                {"op": "set", "address": f"acme/space/s{start + at}", "fields": {"title": f"{text[:45]} {at}"}}
+                for at, text in enumerate(texts[start : start + 20])
+            ]
+            calls += [("propose", {"operations": [step], "check": True}) for step in steps[:2]]
+            calls += [("propose", {"operations": steps}), ("propose", {"undo": True})]
         for text in texts[:10]:
             calls += [
                 ("propose", {"operations": [{"op": text, "address": "acme", "fields": {text: text}}]}),

@@ -122,6 +122,21 @@ def test_two_servers_at_once_change_one_after_the_other(agent: Agent) -> None:
     assert (folder / "parts/teams.yaml").read_text() == f"teams:\n{teams}".replace("Team", "Changed")
 
 
+def test_a_managed_object_is_not_added_at_another_address(cli: Cli, agent: Agent) -> None:
+    """The way around a rename, which keeps every rule: removed in one call, it comes back in another, where no rule names it."""
+    (guides,) = (row.split()[2] for row in cli("state", "list", "p").stdout.splitlines() if row.startswith("acme/space/guides "))
+    add = {"op": "add", "address": "acme/space/other", "in": "acme/collection/product", "fields": {"id": guides, "title": "Guides"}}
+    within = {"op": "add", "address": "acme/collection/c", "fields": {"title": "C", "content": [{"space": "other", "id": guides}]}}
+    remove = {"op": "remove", "address": "acme/site/docs/section/guides"}, {"op": "remove", "address": "acme/space/guides"}
+    said = answers(agent, {"operations": [*remove, add]}, {"operations": remove}, {"operations": [add]}, {"operations": [within]})
+    assert [failed for failed, _ in said] == [True, False, True, True]
+    for _, text in (said[0], said[2]):
+        assert "its id is that of acme/space/guides, which is managed already" in text
+    back = {"op": "add", "address": "acme/space/guides", "in": "acme/collection/product", "fields": {"id": guides, "title": "Guides"}}
+    ((failed, text),) = answers(agent, {"operations": [back], "check": True})
+    assert not failed, text
+
+
 def test_its_schema_is_small_and_has_no_text_of_a_project(agent: Agent) -> None:
     async def work(client: Client) -> tuple[Any, bool | None]:
         tool = next(tool for tool in (await client.list_tools()).tools if tool.name == "propose")
