@@ -36,8 +36,9 @@ def group_text(group: DriftGroup) -> str:
         return f"{group.unmanaged.kind} {what} is unmanaged{lets}"
     deleted = [resource for resource in group.resources if resource.status is DriftWord.DELETED]
     if deleted:
-        others = len(group.addresses) - 1
-        return f"{group.addresses[0]} was deleted" + (f", and {count(others, 'more resource')} changed with it" if others else "")
+        inside, others = len(deleted) - 1, len(group.resources) - len(deleted)
+        with_it = f", and {count(inside, 'more resource')} with it" if inside else ""
+        return f"{group.addresses[0]} was deleted{with_it}" + (f"; {count(others, 'resource')} changed because of it" if others else "")
     what = differences(group.resources[0]) if group.resources else "changed"
     effects = f" ({'; '.join(group.effects)})" if group.effects else ""
     return f"{listed(list(map(str, group.addresses)), NAMED)}: {what}{effects}"

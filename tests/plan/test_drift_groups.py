@@ -9,6 +9,7 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.model.drift import Drift, DriftClass, DriftGroup
+from reconciler.report.drift_groups import group_text
 from tests.harness import Org
 from tests.outside import CASES, Case, drifted, edit, everything
 from tests.proofs import proof
@@ -112,6 +113,7 @@ def test_what_was_in_a_deleted_collection_was_deleted_with_it(org: Org) -> None:
     assert group.drift_class is DELETING
     assert [*map(str, group.addresses)][:2] == ["acme/collection/product", "acme/collection/deep"]
     assert {address.key for address in group.addresses if address.kind == "space"} == {"one", "two", "three", "four"}
+    assert group_text(group) == "acme/collection/product was deleted, and 5 more resources with it"
 
 
 def test_a_deleted_default_is_one_group_with_the_choice_that_it_was(org: Org) -> None:
