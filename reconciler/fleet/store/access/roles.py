@@ -19,7 +19,7 @@ from reconciler.fleet.store.schema import SCHEMA
 WORKER, DASHBOARD = "worker", "dashboard"
 HIDDEN_FROM_WORKERS: Final = ("sessions",)
 _WRITTEN_BY_WORKERS: Final = (
-    "projects", "runs", "generation", "workers", "budgets", "plans", "rehearsals", "quarantines", "samples", "notices",
+    "projects", "runs", "generation", "workers", "budgets", "plans", "proposals", "rehearsals", "quarantines", "samples", "notices",
     "engine",
 )  # fmt: skip
 _DECIDED: Final = "next_due, wanted_at, failures, waits, paused, paused_until, paused_by, paused_reason"
