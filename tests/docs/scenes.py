@@ -32,6 +32,10 @@ EXAMPLES: Final = 'cp -r "$EXAMPLES" .; reconciler apply examples/acme --sandbox
 IN_ACME: Final = 'cp -r "$EXAMPLES/acme/." .; reconciler apply --yes'
 GIT: Final = "git init -q -b main; git add -A; git commit -qm docs; git update-ref refs/remotes/origin/main HEAD"
 ADDRESS: Final = """id() { reconciler state list | awk -v address="$1" '$1 == address {print $3}'; }"""
+EDITS: Final = (
+    f"{ADDRESS}\nreconciler api PATCH /spaces/$(id acme/space/guides) -f title=Mine\n"
+    "reconciler api PATCH /orgs/org_acme/teams/$(id acme/team/writers) -f title=Theirs"
+)
 NAMED: Final = "sed -i 's/^project: .*/project:"
 SANDBOX: Final = {"RECONCILER_SANDBOX": ".reconciler/acme.db"}
 NO_DOT: Final = {"| dot -Tsvg > acme.svg": "> acme.dot"}
@@ -55,6 +59,14 @@ REFERENCE: Final = Scene(
         "reconciler health": "reconciler sandbox clock --advance 60 --db .reconciler/acme.db > clock.txt; reconciler health",
         "reconciler drift --accept acme/space/guides.title": "reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Else\n"
         "reconciler drift --accept acme/team/writers",
+        "reconciler drift --revert-plan revert.plan.json --group 5f0c2b9e81d4": (
+            "reconciler api PATCH /orgs/org_acme/teams/team_writers -f title=Again; reconciler drift --revert-plan revert.plan.json"
+        ),
+        "reconciler health examples/urls --sandbox .reconciler/urls.db --site docs": (
+            "reconciler apply examples/urls --sandbox .reconciler/urls.db --yes --allow-exposure 'example/space/*'\n"
+            "reconciler health examples/urls --sandbox .reconciler/urls.db --site docs"
+        ),
+        "reconciler skill > .claude": "mkdir -p .claude/skills/reconciler; reconciler skill > .claude",
         "reconciler drift --propose": "git commit -qam accepted; reconciler drift --propose",
         "reconciler pipeline plan docs": "env -u RECONCILER_SANDBOX reconciler pipeline plan docs",
         "reconciler plan docs": "env -u RECONCILER_SANDBOX reconciler plan docs",
@@ -130,14 +142,18 @@ URLS: Final = (
 )
 SECTIONS: Final = (
     "init", "validate", "plan", "apply", "drift", "health", "diff", "pipeline", "rehearse", "access", "graph", "import", "adopt", "history",
-    "show", "undo", "test", "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
+    "show", "undo", "skill", "test", "policy", "state", "doctor", "fmt", "explain", "config", "comment", "schema", "api", "sandbox",
 )  # fmt: skip
 
 SCENES: Final[Mapping[str, Scene]] = {
     "docs/access.md": Scene(IN_ACME, SANDBOX, replaced={"link=partners": "link=auditors"}),
+    "docs/agents.md": Scene(EXAMPLES, replaced={"acme.db\n": "acme.db < /dev/null\n"}),
     "docs/drift.md": Scene(
-        f"{INIT}; {ADDRESS}\nreconciler api PATCH /spaces/$(id acme/space/guides) -f title=Mine\n"
-        "reconciler api PATCH /orgs/org_acme/teams/$(id acme/team/writers) -f title=Theirs",
+        f"{INIT}; {EDITS}",
+        replaced={
+            "reconciler drift --revert-plan revert.plan.json --group 548f10c76fe7": "reconciler drift --revert-plan revert.plan.json",
+            "reconciler apply --plan revert.plan.json": f"reconciler apply --plan revert.plan.json; {EDITS}",
+        },
     ),
     "docs/exposure.md": Scene(
         "reconciler init . --sandbox\n"
@@ -217,12 +233,13 @@ SCENES: Final[Mapping[str, Scene]] = {
         },
     ),
     "docs/urls.md": Scene(
-        'cp -r "$EXAMPLES" .',
+        'cp -r "$EXAMPLES" .; git init -q -b main; git commit -q --allow-empty -m docs',
         {"RECONCILER_PROJECT": "examples/urls", "RECONCILER_SANDBOX": ".reconciler/urls.db"},
         replaced={
             "https://docs.acme.example/guides/install": "http://127.0.0.1/published/docs/guides/install",
             "reconciler urls check --sitemap https://docs.acme.example/sitemap.xml": "reconciler urls export > map.xml\n"
             "reconciler urls check --sitemap map.xml",
+            "git add redirects && git commit": "git add -f examples/urls/redirects && git commit",
         },
         codes={"reconciler urls check --ended --report junit=urls.xml --report sarif=urls.sarif": 2},
     ),
@@ -263,6 +280,7 @@ NEEDS_ROOT: Final = "services of a machine, and its administrator: tests/packagi
 NEEDS_DOCKER: Final = "an engine of containers: tests/packaging/test_container.py"
 NEEDS_NETWORK: Final = "a package index and a server of git: tests/packaging/test_release.py"
 NEEDS_ZSH: Final = "another shell than the tests': tests/cli/test_program.py"
+NEEDS_CLIENT: Final = "it answers a client until its input ends: tests/cli/mcp, tests/lsp"
 SERVES: Final = "it listens until it is interrupted: tests/cli/test_sandbox.py"
 
 
@@ -272,6 +290,11 @@ def _lines(page: str, why: str, *lines: str) -> dict[tuple[str, str], str]:
 
 NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
     **_lines("sandbox.md", SERVES, "reconciler sandbox serve --db sandbox.db --port 8080 --token-file token.txt"),
+    **_lines(
+        "reference/commands.md", NEEDS_CLIENT,
+        "reconciler lsp", "reconciler mcp examples/acme --sandbox .reconciler/acme.db",
+        "reconciler mcp docs-a docs-b --answer-bytes 16000",
+    ),
     **_lines("fleet.md", FLEET_RUNS, "reconciler fleet up fleet.yaml"),
     **_lines("fleet.md", NEEDS_PLAN, "reconciler fleet approve acme", "reconciler fleet rehearse acme --wait"),
     **_lines(

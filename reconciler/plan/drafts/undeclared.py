@@ -354,18 +354,33 @@ def _kept(removal: Removal, outer: Removal) -> Removal | None:
     return removal
 
 
+def _is_last(world: World, removal: Removal, deleted: Collection[Key]) -> bool:
+    """Whether no object of its kind is left in its container, which stays, and none is declared there."""
+    observed, kind, container = removal.observed, removal.kind, removal.address.container
+    if observed is None or kind.within is None or container is None:
+        return False
+    outer = (kind.within, str(observed.within.get(kind.within, "")))
+    if outer in deleted or any((kind.name, sibling.id) not in deleted for sibling in world.contents.inside(kind.name, *outer)):
+        return False
+    return not any(declared.kind == kind.name and address.container == container for address, declared in world.desired.resources.items())
+
+
 def deleted_along(world: World, removals: Mapping[Address, Removal], managed: Collection[Key]) -> Iterator[Removal]:
     """The removals of unmanaged objects in what is deleted with everything in it, if the service would not delete them with that.
 
     `managed`: objects that are not unmanaged.
     """
     ahead = [removal for removal in removals.values() if removal.with_contents and removal.deletes]
+    deleted = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
     met = {(removal.kind.name, removal.id) for removal in removals.values()}
     while ahead:
         outer = ahead.pop()
         for kind in world.kinds.values():
             inside = kind.inside
-            if inside is None or inside.to != outer.kind.name or inside.cascade or "delete" not in kind.api:
+            if inside is None or inside.to != outer.kind.name or "delete" not in kind.api:
+                continue
+            # With the last of its kind, the service keeps what is in it.
+            if inside.cascade and not (kind.name in outer.kind.reshapes and _is_last(world, outer, deleted)):
                 continue
             for observed in world.contents.inside(kind.name, outer.kind.name, outer.id):
                 key, container = (kind.name, observed.id), outer.address.container
