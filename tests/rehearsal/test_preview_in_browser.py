@@ -181,7 +181,9 @@ def test_each_reader_is_one_click_and_sees_other_differences(chromium: Browser, 
         assert any("share link" in text for text in chips.all_inner_texts())
         assert "gone" in opened.page.inner_text("main")
         chips.filter(has_text="agents").click()
-        assert "This reader cannot open the site" in opened.page.get_by_role("region", name="After").inner_text()
+        closed = opened.page.get_by_role("region", name="After").get_by_text("This reader cannot open the site")
+        closed.first.wait_for()  # the page is drawn again after the click
+        assert closed.count() > 0
         chips.filter(has_text="share link").click()
         opened.page.get_by_role("region", name="After").get_by_role("link", name="Plans").first.click()
         opened.page.get_by_text("Who else sees this page?").last.click()
