@@ -16,7 +16,7 @@ from typing import Final
 from reconciler.cli.git import NamedCommit, ended, git_says
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.git import GitRepository
-from reconciler.importer.proposal import Proposal, digest_in, refuse_foreign
+from reconciler.importer.proposal import Proposal, owned_digest
 
 AUTHOR: Final = {"user.name": "Reconciler", "user.email": "reconciler@localhost"}  # of a commit where git knows no author
 TREE: Final = "040000"
@@ -32,10 +32,8 @@ def write_branch(repository: GitRepository, base: NamedCommit, proposal: Proposa
         wrong = f"{proposal.branch} is checked out, and the proposal replaces it"
         raise Refused(wrong, id="RC-branch-taken", hint="Switch to the branch that it is to be merged into.")
     before = _text(repository, "rev-parse", "--verify", "--quiet", ref, missing="")
-    if before:
-        refuse_foreign(proposal, _text(repository, "log", "-1", "--format=%B", before))
-        if digest_in(_text(repository, "log", "-1", "--format=%B", before)) == proposal.digest:
-            return None
+    if before and owned_digest(proposal, _text(repository, "log", "-1", "--format=%B", before)) == proposal.digest:
+        return None
     blobs = {path: _text(repository, "hash-object", "-w", "--stdin", given=text) for path, text in proposal.files.items()}
     tree = _tree(repository, f"{base.id}^{{tree}}", blobs)
     commit = _text(repository, "commit-tree", tree, "-p", base.id, given=proposal.message, settings=_author(repository))
@@ -44,30 +42,30 @@ def write_branch(repository: GitRepository, base: NamedCommit, proposal: Proposa
 
 
 def _tree(repository: GitRepository, tree: str, blobs: Mapping[str, str]) -> str:
-    """The id of a tree with these files, by their paths in it; their modes stay. A file that the tree lacks is added."""
-    here: dict[str, str] = {}
-    below: dict[str, dict[str, str]] = defaultdict(dict)
+    """The id of a tree with these files, by their paths in it, in folders that it has. Modes are unchanged."""
+    files: dict[str, str] = {}
+    folders: dict[str, dict[str, str]] = defaultdict(dict)
     for path, id in blobs.items():
         first, _, rest = path.partition("/")
         if rest:
-            below[first][rest] = id
+            folders[first][rest] = id
         else:
-            here[first] = id
+            files[first] = id
     lines: dict[str, tuple[str, str, str]] = {}
     for entry in _bytes(repository, "ls-tree", "-z", tree).split(b"\0")[:-1]:
         about, _, name = os.fsdecode(entry).partition("\t")
         mode, kind, id = about.split()
         lines[name] = (mode, kind, id)
-    for name, id in here.items():
+    for name, id in files.items():
         lines[name] = (lines[name][0] if name in lines else "100644", "blob", id)
-    for name, inner in below.items():
+    for name, inner in folders.items():
         lines[name] = (TREE, "tree", _tree(repository, lines[name][2], inner))
     given = "".join(f"{mode} {kind} {id}\t{name}\0" for name, (mode, kind, id) in lines.items())
     return _text(repository, "mktree", "-z", given=given)
 
 
 def _author(repository: GitRepository) -> Mapping[str, str]:
-    """Settings with the author of a commit: nothing where git knows somebody."""
+    """Settings with the author of a commit: who git knows, else this program."""
     return {name: _text(repository, "config", "--get", name, missing="") or text for name, text in AUTHOR.items()}
 
 

@@ -311,13 +311,13 @@ def read_health(top: KeyReader, values: Mapping[str, Any]) -> HealthChecks:
             top.problems.add(node.at, f"a search must be a map, not {described(node)}; {SEARCH_FORM}", id="RC-wrong-form")
             continue
         keys = KeyReader("a search", node.entries, top.problems)
-        found = keys.values(SEARCH)
+        values_of = keys.values(SEARCH)
         keys.rest()
         for key in keys.missing(SEARCH):
             top.problems.add(node.at, f"a search must have {key}; {SEARCH_FORM}", id="RC-missing-key")
             break
-        if all(found.values()):
-            searches.append(GoldenSearch(**found, source=node.at))
+        if all(values_of.values()):
+            searches.append(GoldenSearch(**values_of, source=node.at))
     return HealthChecks(searches=tuple(searches), **values)
 
 

@@ -125,8 +125,8 @@ class NameIndex:
 
     def at(self, file: str, line: int, column: int) -> tuple[Occurrence, ...]:
         """What is named at a position (line and column from 1): references first, as they lead somewhere else."""
-        here = [occurrence for occurrence in self._by_line.get((file, line), ()) if occurrence.span.contains(file, line, column)]
-        return tuple(sorted(here, key=lambda occurrence: (occurrence.role is NameRole.DEFINITION, not occurrence.literal)))
+        named = [occurrence for occurrence in self._by_line.get((file, line), ()) if occurrence.span.contains(file, line, column)]
+        return tuple(sorted(named, key=lambda occurrence: (occurrence.role is NameRole.DEFINITION, not occurrence.literal)))
 
     def definitions(self, sort: NameSort, name: str) -> tuple[Occurrence, ...]:
         """Where something is defined; of a pattern of addresses every resource that it matches."""

@@ -51,7 +51,7 @@ def _literals(hint: Any) -> Iterator[str]:
 
 
 def own_names(kinds: Kinds, project: FleetProject, versions: Iterable[tuple[str, Desired]]) -> tuple[dict[str, str], frozenset[str]]:
-    """The names of a project: what stands for the first segment of each address, and other texts with what the service derives from them.
+    """The names of a project: placeholders for the first segments of addresses, and other texts with what the service derives from them.
 
     `versions`: the name and the resources of each version of its files.
     """

@@ -20,6 +20,8 @@ from reconciler.errors import UsageError
 MARKS: Final = {"github": "GITHUB_ACTIONS", "gitlab": "GITLAB_CI", "bitbucket": "BITBUCKET_BUILD_NUMBER"}
 """The variable that only this CI sets."""
 EVENT_MAX: Final = 32 * 2**20  # bytes of GitHub's event, which has at most 25 MB
+_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
+_TOKEN: Final = re.compile(r"[!-~]+")
 _REF: Final = re.compile(r"refs/pull/(\d+)/")
 
 
@@ -198,6 +200,23 @@ def job(forge: str, environ: Mapping[str, str], event: Mapping[str, Any]) -> Job
         True if forge == "github" and known.actor == DEPENDABOT else known.fork,
         _graphql(api, environ) if forge == "github" else "",
     )
+
+
+def check_repository(job: Job, way: str) -> None:
+    """Raise `UsageError` if the repository is unknown, or cannot be one. `way`: what to do where it is unknown."""
+    if not job.repository:
+        raise UsageError("the repository is unknown", id="RC-no-pull-request", hint=way)
+    # GitLab names a project by its number, or by a path of any depth, which is escaped.
+    if job.forge != "gitlab" and (not _REPOSITORY.fullmatch(job.repository) or {".", ".."} & set(job.repository.split("/"))):
+        raise UsageError(f"{job.repository!r} is not a repository", id="RC-option-value", hint="Write it like OWNER/NAME.")
+
+
+def check_token(job: Job, token: str, purpose: str) -> None:
+    """Raise `UsageError` without a token, or for a text that cannot be one. `purpose`: what it is for, and where that is described."""
+    if not token:
+        raise UsageError(f"{TOKENS[job.forge]} is not set", id="RC-forge-token", hint=purpose)
+    if not _TOKEN.fullmatch(token):
+        raise UsageError(f"{TOKENS[job.forge]} contains characters that no token has", id="RC-token-characters")
 
 
 def _graphql(api: str, environ: Mapping[str, str]) -> str:

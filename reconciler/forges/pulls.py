@@ -11,24 +11,22 @@ one. A write whose end is unknown is read again before the next try.
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote
 
-from reconciler.errors import UsageError
 from reconciler.forges import bitbucket, github, gitlab
-from reconciler.forges.job import TOKENS, Job
+from reconciler.forges.job import Job, check_repository, check_token
 from reconciler.forges.port import BlockingClock, TryAgain, understood
 from reconciler.forges.talk import OK
-from reconciler.importer.proposal import Proposal, digest_in, refuse_foreign
+from reconciler.importer.proposal import Proposal, owned_digest
 from reconciler.report.comment.part import Dialect
 
 T = TypeVar("T")
 ROUNDS: Final = 5
 TITLE_MAX: Final = 250  # characters; forges refuse 256 and more
-_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
@@ -91,9 +89,7 @@ def keep_request(forge: PullRequests, proposal: Proposal, base: str, text: Reque
 
     def keep() -> str:
         last = forge.last(proposal.branch)
-        if last is not None:
-            refuse_foreign(proposal, last.message)
-        if last is None or digest_in(last.message) != proposal.digest:
+        if last is None or owned_digest(proposal, last.message) != proposal.digest:
             forge.commit(proposal.branch, base, proposal.files, proposal.message, last)
         request = forge.find(proposal.branch, text.into)
         wanted = RequestText(text.into, text.title[:TITLE_MAX], text.body)
@@ -114,7 +110,7 @@ def close_request(forge: PullRequests, proposal: Proposal, into: str) -> str | N
         request, last = forge.find(proposal.branch, into), forge.last(proposal.branch)
         if request is None:
             return None
-        refuse_foreign(proposal, last.message if last is not None else "")
+        owned_digest(proposal, last.message if last is not None else "")
         forge.close(request.number)
         return request.url
 
@@ -138,11 +134,8 @@ def _plain(text: str) -> str:
 
 def pulls_of(job: Job, token: str, clock: BlockingClock) -> PullRequests:
     """The requests of a job's repository. Raises `UsageError` for unknown facts."""
-    if not token:
-        wrong, hint = f"{TOKENS[job.forge]} is not set", "It is the token that opens the request; see docs/drift.md."
-        raise UsageError(wrong, id="RC-forge-token", hint=hint)
-    if not job.repository or (job.forge != "gitlab" and not _REPOSITORY.fullmatch(job.repository)):
-        raise UsageError("the repository is unknown", id="RC-proposal-place", hint="Run it in a job of the forge.")
+    check_repository(job, "Run it in a job of the forge.")
+    check_token(job, token, "It is the token that opens the request; see docs/drift.md.")
     match job.forge:
         case "github":
             return GitHubPulls(job, token, clock)
@@ -290,7 +283,8 @@ class BitbucketPulls:
 
     @understood
     def find(self, branch: str, into: str) -> OpenRequest | None:
-        query = {"q": f'source.branch.name = "{branch}" AND destination.branch.name = "{into}" AND state = "OPEN"'}
+        of = " AND ".join(f"{side}.branch.name = {json.dumps(name)}" for side, name in (("source", branch), ("destination", into)))
+        query = {"q": f'{of} AND state = "OPEN"'}
         listed = self._talk.read("GET", f"{self._at}/pullrequests", query=query).data["values"]
         own = [request for request in listed if request["source"]["branch"]["name"] == branch]
         return _of_bitbucket(own[0]) if own else None

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
+from urllib.parse import quote
 
 from reconciler.address import Address
 from reconciler.errors import Refused
@@ -48,7 +49,7 @@ class LeftToPeople:
 @dataclass(frozen=True)
 class Proposal:
     """One commit. `files`: the new texts by path. `lines`: what the commit says. `exposures`: what it accepts, which requires consent.
-    `branch`: one for each project and environment."""
+    `branch`: PROJECT or PROJECT@ENVIRONMENT below `BRANCH`, other characters escaped."""
 
     project: str
     environment: str | None
@@ -60,8 +61,8 @@ class Proposal:
 
     @property
     def branch(self) -> str:
-        words = [self.project, *([self.environment] if self.environment else [])]
-        return "/".join([BRANCH, "-".join(re.sub(r"[^A-Za-z0-9_-]+", "-", word).strip("-") or "project" for word in words)])
+        # Escaped and not replaced: two projects must never have one branch.
+        return f"{BRANCH}/{'@'.join(quote(word, safe='').replace('.', '%2E') for word in (self.project, self.environment) if word)}"
 
     @property
     def digest(self) -> str:
@@ -79,17 +80,13 @@ class Proposal:
         return [self.title, "", *lines, *(["", "Left to people:", *left] if left else [])]
 
 
-def digest_in(message: str) -> str | None:
-    """The digest in the message of a commit; None if the commit is not of a proposal."""
+def owned_digest(proposal: Proposal, message: str) -> str:
+    """The digest in the message of the last commit of the proposal's branch. Raises `Refused` if no earlier proposal made that commit."""
     matches = _DIGEST.findall(message)
-    return matches[-1] if matches else None
-
-
-def refuse_foreign(proposal: Proposal, message: str) -> None:
-    """Raise `Refused` if the last commit of the proposal's branch, which has this message, is not of an earlier proposal."""
-    if digest_in(message) is None:
+    if not matches:
         wrong = f"{proposal.branch} has commits that Reconciler did not make, and the proposal would replace them"
         raise Refused(wrong, id="RC-branch-taken", hint="Merge or delete that branch, then propose again.")
+    return str(matches[-1])
 
 
 def title_of(project: str, environment: str | None, number: int) -> str:

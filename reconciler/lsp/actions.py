@@ -93,24 +93,24 @@ def probable_renames(project: CheckedProject, known: Iterable[Address]) -> list[
     """The keys that appeared, each with the one that vanished beside it. `known`: what was declared or tracked before."""
     known = set(known)
     declared = project.resources
-    told = {old for each in declared.values() for old in each.previously}
-    told |= {moved.old for loaded in project.projects.values() for moved in loaded.desired.moved}
-    told |= {address for loaded in project.projects.values() for address in (*loaded.desired.removed, *loaded.desired.excluded)}
+    former = {old for resource in declared.values() for old in resource.previously}
+    former |= {moved.old for loaded in project.projects.values() for moved in loaded.desired.moved}
+    former |= {address for loaded in project.projects.values() for address in (*loaded.desired.removed, *loaded.desired.excluded)}
     vanished: dict[tuple[object, ...], list[Address]] = {}
-    for address in known - declared.keys() - told:
+    for address in known - declared.keys() - former:
         vanished.setdefault(address.parts[:-1], []).append(address)
     renames = []
-    for address, each in declared.items():
-        if address in known or each.implied or each.previously or len(address.parts) < 2:
+    for address, resource in declared.items():
+        if address in known or resource.implied or resource.previously or len(address.parts) < 2:
             continue
         beside = vanished.get(address.parts[:-1], [])
         if len(beside) == 1:
-            renames.append(Renamed(beside[0], each))
+            renames.append(Renamed(beside[0], resource))
     news = [rename.old for rename in renames]
     return [rename for rename in renames if news.count(rename.old) == 1]
 
 
-def told(rename: Renamed) -> str:
+def rename_message(rename: Renamed) -> str:
     """The message about a probable rename."""
     says = f"{rename.new.address} is new, and {rename.old} is no longer declared"
     return terminal(f"{says}: the plan creates one and deletes the other. If it was renamed, write previously: [{rename.old.key}]")

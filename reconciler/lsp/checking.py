@@ -11,7 +11,7 @@ from typing import Final
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from reconciler.lsp.actions import told
+from reconciler.lsp.actions import rename_message
 from reconciler.lsp.checks import CheckedProject
 from reconciler.lsp.diagnostics import SOURCE, by_file
 from reconciler.lsp.navigation import NamedTexts
@@ -94,7 +94,7 @@ class Checking:
             if (text := self.session.text_of(project.root / rename.new.source.file)) is not None:
                 uri = self.session.uri_of((project.root / rename.new.source.file).resolve())
                 at = text.token(rename.new.source.line, rename.new.source.column)
-                hint = types.Diagnostic(at, told(rename), severity=types.DiagnosticSeverity.Information, source=SOURCE)
+                hint = types.Diagnostic(at, rename_message(rename), severity=types.DiagnosticSeverity.Information, source=SOURCE)
                 published.setdefault(uri, []).append(hint)
         for uri in sorted(project.published - published.keys()):
             published[uri] = []

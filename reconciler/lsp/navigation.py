@@ -21,7 +21,7 @@ from reconciler.edits.texts import ProjectTexts, TextSpan, project_texts
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.lsp.checks import HALF_WRITTEN
 from reconciler.lsp.documents import moved
-from reconciler.lsp.text import Text, edits_to
+from reconciler.lsp.text import Text
 from reconciler.model import Source
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal
@@ -186,8 +186,3 @@ def rename(root: Path, kinds: Kinds, unsaved: Mapping[str, str], address: Addres
         return texts, renamed(texts, address, key)
     except HALF_WRITTEN:
         raise Refused("a file of the project is half-written", id="RC-yaml-syntax", hint="Correct its problems first.") from None
-
-
-def edits_of(before: Mapping[str, Text], after: Mapping[str, str]) -> dict[str, list[types.TextEdit]]:
-    """The edits of each file by its name."""
-    return {name: edits_to(before[name], text) for name, text in after.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from reconciler.cli import files
+from reconciler.importer.proposal import Proposal
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.test_dangerous_edits import DOCS
 from tests.cli.test_drift import edit, ids
@@ -158,6 +161,38 @@ def test_an_exposure_without_consent_makes_no_branch(exposed: Cli) -> None:  # n
     message = git(exposed.root, "log", "-1", "--format=%B", "reconciler/drift/living")
     assert re.search(rf"^- {DOCS}: exposure visibility .*; readers: anyone", message, re.MULTILINE), "an entry's line is one line"
     assert "decide" not in message
+
+
+def test_no_two_projects_have_one_branch() -> None:
+    names = [("docs", None), ("docs", "eu"), ("docs-eu", None), ("docs.eu", None), ("docs@eu", None), ("docs/eu", None), ("docs eu", None)]
+    branches = [Proposal(project, environment, {}, "", (), ()).branch for project, environment in names]
+    assert len({*branches}) == len(names)
+    for branch in branches:
+        assert subprocess.run(["git", "check-ref-format", f"refs/heads/{branch}"], check=False).returncode == 0, branch
+        assert re.fullmatch(r"[\w/@%-]+", branch), "the command that is printed needs no quotes"
+
+
+def test_the_files_are_as_before_if_accepting_cannot_write_all_of_them(desk: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    teams = "writers: {title: Writers, members: [ada@acme.example]}\n"
+    desk.write("p/teams.yaml", teams)
+    desk.edit("p/reconciler.yaml", f"teams:\n      {teams}", "teams: {include: teams.yaml}\n")
+    assert desk.json("plan", "p")["summary"]["requests"] == 0
+    retitle(desk)
+    edit(desk, "PATCH", f"/orgs/org_acme/teams/{ids(desk)['acme/team/writers']}", "title=Authors")
+    before = everything(desk.root)
+    write, calls = files.write_whole, list[Path]()
+
+    def full(path: Path, text: str, **more: Any) -> None:
+        calls.append(path)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, text, **more)
+
+    monkeypatch.setattr(files, "write_whole", full)
+    accepted = ("--accept", "acme/space/guides", "--accept", "acme/team/writers")
+    assert "[RC-file-not-written]" in desk("drift", "p", *accepted, code=1).stderr
+    assert len({*calls}) == 2, "both files were to be written"
+    assert everything(desk.root) == before
 
 
 def test_the_author_is_git_s_or_reconciler(desk: Cli) -> None:

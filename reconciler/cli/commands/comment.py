@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from reconciler.forges import bitbucket, github, gitlab
 from reconciler.forges.bitbucket import Bitbucket
 from reconciler.forges.github import GitHub
 from reconciler.forges.gitlab import GitLab
-from reconciler.forges.job import TOKENS, Job, forge_of_job, job
+from reconciler.forges.job import TOKENS, Job, check_repository, check_token, forge_of_job, job
 from reconciler.forges.keep import keep
 from reconciler.forges.port import BlockingClock, Forge, ForgeError, NotAllowed
 from reconciler.report.comment.body import CommentText, TooLong, body
@@ -35,8 +34,6 @@ PERMISSIONS: Final = {
     "gitlab": "The token needs the scope api and the role Reporter.",
     "bitbucket": "The token needs the scope pullrequest:write.",
 }
-_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
-_TOKEN: Final = re.compile(r"[!-~]+")
 
 
 @click.command("comment", short_help="Show plans, outcomes and drift in the comment of a pull request.")
@@ -166,21 +163,13 @@ def _written(screen: Screen, of: Job, parts: Sequence[CommentPart], separate: bo
 
 def _opened(of: Job, token: str) -> Forge:
     """The comments of the pull request. Raises `UsageError` for unknown facts."""
-    variable, clock = TOKENS[of.forge], BlockingClock()
-    if not of.repository:
-        raise UsageError("the repository is unknown", id="RC-no-pull-request", hint="Add --repository OWNER/NAME.")
-    if of.forge != "gitlab" and (not _REPOSITORY.fullmatch(of.repository) or {".", ".."} & set(of.repository.split("/"))):
-        raise UsageError(f"{of.repository!r} is not a repository", id="RC-option-value", hint="Write it like OWNER/NAME.")
+    check_repository(of, "Add --repository OWNER/NAME.")
     if not of.pull:
         raise UsageError(
             "this job runs for no pull request", id="RC-no-pull-request", hint="Run it for pull requests only, or add --pull NUMBER."
         )
-    if not token:
-        raise UsageError(
-            f"{variable} is not set", id="RC-forge-token", hint="It is the token that writes the comment; see docs/pipelines.md."
-        )
-    if not _TOKEN.fullmatch(token):
-        raise UsageError(f"{variable} contains characters that no token has", id="RC-token-characters")
+    check_token(of, token, "It is the token that writes the comment; see docs/pipelines.md.")
+    clock = BlockingClock()
     match of.forge:
         case "github":
             return GitHub(of.api, of.graphql, of.repository, of.pull, token=token, clock=clock, run=of.run)

@@ -48,7 +48,6 @@ from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
-from reconciler.importer.proposal import Proposal
 from reconciler.kinds import load as load_kinds
 from reconciler.model import CheckResult, HealthChecks, WorkEffect
 from reconciler.model.drift import Drift, DriftBounds
@@ -148,8 +147,7 @@ def read_command(
         "reading": about,
     }
     if changed.resources and not new:
-        proposal = _proposal(screen, options, kinds, project, planned, changed, documents["drift"])
-        documents |= {"proposal": proposal} if proposal["files"] else {}
+        documents |= _proposal(screen, options, kinds, project, planned, changed, documents["drift"])
     for name, document in documents.items():
         write_report(folder / f"{name}.json", screen.masked(as_json(document)))
     if keep:
@@ -161,17 +159,17 @@ def read_command(
 
 def _proposal(
     screen: Screen, options: Options, kinds: Kinds, project: Project, planned: run.Planned, changed: Drift, document: DriftDocument
-) -> ProposalDocument:  # fmt: skip
-    """What was changed outside Reconciler, as files. It is not stored if they contain a secret in plain text, or would become invalid."""
-    sheet = drift_sheet(screen.masked_data(changed))
+) -> dict[str, ProposalDocument]:  # fmt: skip
+    """What was changed outside Reconciler as files, by the name of the document; empty where no file can have it, and where a file contains
+    a secret in plain text, which must not be stored."""
     try:
-        proposal = drift_proposal(screen, options, kinds, project, planned, changed, sheet)
+        proposal = drift_proposal(screen, options, kinds, project, planned, changed, drift_sheet(screen.masked_data(changed)))
     except ReconcilerError as error:
         screen.warn(f"what was changed outside Reconciler cannot be proposed: {error.message}", id=error.id)
-        proposal = Proposal(project.settings.project, options.env, {}, "", (), ())
-    files = {path: text for path, text in proposal.files.items() if screen.masked(text) == text}
-    proposal = proposal if files == proposal.files else replace(proposal, files={})
-    return proposal_document(proposal, texts(options.project, kinds)[1], document)
+        return {}
+    if not proposal.files or any(screen.masked(text) != text for text in proposal.files.values()):
+        return {}
+    return {"proposal": proposal_document(proposal, texts(options.project, kinds)[1], document)}
 
 
 def _checks(

@@ -196,9 +196,9 @@ def _versions(file: Path, before: str, after: str, known: KnownFleet) -> FleetVe
 
     earlier, merged = declared(old, start), declared(old, end)
     applied = declared(new, end) if new is not old else merged
-    here = [{name: project for name, project in side.items() if is_here(project.source)} for side in (earlier, merged, applied)]
-    before_rows, merged_rows, applied_rows = here
-    if not any(here):
+    sides = [{name: project for name, project in side.items() if is_here(project.source)} for side in (earlier, merged, applied)]
+    before_rows, merged_rows, applied_rows = sides
+    if not any(sides):
         raise UsageError(
             f"no project of {path} takes its files from this repository{f' and its branch {branch}' if branch else ''}",
             id="RC-fleet-source",
@@ -210,7 +210,7 @@ def _versions(file: Path, before: str, after: str, known: KnownFleet) -> FleetVe
     appearing = [name for name in {**merged_rows, **applied_rows} if name not in before_rows]
     vanishing = [name for name in before_rows if name not in merged_rows or name not in applied_rows]
     return FleetVersions(
-        repository, start, end, list(_rows(*here)), appearing, vanishing,
+        repository, start, end, list(_rows(*sides)), appearing, vanishing,
         {name: keys for name in before_rows if name in applied_rows and (keys := _keys(before_rows[name], applied_rows[name]))},
         list(notes),
     )  # fmt: skip

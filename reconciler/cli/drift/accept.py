@@ -29,7 +29,7 @@ ACCEPTING: Final = "accepting this makes something public or removes a protectio
 
 
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, names: Sequence[str]) -> None:
-    """Write the named values. Raises `Refused`, `UsageError` or `ReconcilerError` before anything is written."""
+    """Write the named values. Raises `Refused`, `UsageError` or `ReconcilerError`; then the files are as before."""
     root, before = read(options.project, kinds)
     picked = chosen(drift, names, project.desired.generated)
     taken = taken_in(screen, options, kinds, project, planned, before, picked)
@@ -37,7 +37,11 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
         wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(taken.left)}"
         raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")
     consent_to_exposures(taken.exposures, options.allow_exposure, ACCEPTING)
-    rewrite(root, taken.texts)
+    try:
+        rewrite(root, taken.texts)
+    except ReconcilerError:
+        rewrite(root, {file: before[file] for file in taken.texts})
+        raise
     for accepted in picked:
         where = f" in {accepted.drifted.source.file}" if accepted.drifted.source is not None else ""
         screen.out(f"{accepted}: its lines were moved.\n" if accepted.moved else f"{accepted} was updated{where}.\n")

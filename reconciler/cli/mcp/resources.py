@@ -84,10 +84,10 @@ def of_kind(name: str) -> dict[str, Any]:
     known: dict[str, Any] = {}
     waiting = [name]
     while waiting:
-        here = waiting.pop()
-        if here not in known:
-            known[here] = every[here]
-            waiting += [to for to in _references(every[here]) if to in every and to not in kinds]
+        definition = waiting.pop()
+        if definition not in known:
+            known[definition] = every[definition]
+            waiting += [to for to in _references(every[definition]) if to in every and to not in kinds]
     return {"$ref": f"#/$defs/{name}", "$defs": known}
 
 

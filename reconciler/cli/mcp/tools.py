@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
 from pydantic.types import StrictBool
 
 from reconciler.address import Glob
@@ -54,7 +54,7 @@ FOLLOW: Final = "The conventions of this repository, from a file of it. They can
 NO_CONVENTIONS: Final = "This project has no conventions for agents; agents: {conventions: FILE} in its file names some."
 
 Text = Annotated[str, StringConstraints(strict=True, max_length=TEXT_MAX)]
-FORMS: Final[Mapping[str, Any]] = {"text": Text, "texts": list[Text], "flag": StrictBool}
+FORMS: Final[Mapping[str, Any]] = {"text": Text, "texts": Annotated[list[Text], Field(max_length=LIST_MAX)], "flag": StrictBool}
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "text": {"type": "string"}, "texts": {"type": "array", "items": {"type": "string"}}, "flag": {"type": "boolean"},
 }  # fmt: skip

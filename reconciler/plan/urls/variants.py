@@ -328,5 +328,5 @@ def _opens(moment: Published, kind: Kind, id: str) -> bool:
 
 
 def digest(url: str) -> str:
-    """What stands for a secret URL in reports. Its key is long and random, so nobody can guess it from the digest."""
+    """The text that reports show in the place of a secret URL. Its key is long and random, so nobody can guess it from the digest."""
     return f"sha256:{sha256(url.encode('utf-8', 'surrogatepass')).hexdigest()}"
