@@ -152,6 +152,18 @@ def test_what_files_cannot_take_in_is_listed_with_the_way_and_the_rest_is_propos
     assert "By hand" not in git(desk.root, "diff", "main", BRANCH)
 
 
+def test_what_would_make_the_files_invalid_is_left_to_people_and_the_rest_is_proposed(desk: Cli) -> None:
+    made = ids(desk)
+    for key in ("guides", "api"):  # the last one leaves its site spaces on the site, beside sections that the files still have
+        edit(desk, "DELETE", f"/orgs/org_acme/sites/{made['acme/site/docs']}/sections/{made[f'acme/site/docs/section/{key}']}")
+    retitle(desk)
+    result = desk("drift", "p", "--propose", code=5)
+    assert "acme/site/docs/site-space/api.section: the files would become invalid" in result.stderr
+    message = git(desk.root, "log", "-1", "--format=%B", BRANCH)
+    assert "\n\n- acme/space/guides: title Guides -> Somebody's title\n\nLeft to people:\n" in message
+    assert re.search(r"\+ +- \{space: guides, title: .Somebody's title", git(desk.root, "diff", "main", BRANCH))
+
+
 def test_an_exposure_without_consent_makes_no_branch(exposed: Cli) -> None:  # noqa: F811
     repository(exposed)
     assert "--allow-exposure" in exposed("drift", "p", "--propose", code=4).stderr

@@ -14,7 +14,7 @@ from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.run import Planned
 from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
-from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
 from reconciler.importer.gather import MatchedProject, excluded_objects
 from reconciler.model import Action, Exposure, Plan
@@ -71,14 +71,15 @@ def taken_in(
 ) -> TakenIn:  # fmt: skip
     """The files with the current values of these fields, and what a plan of them says. Writes nothing.
 
-    Raises `Refused` where the YAML cannot simply be edited, `ReconcilerError` if the files would no longer be a valid project.
+    Raises `Refused` where the YAML cannot simply be edited, or would no longer be a valid project.
     """
     edited = acceptance(kinds, project, planned, before).edited(picked, planned.plan.moved_outside)
     texts = {file: line_ends.as_before(text, before[file]) for file, text in edited.items()}
     try:
         desired = judged(screen, options, kinds, load(screen, options, kinds, texts=texts)).project.desired
     except ConfigError as error:
-        raise ReconcilerError(f"the files would become invalid and were not changed: {error.message}", id="RC-accepted-invalid") from None
+        wrong = f"the files would become invalid and were not changed: {error.message}"
+        raise Refused(wrong, id="RC-accepted-invalid", hint="Change them by hand.") from None
     former, again = (plan(kinds, declared, planned.state, planned.actual) for declared in (project.desired, desired))
     every, earlier = _pending(again), _pending(former)
     left = sorted(every & {str(accepted) for accepted in picked} | every - earlier)

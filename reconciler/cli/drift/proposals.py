@@ -13,6 +13,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
 from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
+from reconciler.errors import Refused
 from reconciler.importer.accept import AcceptedField
 from reconciler.importer.proposal import LeftToPeople, Proposal, acceptable, title_of
 from reconciler.model.drift import Drift
@@ -26,33 +27,39 @@ def drift_proposal(
 ) -> Proposal:  # fmt: skip
     """The proposal to accept everything that the files can take in; its paths are below the project. `sheet`: of the drift, from which the
     commit's lines come.
-
-    Raises `ReconcilerError` if the files would no longer be a valid project.
     """
     _, before = read(options.project, kinds)
     fields, left = acceptable(drift, acceptance(kinds, project, planned, before), project.desired.generated, planned.plan.moved_outside)
-    taken = TakenIn({}, (), ())
-    while fields:
-        taken = taken_in(screen, options, kinds, project, planned, before, fields)
-        if not taken.left:
-            break
-        # A difference of something else: nobody knows which of them makes it.
-        refused = [field for field in fields if {str(field), str(field.drifted.address)} & set(taken.left)] or fields
-        reason = f"its value cannot simply be written to the YAML: {', '.join(taken.left)} would differ"
+    taken, accepted = TakenIn({}, (), ()), list[AcceptedField]()
+    waiting = [fields] if fields else []
+    while waiting:  # by halves, where nobody knows which of them the files cannot have
+        chunk = waiting.pop()
+        try:
+            tried = taken_in(screen, options, kinds, project, planned, before, [*accepted, *chunk])
+            reason = f"its value cannot simply be written to the YAML: {', '.join(tried.left)} would differ" if tried.left else None
+        except Refused as error:
+            tried, reason = TakenIn({}, (), ()), error.message
+        if reason is None:
+            taken, accepted = tried, [*accepted, *chunk]
+            continue
+        named = [field for field in chunk if {str(field), str(field.drifted.address)} & set(tried.left)]
+        refused = named if named or len(chunk) > 1 else chunk
         left += [LeftToPeople(str(field), reason, "Change it by hand.") for field in refused]
-        fields, taken = [field for field in fields if field not in refused], TakenIn({}, (), ())
+        rest = [field for field in chunk if field not in refused]
+        half = 0 if refused else len(rest) // 2
+        waiting += [part for part in (rest[half:], rest[:half]) if part]
     desired = project.desired
-    title = title_of(desired.project, desired.environment, len(fields))
+    title = title_of(desired.project, desired.environment, len(accepted))
     # A mask would be written into the files, which people have in their repository; what people read is masked.
-    words, names = screen.masked_data(_lines(sheet, fields)), screen.masked_data(tuple(left))
+    words, names = screen.masked_data(_lines(sheet, accepted, whole=not left)), screen.masked_data(tuple(left))
     return Proposal(desired.project, desired.environment, taken.texts, title, words, names, taken.exposures)
 
 
-def _lines(sheet: Sheet, fields: Sequence[AcceptedField]) -> tuple[str, ...]:
-    """What the commit says: the lines of the report about what it accepts."""
+def _lines(sheet: Sheet, fields: Sequence[AcceptedField], *, whole: bool) -> tuple[str, ...]:
+    """What the commit says: the lines of the report about what it accepts. `whole`: whether that is everything."""
     accepted = {str(field.drifted.address) for field in fields}
     lines = [line for entry in sheet.entries if entry.title in accepted for line in _entry_lines(entry)]
-    return (*(sentence.text for sentence in sheet.consequences), *lines)
+    return (*(sentence.text for sentence in sheet.consequences if whole), *lines)
 
 
 def _entry_lines(entry: SheetEntry) -> list[str]:
