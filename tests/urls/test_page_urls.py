@@ -281,6 +281,23 @@ def test_an_object_that_shows_a_deleted_one_and_stays_is_named_with_its_url(site
     assert {reason for *_, reason in lines(plan.urls)} == {"gone"}
 
 
+@pytest.mark.parametrize("change", [{}, {"title": "Usage"}, {"path": "usage"}])
+def test_a_blocked_variant_that_shows_a_deleted_space_is_named_whatever_else_changes_around_it(site: Site, change: dict[str, str]) -> None:
+    before, after = tree(), tree()
+    section(before, 1)["spaces"][-1]["protect"] = True
+    site.reorganize({"acme": before})
+    site.apply()
+    after["content"] = [node for node in after["content"] if node["space"] != "old"]
+    section(after, 1)["spaces"].pop()
+    section(after, 1).update(change)
+    site.write(after)
+    plan = site.urls().plan
+    assert [str(blocked.address) for blocked in plan.blocked] == ["acme/site/docs/site-space/old"]
+    assert ("acme/site/docs/site-space/old", "it shows acme/space/old, which is deleted") in [
+        (str(line.address), line.reason) for line in plan.broken
+    ]
+
+
 def test_a_url_at_which_the_same_page_answers_by_default_does_not_break(site: Site) -> None:
     """What is below it does. The section and its variant are both called `home`: without the section's segment, the variant answers."""
     before = tree()
