@@ -303,10 +303,10 @@ def _still_broken(urls: SiteUrls, line: BrokenUrl, called: Callable[[Key], Addre
     if not answers_alike(urls, line.before):
         yield line
         return
-    now = {variant.at: variant for variant in urls.after}
+    now, above = {variant.at: variant for variant in urls.after}, (line.before or "").rstrip("/")
     for variant in urls.before:
         base = variant.bases.get(0, "")
-        if base.startswith(f"{line.before}/") and not answers_alike(urls, base):
+        if base.startswith(f"{above}/") and not answers_alike(urls, base):
             after = now[variant.at].bases.get(0) if variant.at in now else None
             yield BrokenUrl(called(variant.at), variant.at[0], base, after, line.reason, line.source)
 
