@@ -218,6 +218,18 @@ def test_a_slash_that_is_escaped_is_part_of_a_name(cli: Cli) -> None:
     assert "[RC-url-not-recorded]" in cli("urls", "where", f"{BASE}/use%2Finstall", "p", code=exits.WRONG).stderr
 
 
+def test_no_file_has_the_port_of_the_sandbox(cli: Cli) -> None:
+    urls = {"redirects": ["nginx", "netlify", "cloudflare", "csv"], "gone": [{"url": "/v1/**", "reason": "no longer supported"}]}
+    apply(cli, FIRST, urls)
+    apply(cli, {"start": "start", "use": "product"}, urls)
+    texts = {path.name: path.read_text() for path in (cli.root / "p/redirects").rglob("*") if path.is_file()}
+    texts |= {
+        form: cli("urls", "export", "p", "--format", form, code=0).stdout for form in ("nginx", "netlify", "cloudflare", "csv", "sitemap")
+    }
+    assert {name for name, text in texts.items() if "product" in text} == {*texts}
+    assert not [name for name, text in texts.items() if re.search(r":\d", text)]
+
+
 def test_a_sitemap_and_redirects_from_the_ledger(cli: Cli) -> None:
     apply(cli, FIRST, NGINX)
     apply(cli, {**FIRST, "use": "product"}, NGINX)
