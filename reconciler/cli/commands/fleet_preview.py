@@ -38,7 +38,8 @@ from reconciler.fleet.declared.keys import FILE as FILE_NAME
 from reconciler.fleet.facts import facts_of, health_of
 from reconciler.fleet.generated import generated
 from reconciler.fleet.model import Fleet, FleetProject, Generator, Repository
-from reconciler.fleet.preview import follows, normal_form, own_names, place
+from reconciler.fleet.plan_groups import PlanGroups, own_names, plan_form
+from reconciler.fleet.preview import follows, place
 from reconciler.fleet.sources.git import Commit, directories
 from reconciler.fleet.status import status
 from reconciler.fleet.store import projects as rows
@@ -47,7 +48,6 @@ from reconciler.plan.guard import refuse
 from reconciler.report.documents import plan_document
 from reconciler.report.fleet_preview import FLEET_APPLY, MERGE, by_rarity, group_data, preview_sheet
 from reconciler.report.schemas.fleet import FleetPreviewDocument, FleetPreviewProblemData, FleetPreviewReadingData
-from reconciler.report.schemas.plan import PlanDocument
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.text.names import utc_text
@@ -94,7 +94,7 @@ def preview_command(
     if len(versions.rows) > MANY:
         screen.say(f"Planning {count(len(versions.rows), 'project')} from {versions.start} to {versions.end} …")
     result = _planned(screen, options, kinds, versions)
-    groups = by_rarity([group_data(names, plan, after=moment) for (moment, _), (names, plan) in result.groups.items()])
+    groups = by_rarity([group_data(group.projects, group.plan, after=group.moment) for group in result.groups.groups])
     changing = {name for group in groups for name in group["projects"]}
     document: FleetPreviewDocument = {
         "format": "reconciler.fleet-preview/1",
@@ -296,10 +296,10 @@ def _keys(before: FleetProject, after: FleetProject) -> list[str]:
 
 @dataclass
 class PlannedFleet:
-    """`groups`: by moment and normal form, the projects and the plan of the first. `violations`: of projects whose plan is refused."""
+    """`violations`: of projects whose plan is refused."""
 
     made_at: datetime
-    groups: dict[tuple[str, str], tuple[list[str], PlanDocument]] = field(default_factory=dict)
+    groups: PlanGroups = field(default_factory=PlanGroups)
     unchanged: list[str] = field(default_factory=list)
     problems: list[FleetPreviewProblemData] = field(default_factory=list)
     violations: dict[str, tuple[Violation, ...]] = field(default_factory=dict)
@@ -418,9 +418,9 @@ def _add(result: PlannedFleet, row: PlannedRow, plan: Plan, versions: Sequence[P
     if violations:
         result.violations.setdefault(name, violations)
     document = plan_document(plan, created_at=result.made_at)
-    roots, names = own_names(kinds, row.after, [(version.settings.project, version.desired) for version in versions])
-    form = normal_form(document, roots, names, besides=COMPARED)
-    result.groups.setdefault((row.moment, form), ([], document))[0].append(name)
+    projects = [project for project in (row.before, row.after) if project is not None]
+    names = own_names(kinds, projects, [(version.settings.project, version.desired) for version in versions])
+    result.groups.add(name, row.moment, document, plan_form(kinds, document, names, besides=COMPARED))
 
 
 def _problems(row: PlannedRow, error: ReconcilerError) -> list[FleetPreviewProblemData]:
