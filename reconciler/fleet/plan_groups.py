@@ -1,17 +1,19 @@
 """Groups of plans that do the same, apart from the names of their projects. Pure.
 
-    document of a plan + own names -> PlanForm: its texts, in each of which literal parts and own names alternate -> PlanGroup
+    document of a plan + own names -> PlanForm: its texts -> PlanGroup
 
-Two texts are the same if every own name of one is, in the other one, the name with the same role or the same word. What says only where
-something is written (files, lines, ids) is left out.
+Two texts are the same if every own name in one is, in the other one, the same word or the own name with the same role, such as the title.
+What says only where something is written (files, lines, ids) is left out.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -24,6 +26,7 @@ from reconciler.report.schemas.plan import PlanDocument
 from reconciler.resource import Kinds
 
 NAME_MIN: Final = 2  # characters of the value of a variable; shorter ones are in too many other texts
+LONG: Final = 10_000  # characters of a text in which names are not looked for any more
 _ELSEWHERE: Final = frozenset({"format", "project", "environment", "createdAt", "forecast", "source", "declared", "unmanaged"})
 """Keys that say whose plan it is, or where something is written."""
 _WORDS: Final = frozenset({"kind", "actions", "verb", "method", "name", "field", "fields", "level", "sort", "rule", "id", "flag", "effect"})
@@ -106,75 +109,106 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"[-+.,:\d]+", text) is not None
 
 
+class Rule(Enum):
+    """Where in a text own names are looked for."""
+
+    NOWHERE = auto()  # it is a word of the language, or no text
+    ANYWHERE = auto()
+    NO_COUNTS = auto()  # a number that is a word by itself counts something
+
+
+class PlanText(NamedTuple):
+    """A text of a plan. `parts`: literal ones and, between two of them, what an own name is."""
+
+    text: str
+    rule: Rule
+    parts: tuple[str | frozenset[str], ...]
+
+
 class PlanForm(NamedTuple):
-    """What a plan does, as a list of texts, in each of which literal parts and own names alternate, beginning with a literal part.
+    """What a plan does, as a list of texts."""
 
-    `texts`: with the names themselves. `roles`: with what they are instead. A pair of the two is a mark that is no text.
-    """
-
-    texts: tuple[tuple[str, ...], ...]
-    roles: tuple[tuple[str | frozenset[str], ...], ...]
+    texts: tuple[PlanText, ...]
     names: Names
 
 
 def plan_form(kinds: Kinds, plan: PlanDocument, names: Names, *, besides: str) -> PlanForm:
     """`besides`: the beginning of the sentences that say which versions were compared."""
     words, _ = language(kinds)
-    in_values, in_sentences = _patterns(names)
-    texts: list[tuple[str, ...]] = []
+    patterns = {Rule.ANYWHERE: _pattern(names), Rule.NO_COUNTS: _pattern(name for name in names if not _is_number(name))}
+    texts: list[PlanText] = []
+
+    def put(text: str, rule: Rule) -> None:
+        parts = patterns[rule].split(text) if rule in patterns else [text]
+        texts.append(PlanText(text, rule, tuple(names[part] if number % 2 else part for number, part in enumerate(parts))))
 
     def add(value: Any, key: str, *, within: bool = False) -> None:
         if isinstance(value, str):
             literal = value in words if within else key in _WORDS
-            pattern = in_values if within or key in _NAMING else in_sentences
-            texts.append((value,) if literal else tuple(pattern.split(value)))
+            put(value, Rule.NOWHERE if literal else Rule.ANYWHERE if within or key in _NAMING else Rule.NO_COUNTS)
         elif isinstance(value, Mapping):
-            texts.append(("{", str(len(value))))
+            put(f"a map of {len(value)}", Rule.NOWHERE)
             for name, part in sorted(value.items()):
                 if within or name not in _ELSEWHERE:
-                    add(name, "" if within else "name", within=within)
+                    put(name, Rule.ANYWHERE if within else Rule.NOWHERE)
                     add(part, name, within=within or name in _VALUES)
         elif isinstance(value, list):
-            texts.append(("[", str(len(value))))
+            put(f"a list of {len(value)}", Rule.NOWHERE)
             for part in value:
                 add(part, key, within=within)
         else:
-            texts.append(("", json.dumps(value)))
+            put(f"the value {json.dumps(value)}", Rule.NOWHERE)
 
     notes = [note for note in plan["notes"] if not note.startswith(besides)]
     # The path of a request contains ids, which are its own; the address and the verb say the same.
     steps = [{key: value for key, value in step.items() if key != "path"} for step in plan["steps"]]
     add({**plan, "notes": notes, "steps": steps}, "")
-    roles = [tuple(names[part] if number % 2 and len(text) > 2 else part for number, part in enumerate(text)) for text in texts]
-    return PlanForm(tuple(texts), tuple(roles), names)
+    return PlanForm(tuple(texts), names)
 
 
-def _patterns(names: Iterable[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What finds own names in values, and in the sentences and addresses of a plan, where a number that is a word of
-    its own is a count."""
-    by_length = [re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name))]
-    careful = [rf"{name}(?=[-/@])|(?<=[^\s(]){name}|\A{name}\Z" if _is_number(name.replace("\\", "")) else name for name in by_length]
-    in_values, in_sentences = (re.compile(rf"(?<!\w)({'|'.join(some)})(?!\w)") for some in (by_length, careful))
-    return in_values, in_sentences
+def _pattern(names: Iterable[str]) -> re.Pattern[str]:
+    by_length = sorted(names, key=lambda name: (-len(name), name))
+    return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, by_length))})(?!\w)")
 
 
 def alike(form: PlanForm, other: PlanForm) -> bool:
     """Whether the same happens in two plans."""
     if len(form.texts) != len(other.texts):
         return False
-    rows = zip(form.roles, other.roles, form.texts, other.texts, strict=True)
-    return all(roles == others or _matches(text, "".join(another), form.names, other.names) for roles, others, text, another in rows)
+    pairs = zip(form.texts, other.texts, strict=True)
+    return all(
+        text.rule is another.rule and (text.parts == another.parts or _same(text, form.names, another, other.names))
+        for text, another in pairs
+    )
 
 
-def _matches(text: tuple[str, ...], other: str, names: Names, others: Names) -> bool:
-    """Whether a text is another one, if each of its names is the same word there, or the name of the other project with a role of it."""
-    if len(text) == 2:
+def _same(text: PlanText, names: Names, other: PlanText, others: Names) -> bool:
+    """Whether two texts are the same, if each name in one is the same word in the other, or a name there with a role of it."""
+    if text.text == other.text:
+        return True
+    if max(len(text.text), len(other.text)) > LONG or not (places := _places(text, names)) or not (others_at := _places(other, others)):
         return False
-    ends = {0}
-    for number, part in enumerate(text):
-        forms = [part] if number % 2 == 0 else [part, *(name for name, roles in others.items() if roles & names[part])]
-        ends = {end + len(form) for end in ends for form in forms if other.startswith(form, end)}
-    return len(other) in ends
+    ends, reached = [(0, 0)], {(0, 0)}
+    while ends:
+        at, there = ends.pop()
+        if at == len(text.text) and there == len(other.text):
+            return True
+        following = [(at + 1, there + 1)] if text.text[at : at + 1] == other.text[there : there + 1] else []
+        following += [(end, end_there) for end, roles in places[at] for end_there, known in others_at[there] if roles & known]
+        ends += set(following) - reached
+        reached |= set(following)
+    return False
+
+
+def _places(text: PlanText, names: Names) -> Mapping[int, list[tuple[int, frozenset[str]]]]:
+    """Where own names begin in a text, with their ends; also names within longer ones."""
+    places: defaultdict[int, list[tuple[int, frozenset[str]]]] = defaultdict(list)
+    for name, roles in names.items() if text.rule is not Rule.NOWHERE else ():
+        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text.text):
+            counts = text.rule is Rule.NO_COUNTS and _is_number(name) and match[0] != text.text
+            if not counts or re.search(r"[^\s(]\Z", text.text[: match.start()]) or text.text[match.end() :].startswith(("-", "/", "@")):
+                places[match.start()].append((match.end(), roles))
+    return places
 
 
 # -- groups ---------------------------------------------------------------------------------------------------------------------------
@@ -195,14 +229,14 @@ class PlanGroups:
     """Groups, in the order of their first projects."""
 
     groups: list[PlanGroup] = field(default_factory=list)
-    _by_roles: dict[tuple[str, tuple[tuple[str | frozenset[str], ...], ...]], PlanGroup] = field(default_factory=dict)
+    _by_parts: dict[tuple[object, ...], PlanGroup] = field(default_factory=dict)
 
     def add(self, project: str, moment: str, plan: PlanDocument, form: PlanForm) -> None:
         """Put the plan of a project into its group."""
-        key = (moment, form.roles)
-        group = self._by_roles.get(key) or next((some for some in self.groups if some.moment == moment and alike(some.form, form)), None)
+        key = (moment, *(text.parts for text in form.texts))
+        group = self._by_parts.get(key) or next((some for some in self.groups if some.moment == moment and alike(some.form, form)), None)
         if group is None:
             group = PlanGroup(moment, form, plan)
             self.groups.append(group)
-        self._by_roles[key] = group
+        self._by_parts[key] = group
         group.projects.append(project)
