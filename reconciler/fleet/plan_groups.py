@@ -20,8 +20,8 @@ from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_ty
 
 from typing_extensions import is_typeddict
 
+from reconciler.config import Project
 from reconciler.fleet.model import FleetProject
-from reconciler.model import Desired
 from reconciler.report.schemas.plan import PlanDocument
 from reconciler.resource import Kinds
 
@@ -60,44 +60,59 @@ def _literals(hint: Any) -> Iterator[str]:
             yield from _literals(inner)
 
 
-def own_names(kinds: Kinds, projects: Iterable[FleetProject], versions: Iterable[tuple[str, Desired]]) -> Names:
-    """The names of a project with their roles, and what the service derives from them.
+def own_names(kinds: Kinds, projects: Iterable[FleetProject], versions: Iterable[Project]) -> Names:
+    """The names of a project with their roles, and what the service or a person derives from them.
 
-    `projects`: the project as the fleet file has it, before and afterwards. `versions`: the name and the resources of each version of its
-    files. What the first version calls something is its name: another name afterwards is a change.
+    `projects`: the project as the fleet file has it, before and afterwards. `versions`: its files. What the first version calls something
+    is its name: another name afterwards is a change.
     """
     words, forms = language(kinds)
+    keys: dict[str, str] = {}
     names: dict[str, str] = {}
     values: dict[str, str] = {}
     for project in projects:
-        names.setdefault("name", project.name)
+        keys.setdefault("name", project.name)
         if project.origin.endswith("(directories)"):
-            names.setdefault("folder", PurePosixPath(project.source.path).name)
+            keys.setdefault("folder", PurePosixPath(project.source.path).name)
         values.setdefault("environment", project.environment or "")
         for key, text in project.vars.items():
             values.setdefault(f"vars.{key}", text)
     # Several organizations of one project stay different from each other: what moves from one to the other would look like nothing.
     numbers: dict[str, int] = {}
-    for name, desired in versions:
-        names.setdefault("project", name)
-        for address, declared in desired.resources.items():
+    for version in versions:
+        keys.setdefault("project", version.settings.project)
+        for key, text in version.variable_texts.items():
+            values.setdefault(f"vars.{key}", text)
+        for address, declared in version.desired.resources.items():
             if address.container is None:
                 number = numbers.setdefault(str(address), len(numbers) + 1)
-                names.setdefault(f"organization {number}", str(address))
+                keys.setdefault(f"organization {number}", str(address))
                 for key, value in {"id": declared.id, **declared.values}.items():
                     if isinstance(value, str):
                         names.setdefault(f"organization {number}.{key}", value)
-    names |= {
-        role: text
+    by_role = [*keys.items(), *names.items()]
+    by_role += [
+        (role, text)
         for role, text in values.items()
-        if len(text) >= NAME_MIN and text not in words and (not _is_value(text) or text in re.split(r"[\W_]", names["name"]))
-    }
+        if len(text) >= NAME_MIN and text not in words and (not _is_value(text) or text in re.split(r"[\W_]", keys["name"]))
+    ]
+    by_role += [
+        (f"{role} as {by.__name__}", by(re.sub(r"[-_.]", " ", text))) for role, text in keys.items() for by in (str.title, str.upper)
+    ]
+    by_role += [(f"{role}, its beginning", text) for role, title in names.items() for text in _beginnings(title)]
     roles: dict[str, set[str]] = {}
-    for role, text in names.items():
-        for derived, by in ((text, ""), *((str(form(text)), f" as {number}") for number, form in enumerate(forms))):
+    for role, text in by_role:
+        for derived, suffix in ((text, ""), *((str(form(text)), f", {number}") for number, form in enumerate(forms))):
             if derived:
-                roles.setdefault(derived, set()).add(f"{role}{by}")
+                roles.setdefault(derived, set()).add(f"{role}{suffix}")
     return {text: frozenset(some) for text, some in roles.items()}
+
+
+def _beginnings(title: str) -> Iterator[str]:
+    """What people call `Acme Docs, Inc.` for short: `Acme`, `Acme Docs`."""
+    for match in re.finditer(r"[,;:.]*(?:\s|\Z)", title):
+        if match.start() >= NAME_MIN:
+            yield title[: match.start()]
 
 
 def _is_value(text: str) -> bool:

@@ -221,6 +221,29 @@ def test_a_name_that_is_a_word_of_the_plan_or_a_number_is_still_a_name(fleet: Cl
     assert [group["projects"] for group in preview(fleet)["groups"]] == [["42"], sorted({*NAMES, *names} - {"42"})]
 
 
+def test_names_in_other_words_and_variables_of_the_files_are_names(fleet: Cli) -> None:
+    """`Acme` of `Acme Docs, Inc.`, `Blue Sky` of blue-sky, and what a variable of the project's own files contains."""
+    titles = {"acme": "Acme Docs, Inc.", "globex": "Globex", "blue-sky": "The company", "initech": "IT"}
+    for name, title in titles.items():
+        text = PROJECT.replace("title: {title}\n", f'title: "{title}"\n').replace(
+            "organizations:", "vars: {{team: {{default: of {name}}}}}\norganizations:"
+        )
+        fleet.write(f"orgs/{name}/reconciler.yaml", text.format(name=name, title=name.title().replace("-", " ")))
+    commit(fleet)
+    git(fleet.root, "branch", "-f", "main")
+    for name in titles:
+        path = f"orgs/{name}/reconciler.yaml"
+        fleet.write(
+            path,
+            (fleet.root / path)
+            .read_text()
+            .replace(" guides, dup", " handbook, dup")
+            .replace("title: API, dup", 'title: "API ${{ vars.team }}", dup'),
+        )
+    commit(fleet)
+    assert groups(preview(fleet)) == [(sorted(titles), "changing")]
+
+
 def test_values_of_the_language_that_are_names_elsewhere_stay_different(fleet: Cli) -> None:
     for name in ("comment", "edit"):
         fleet.write(
@@ -246,7 +269,7 @@ def test_two_variables_of_a_project_are_two_names(fleet: Cli) -> None:
     for name in NAMES:
         text = PROJECT.format(name=name, title=name.title())
         fleet.write(f"orgs/{name}/reconciler.yaml", text.replace("organizations:", "vars: {open: {}, kept: {}}\norganizations:", 1))
-    texts = {"acme": ("Web", "Intranet"), "globex": ("Site", "Staff"), "initech": ("Start", "Inside"), "umbrella": ("Home", "Team")}
+    texts = {"acme": ("Web", "Intranet"), "globex": ("Front", "Staff"), "initech": ("Start", "Inside"), "umbrella": ("Home", "Team")}
     projects = "".join(
         f"  - {{name: {name}-docs, source: {{path: orgs/{name}}}, vars: {{open: {opened}, kept: {kept}}}}}\n"
         for name, (opened, kept) in texts.items()

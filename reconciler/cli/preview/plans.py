@@ -170,7 +170,7 @@ def _add(result: PlannedFleet, row: PlannedRow, plan: Plan, versions: Sequence[P
         result.violations.setdefault(name, violations)
     document = plan_document(plan, created_at=result.made_at)
     projects = [project for project in (row.before, row.after) if project is not None]
-    names = own_names(kinds, projects, [(version.settings.project, version.desired) for version in versions])
+    names = own_names(kinds, projects, versions)
     result.groups.add(name, row.moment, document, plan_form(kinds, document, names, besides=COMPARED))
 
 
