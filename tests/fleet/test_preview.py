@@ -15,6 +15,7 @@ import pytest
 
 from reconciler.fleet.model import Repository
 from reconciler.fleet.preview import follows, place
+from reconciler.sandbox.server import embedded
 from tests.cli.conftest import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
@@ -257,7 +258,7 @@ def test_values_of_the_language_that_are_names_elsewhere_stay_different(fleet: C
     assert [group["projects"] for group in preview(fleet)["groups"]] == [["comment"], ["edit"]]
 
 
-def test_a_title_that_becomes_another_one_is_no_own_name(fleet: Cli) -> None:
+def test_a_title_that_becomes_another_one_is_a_change(fleet: Cli) -> None:
     for name in NAMES:
         title = f"title: {name.title()}\n"
         fleet.edit(f"orgs/{name}/reconciler.yaml", title, "title: Hooli\n" if name == "globex" else title.replace("\n", " Corp\n"))
@@ -587,3 +588,35 @@ def test_live_shows_the_last_readings_and_projects_that_only_the_fleet_knows(fle
     assert document["readings"] == [reading]
     shown = fleet("fleet", "preview", "fleet.yaml", "--from", "main", "--live", "--database", fleet_url).stdout
     assert "Unknown: acme (acme: it was never read)" in shown
+
+
+def test_organizations_that_the_fleet_listed_are_planned_also_if_their_generator_gets_another_number(
+    fleet: Cli, fleet_url: str, database: FleetDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = {
+        "organizations": [{"id": f"org_{name}", "title": name.title()} for name in NAMES],
+        "members": [{"organization": f"org_{name}", "id": "usr_ada", "email": "a@x.example", "role": "admin"} for name in NAMES],
+        "tokens": [{"token": "tok_ada_0123456789", "member": "usr_ada"}],
+    }
+    monkeypatch.setenv("ACME_TOKEN", "tok_ada_0123456789")
+    text = PROJECT.format(name="org", title="Org").replace("project: org-docs\n", "project: docs-${{ vars.id }}\nvars: {id: {}}\n")
+    fleet.write("shared/reconciler.yaml", text.replace("id: org_org", 'id: "${{ vars.id }}"'))
+    generator = '  - organizations: {}\n    template: {name: "${{ each.id }}", project: "docs-*", vars: {id: "${{ each.id }}"},\n'
+    generator += "      source: {path: shared}}\n"
+    with embedded(tmp_path / "sandbox.db", seed=seed) as service:
+        start = FLEET.format(root=fleet.root).replace("https://api.example.com", service.base_url).partition("  - directories")[0]
+        fleet.write("fleet.yaml", start + generator)
+        commit(fleet)
+        git(fleet.root, "branch", "-f", "main")
+        fleet("fleet", "apply", "fleet.yaml", "--database", fleet_url, code=0)
+    fleet.edit("shared/reconciler.yaml", "title: API, duplicateOf", "title: Reference, duplicateOf")
+    more = '  - list: [hooli]\n    template: {name: "${{ each.value }}", project: acme-docs, source: {path: orgs/acme}}\n'
+    fleet.write("fleet.yaml", start + more + generator)
+    commit(fleet)
+    document = preview(fleet, "--live", "--database", fleet_url)
+    assert groups(document) == [([f"org_{name}" for name in NAMES], "changing")]
+    assert (document["appear"], document["vanish"]) == (["hooli"], [])
+    fleet.edit("fleet.yaml", "source: {path: shared}", "source: {path: orgs/acme}")
+    commit(fleet)
+    changed = "generator 2 (organizations): the new fleet file changes its template or defaults. Its projects are shown without that."
+    assert changed in preview(fleet, "--live", "--database", fleet_url)["notes"]

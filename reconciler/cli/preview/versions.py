@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os.path import realpath
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from reconciler.cli.git import NamedCommit, WorkingRepository
+from reconciler.config.source.nodes import plain
 from reconciler.errors import ConfigError, UsageError
 from reconciler.fleet.declared import read_fleet
 from reconciler.fleet.declared.file import parsed
@@ -66,7 +67,7 @@ def fleet_versions(file: Path, before: str, after: str, known: KnownFleet) -> Fl
 
     def declared(fleet: Fleet, commit: NamedCommit) -> dict[str, FleetProject]:
         try:
-            return _declared(fleet, Commit(repository.repository.folder, commit.id, own=False), is_here, known, notes)
+            return _declared(fleet, old, Commit(repository.repository.folder, commit.id, own=False), is_here, known, notes)
         except ConfigError as error:
             where = f"the fleet with the directories of {commit}"
             raise ConfigError(error.problems, more=error.more, where=where, undone="planned") from None
@@ -135,21 +136,36 @@ def _fleets(repository: WorkingRepository, file: Path, start: NamedCommit, end: 
 
 
 def _declared(
-    fleet: Fleet, commit: Commit, is_here: Callable[[Repository], bool], known: KnownFleet, notes: dict[str, None]
+    fleet: Fleet, old: Fleet, commit: Commit, is_here: Callable[[Repository], bool], known: KnownFleet, notes: dict[str, None]
 ) -> dict[str, FleetProject]:
-    """Every project of a fleet, with the directories of a commit. `notes`: is given what could not be listed."""
+    """Every project of a fleet, with the directories of a commit. `old`: the fleet in effect, whose generators listed what is known.
+    `notes`: is given what could not be listed."""
     listing: dict[int, Sequence[Mapping[str, str]]] = {}
     more: list[FleetProject] = []
     for generator in fleet.generators:
         if generator.repository is not None and is_here(generator.repository):
             listing[generator.number] = directories(commit, generator.repository.path)
         elif generator.sort != "list":
-            stored = known.generated.get(generator.name, ())
+            before = _in_effect(generator, fleet, old)
+            stored = known.generated.get(before.name, ()) if before is not None else ()
             more += stored
             if not stored:
                 notes[_unread(generator)] = None
+            elif before is not None and _form(before, old) != _form(generator, fleet):
+                notes[f"{generator.name}: the new fleet file changes its template or defaults. Its projects are shown without that."] = None
     projects = generated(fleet, listing)
     return {**projects, **{project.name: project for project in more if project.name not in projects}}
+
+
+def _in_effect(generator: Generator, fleet: Fleet, old: Fleet) -> Generator | None:
+    """The generator of the fleet in effect that lists the same: its number may be another one. None if there is none."""
+    listed = (generator.sort, generator.repository, generator.token, generator.base_url, generator.match)
+    same = [some for some in old.generators if (some.sort, some.repository, some.token, some.base_url, some.match) == listed]
+    return min(same, key=lambda some: (_form(some, old) != _form(generator, fleet), some.number != generator.number), default=None)
+
+
+def _form(generator: Generator, fleet: Fleet) -> tuple[Any, Any]:
+    return plain(generator.template), plain(fleet.defaults) if fleet.defaults is not None else None
 
 
 def _unread(generator: Generator) -> str:
