@@ -16,7 +16,8 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,7 +33,6 @@ LOCK: Final = f"{FOLDER}/proposal.lock"
 RECORD_MAX: Final = 256 * 2**20  # bytes
 PARTS_MAX: Final = 50_000_000
 YAML: Final = (".yaml", ".yml")
-SESSION: Final = secrets.token_hex(8)  # this process, in the records that it makes
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Replacement:
 
     files: Mapping[str, tuple[str, str]]
     complete: bool
-    session: str = SESSION
+    session: str = field(default_factory=lambda: _session())
 
     @property
     def before(self) -> dict[str, str]:
@@ -112,7 +112,7 @@ def taken_back(root: Path, *, own: bool = False) -> Replacement:
     replacement = _recorded(root)
     if replacement is None:
         raise Refused("there is no proposal to undo", id="RC-nothing-proposed", hint="Only the last one can be undone, once.")
-    if own and replacement.session != SESSION:
+    if own and replacement.session != _session():
         hint = "A person can undo it: reconciler propose --undo."
         raise Refused("the last proposal was made by another session", id="RC-nothing-proposed", hint=hint)
     if any(_text(root, name) != text for name, text in replacement.after.items()):
@@ -169,6 +169,12 @@ def _record(root: Path, replacement: Replacement) -> None:
     files = {name: {"before": before, "after": after} for name, (before, after) in replacement.files.items()}
     data = {"complete": replacement.complete, "folder": _folder(root), "session": replacement.session, "files": files}
     _restore(root, (as_json(data) + "\n").encode("utf-8", "surrogatepass"))
+
+
+@cache
+def _session() -> str:
+    """This process, in the records that it makes. Not chosen at import: processes that are forked after it are several sessions."""
+    return secrets.token_hex(8)
 
 
 def _folder(root: Path) -> str:
