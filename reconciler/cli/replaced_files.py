@@ -35,6 +35,12 @@ PARTS_MAX: Final = 50_000_000
 YAML: Final = (".yaml", ".yml")
 
 
+@cache
+def _session() -> str:
+    """This process, in the records that it makes. Not chosen at import: processes that are forked after it are several sessions."""
+    return secrets.token_hex(8)
+
+
 @dataclass(frozen=True)
 class Replacement:
     """A record. `files`: the texts of each before and after, by name. `complete`: every file has its new text.
@@ -42,7 +48,7 @@ class Replacement:
 
     files: Mapping[str, tuple[str, str]]
     complete: bool
-    session: str = field(default_factory=lambda: _session())
+    session: str = field(default_factory=_session)
 
     @property
     def before(self) -> dict[str, str]:
@@ -169,12 +175,6 @@ def _record(root: Path, replacement: Replacement) -> None:
     files = {name: {"before": before, "after": after} for name, (before, after) in replacement.files.items()}
     data = {"complete": replacement.complete, "folder": _folder(root), "session": replacement.session, "files": files}
     _restore(root, (as_json(data) + "\n").encode("utf-8", "surrogatepass"))
-
-
-@cache
-def _session() -> str:
-    """This process, in the records that it makes. Not chosen at import: processes that are forked after it are several sessions."""
-    return secrets.token_hex(8)
 
 
 def _folder(root: Path) -> str:
