@@ -22,9 +22,8 @@ from reconciler.sandbox.app import create_app
 
 def run(*words: str) -> None:
     """Run a command line in this process: what it computes on first use, its children need not compute again."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as told:
-        with contextlib.suppress(SystemExit):
-            main(list(words))
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as told, contextlib.suppress(SystemExit):
+        main(list(words))
     if told.getvalue().startswith("error"):
         raise RuntimeError(told.getvalue())
 
