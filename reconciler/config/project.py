@@ -19,7 +19,8 @@ from reconciler.config.environments.overlay import Overlay, lay_over, overlay
 from reconciler.config.keys import ENVIRONMENTS, EVERYWHERE, IGNORED, SECRETS, SERVICE, SETTINGS, STATE, TOP, by_name, project_file
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.files import ProjectFiles
-from reconciler.config.language.variables import Variables, read_files, read_variables, stand_in, take_unset
+from reconciler.config.language.stand_ins import stand_in, take_unset
+from reconciler.config.language.variables import Variables, read_files, read_variables
 from reconciler.config.secrets.secrets import Secrets
 from reconciler.config.settings import KeyReader, Project, databases, read_settings
 from reconciler.config.source.files import Files, unreadable

@@ -95,13 +95,8 @@ def health(checked: HealthReading | None, at: datetime | None, now: datetime, *,
 
 def sentence_of(concern: Concern, today: date) -> str:
     """`acme/saml/okta: its certificate ends on 2026-12-01, in 8 days`."""
-    text = f"{concern.address}: {concern.sentence}" if concern.address else concern.sentence
-    if concern.until is None:
-        return text
-    days = (concern.until - today).days
-    if days < 0:
-        return f"{text}, which is over"
-    return f"{text}, today" if days == 0 else f"{text}, in {days} day{'s' if days != 1 else ''}"
+    text = concern.sentence_on(today)
+    return f"{concern.address}: {text}" if concern.address else text
 
 
 def shortened(sentences: Iterable[str]) -> tuple[str, ...]:

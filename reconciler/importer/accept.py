@@ -19,7 +19,7 @@ from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.resources.shapes import shapes
 from reconciler.config.source.nodes import holds_expression
 from reconciler.errors import ReconcilerError, Refused, UsageError
-from reconciler.importer.gather import MatchedProject, removed_by
+from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.importer.moves import Moves
 from reconciler.importer.values import Unwritable, written
 from reconciler.model import Delta, Source

@@ -12,134 +12,28 @@ is everything in it, because the YAML could not say where it belongs. So the pas
     sort        ordered lists by the service's rank
 
 Skipping takes an object out of `items`; a key is taken only by what is still there when its turn comes.
-
-A project and the objects that its resources are; and the objects that the files declare and a patch of the environment removes: they
-are not new, and their lines are not edited. Pure.
-
-Keys from titles: short, ASCII, unique where they must be. Pure.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from reconciler.address import KEY_FORM, Address, bare, is_key
 from reconciler.config.resources.shapes import KindShape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, FieldReader
+from reconciler.importer.keys import LONG_MAX, TakenKeys, slug
+from reconciler.importer.matched import removed_by
 from reconciler.importer.values import Unwritable, in_yaml, written
-from reconciler.model import Actual, Desired, Observed, Source, State
+from reconciler.model import Actual, Observed, Source
 from reconciler.model.codec import comparable, title, why_unreadable
 from reconciler.model.desired import Patch
-from reconciler.plan.matching.match import identify
-from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.resource import UNSET, Field, Kind, Kinds
-
-
-@dataclass(frozen=True)
-class MatchedProject:
-    """What a project declares and what exists. `ids`: the ids of the objects by address. `excluded`: the addresses of objects that a patch
-    of the environment removes, by kind and id."""
-
-    kinds: Kinds
-    desired: Desired
-    state: State
-    actual: Actual
-    ids: Mapping[Address, str]
-    excluded: Mapping[tuple[str, str], Address] = field(default_factory=dict)
-
-    @cached_property
-    def addresses(self) -> Mapping[tuple[str, str], Address]:
-        """The addresses of the objects, by kind and id."""
-        return {(self.desired.resources[address].kind, id): address for address, id in self.ids.items()}
-
-
-def excluded_objects(kinds: Kinds, desired: Desired, state: State, actual: Actual, matches: Matches) -> Mapping[tuple[str, str], Address]:
-    """The addresses of such objects by kind and id. `found`: which objects the declared resources of the environment are."""
-    if not desired.excluded:
-        return {}
-    resources = {**desired.resources, **{address: excluded.declared for address, excluded in desired.excluded.items()}}
-    every = identify(kinds, replace(desired, resources=resources), state, actual)
-    taken = {(desired.resources[address].kind, id) for address, id in matches.ids.items() if address in desired.resources}
-    ids = {(desired.excluded[address].declared.kind, id): address for address, id in every.ids.items() if address in desired.excluded}
-    return {ref: address for ref, address in ids.items() if ref not in taken}
-
-
-def removed_by(address: Address, at: Source) -> str:
-    """The sentence about a resource that a patch removes."""
-    return f"{address} is removed by a patch of the environment: {at}"
-
-
-LENGTH_MAX: Final = 40  # characters of a key that is derived from a title; a number may follow
-LONG_MAX: Final = 90  # characters of a key with the names of hosts
-
-_LATIN: Final = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ı": "i", "ŋ": "ng"}
-_CYRILLIC: Final = {
-    **dict(zip("абвгдезийклмнопрстуфыэіґў", "abvgdeziyklmnoprstufyeigu", strict=True)),
-    "ж": "zh",
-    "х": "kh",
-    "ц": "ts",
-    "ч": "ch",
-    "ш": "sh",
-    "щ": "shch",
-    "ъ": "",
-    "ь": "",
-    "ю": "yu",
-    "я": "ya",
-    "ї": "yi",
-    "є": "ye",
-}
-_GREEK: Final = {**dict(zip("αβγδεζηικλμνξοπρσςτυφω", "avgdeziiklmnxoprsstyfo", strict=True)), "θ": "th", "χ": "ch", "ψ": "ps"}
-_SPELLED: Final = {**_LATIN, **_CYRILLIC, **_GREEK}
-
-
-def slug(text: str) -> str:
-    """A title as a key: lower case, hyphens, cut between words; "" where no letter of it has an ASCII form."""
-    composed = unicodedata.normalize("NFKC", text).lower()
-    spelled = "".join(_SPELLED.get(character, character) for character in composed)
-    # Spelled twice: before the decomposition, which would take a letter apart (й), and after it, for what it uncovers (ό).
-    letters = [letter for letter in unicodedata.normalize("NFKD", spelled) if not unicodedata.combining(letter)]
-    plain = "".join(_SPELLED.get(letter, letter) for letter in letters)
-    plain = re.sub(r"['’`]", "", plain)
-    key = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
-    if len(key) <= LENGTH_MAX:
-        return key
-    return (key[: LENGTH_MAX + 1].rpartition("-")[0] or key[:LENGTH_MAX]).strip("-")
-
-
-class TakenKeys:
-    """The keys that siblings of one kind have."""
-
-    def __init__(self) -> None:
-        self._keys: set[str] = set()
-        self._next: dict[str, int] = {}  # by numbered word, the number after those that are known to be taken
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._keys
-
-    def add(self, key: str) -> None:
-        """Record that a key is taken."""
-        self._keys.add(key)
-
-    def free(self, names: Sequence[str], kind: str) -> str:
-        """The first of the names that is not taken, else the first with a number. `kind`: the word for an object without a name."""
-        for key in names:
-            if key not in self._keys:
-                return key
-        word = names[0] if names else kind
-        number = self._next.get(word, 2 if names else 1)
-        while f"{word}-{number}" in self._keys:
-            number += 1
-        self._next[word] = number
-        return f"{word}-{number}"
-
 
 Ref = tuple[str, str]
 """Kind and id."""

@@ -18,7 +18,8 @@ from reconciler.address import Address
 from reconciler.config.source.includes import INCLUDE
 from reconciler.errors import Refused
 from reconciler.importer.entry import EntryWriter
-from reconciler.importer.gather import Gathered, GatheredObject, excluded_objects, removed_by
+from reconciler.importer.gather import Gathered, GatheredObject
+from reconciler.importer.matched import excluded_objects, removed_by
 from reconciler.importer.project import LIMITS, ImportedProject, Limits, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Declared, Desired, Source, State
 from reconciler.model.desired import Generation

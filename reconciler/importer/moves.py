@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from reconciler.address import Address
 from reconciler.errors import Refused
-from reconciler.importer.gather import MatchedProject, removed_by
+from reconciler.importer.matched import MatchedProject, removed_by
 from reconciler.model import Binding, Observed
 from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves

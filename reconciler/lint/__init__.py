@@ -6,7 +6,8 @@ checks are declared (`choice`, `derived`, `key`, `expires`, `whom`, `differs`, `
 
 from __future__ import annotations
 
+from reconciler.lint.accepted import findings, in_order
 from reconciler.lint.fixes import fixed, in_environments, variables_of, with_edits
-from reconciler.lint.rules import LintFacts, findings
+from reconciler.lint.rules import LintFacts
 
-__all__ = ["LintFacts", "findings", "fixed", "in_environments", "variables_of", "with_edits"]
+__all__ = ["LintFacts", "findings", "fixed", "in_environments", "in_order", "variables_of", "with_edits"]

@@ -1,4 +1,4 @@
-"""Every rule: from a project as loaded to the findings that it does not accept. Pure.
+"""Every rule: from a project as loaded to findings. Pure.
 
 `LintFacts` is what the rules see. They are in groups, in the order of this module: conditions on visitors, texts that look like expressions
 without being one, lines that have no effect (any more), single values, and how resources relate. A rule reports only what it is sure
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field as dataclass_field, replace
 from datetime import date, timedelta
 from functools import cached_property
 from typing import Any, Final
 
-from reconciler.address import Address, Glob, addresses_in
+from reconciler.address import Address, addresses_in
 from reconciler.config.access import conditions, schemas_of_claims
 from reconciler.model import RULES, Declared, Desired, Finding, Fix, Ignore, Severity, Source, State, cause_of_rule
 from reconciler.model.codec import NAMES
@@ -479,59 +479,3 @@ RUN: Final[tuple[Callable[[LintFacts], Iterator[Finding]], ...]] = (
     certificate_expires, vague_name, missed, same_as_source, unlisted_value, credentials_in_text, unclear_condition, constant_condition,
     undeclared_claim, not_evaluated, previously_done, moved_done,
 )  # fmt: skip
-
-_NOWHERE: Final = Source("", 0, 0)
-
-
-def findings(facts: LintFacts) -> tuple[Finding, ...]:
-    """The findings of all rules, without the accepted ones, by position."""
-    accepted = _Accepted(facts.ignores)
-    left = [finding for rule in RUN for finding in rule(facts) if not accepted.has(finding)]
-    left += accepted.unused(facts)
-    return in_order(left)
-
-
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings by place, then by rule."""
-    return tuple(sorted(findings, key=lambda finding: (finding.source or _NOWHERE, finding.id, finding.address, finding.message)))
-
-
-class _Accepted:
-    """The entries of `lint.ignore`, and which of them matched a finding."""
-
-    def __init__(self, ignores: Iterable[Ignore]) -> None:
-        self.by_cause: Mapping[str, list[tuple[Ignore, Glob | None]]] = {cause_of_rule(rule): [] for rule in RULES}
-        for ignore in ignores:
-            self.by_cause[cause_of_rule(ignore.id)].append((ignore, Glob.parse(ignore.address) if ignore.address else None))
-        self.matched: set[Ignore] = set()
-
-    def has(self, finding: Finding) -> bool:
-        """Whether the project accepts a finding."""
-        accepted = False
-        for ignore, glob in self.by_cause[finding.id]:
-            if glob is None or (finding.address and glob.matches(Address.parse(finding.address))):
-                self.matched.add(ignore)
-                accepted = True
-        return accepted
-
-    def unused(self, facts: LintFacts) -> Iterator[Finding]:
-        """A finding for each entry that matched nothing, if its rules could be run."""
-        for rule in RULES:
-            entries = self.by_cause[cause_of_rule(rule)]
-            if RULES[rule].of_state and facts.state is None:
-                continue
-            for ignore, glob in entries:
-                if ignore not in self.matched and rule != "unused-ignore" and not self._elsewhere(facts, glob):
-                    about = f" at {ignore.address}" if ignore.address else ""
-                    message = f"{rule} finds nothing{about}, so nothing is ignored"
-                    fix: Fix | None = Fix("remove the entry of lint.ignore", (ignore.source,))
-                    remedy = "remove it"
-                    if facts.desired.environment is not None:
-                        fix, remedy = None, "remove it if it matches nothing in any environment"
-                    unused = Finding("RC-unused-ignore", RULES["unused-ignore"].severity, message, "lint", ignore.source, remedy, fix)
-                    if not self.has(unused):
-                        yield unused
-
-    def _elsewhere(self, facts: LintFacts, glob: Glob | None) -> bool:
-        """Whether a pattern matches resources that this environment removes and others have."""
-        return glob is not None and any(glob.matches(address) for address in facts.desired.excluded)

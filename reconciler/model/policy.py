@@ -118,6 +118,15 @@ class Concern:
     sentence: str
     until: date | None = None
 
+    def sentence_on(self, today: date) -> str:
+        """`its certificate ends on 2026-12-01, in 8 days`."""
+        if self.until is None:
+            return self.sentence
+        days = (self.until - today).days
+        if days < 0:
+            return f"{self.sentence}, which has passed"
+        return f"{self.sentence}, today" if days == 0 else f"{self.sentence}, in {days:,} day{'s' if days != 1 else ''}"
+
 
 # -- findings ---------------------------------------------------------------------------------------------------------------------
 

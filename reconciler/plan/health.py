@@ -241,7 +241,8 @@ def expiry_concerns(inputs: HealthInputs) -> Iterator[Concern | str]:
             value = observed.values.get(field.name, UNSET)
             day = _day(field, value)
             if day is not None:
-                yield replace(inputs.concern(Sort.EXPIRY, kind, observed, f"its {field.name} ends on {day}"), until=day)
+                what = f"its {field.name}" if field.expires == "certificate" else f"by its {field.name}, it"
+                yield replace(inputs.concern(Sort.EXPIRY, kind, observed, f"{what} ends on {day}"), until=day)
             elif field.expires == "certificate":
                 yield f"nobody can read when the {field.name} of {inputs.called((kind.name, observed.id))} ends"
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Function, Usage, kind_of, known, text_of
 from reconciler.config.language.compiled import compiled
 from reconciler.config.language.expressions import JSON, RANGE, Hole, holes
-from reconciler.config.language.variables import is_unknown
+from reconciler.config.language.stand_ins import is_unknown
 from reconciler.config.policies.keys import GONE, OF_THE_PLAN
 from reconciler.model import Actual, Desired, Exemption, Plan, Policies, Policy, Severity, Violation
 from reconciler.policies.planned import of_plan

@@ -104,22 +104,11 @@ def concern_parts(report: HealthReport) -> Iterator[EntryPart]:
                 continue
             symbol = " " if level is ConcernLevel.INFORMATION else "!"
             harm = Harm.EXPOSURE if concern.sort is Sort.EXPOSURE else None
-            text = _sentence(concern, report.today)
+            text = concern.sentence_on(report.today)
             line = SheetLine(STYLES[level], symbol, concern.sort.value, text, id=IDS[concern.sort], harm=harm)
             rank = {ConcernLevel.BROKEN: 3, ConcernLevel.WARNING: 1, ConcernLevel.INFORMATION: 0}[level]
             weight = {3: Weight.URGENT, 1: Weight.HINDERED, 0: Weight.BACKGROUND}[rank]
             yield EntryPart(title=concern.address or check.name, lines=[line], weight=weight, rank=rank)
-
-
-def _sentence(concern: Concern, today: date) -> str:
-    """`its certificate ends on 2026-12-01, in 8 days`."""
-    if concern.until is None:
-        return concern.sentence
-    days = (concern.until - today).days
-    if days < 0:
-        return f"{concern.sentence}, which is over"
-    left = "today" if days == 0 else f"in {count(days, 'day')}"
-    return f"{concern.sentence}, {left}"
 
 
 def unknown_parts(report: HealthReport) -> Iterator[EntryPart]:

@@ -6,6 +6,7 @@ In: values of `reconciler.model`. Out: the same values, durably. Forbidden: HTTP
 from __future__ import annotations
 
 from reconciler.model.state import IntentEnding as IntentEnding
-from reconciler.state.journal import CommitGroup as CommitGroup, Journal as Journal, grouped as grouped
+from reconciler.state.commit_group import CommitGroup as CommitGroup, grouped as grouped
+from reconciler.state.journal import Journal as Journal
 from reconciler.state.lease import LEASE_SECONDS as LEASE_SECONDS, SEND_SECONDS_MAX as SEND_SECONDS_MAX
 from reconciler.state.store import StateScope as StateScope, Store as Store

@@ -106,7 +106,7 @@ def _row(dice: random.Random, index: int, number: int, now: datetime) -> dict[st
     if dice.random() < 0.03:
         until = (now + timedelta(days=dice.randint(-2, 90))).date().isoformat()
         link = f"{tenant}/site/docs/share-link/customer-{index}"
-        concerns = [{"sort": "expiry", "address": link, "sentence": "the active share link ends", "until": until}]
+        concerns = [{"sort": "expiry", "address": link, "sentence": f"by its name, it ends on {until}", "until": until}]
     return {
         "name": made.name, "spec": as_data(made), "tenant": tenant, "token": "env:TOKEN", "wave": made.wave,
         "next_due": now + timedelta(minutes=5),

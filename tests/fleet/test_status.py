@@ -215,5 +215,5 @@ def test_a_check_that_is_kept_counts_until_it_is_too_old(made: health.TimedCheck
 
 def test_the_day_of_an_end_is_said_as_people_count() -> None:
     said = [health.sentence_of(ends(days), TODAY).removeprefix("a/saml/okta: its certificate ends") for days in (-1, 0, 1, 8)]
-    assert said == [", which is over", ", today", ", in 1 day", ", in 8 days"]
+    assert said == [", which has passed", ", today", ", in 1 day", ", in 8 days"]
     assert isinstance(ends(1).until, date)

@@ -12,7 +12,8 @@ from hypothesis import given, strategies as st
 from reconciler.address import Address
 from reconciler.config import load
 from reconciler.importer.accept import Acceptance, chosen
-from reconciler.importer.gather import Gathered, MatchedProject
+from reconciler.importer.gather import Gathered
+from reconciler.importer.matched import MatchedProject
 from reconciler.importer.project import project
 from reconciler.kinds import load as kinds
 from reconciler.model import Position

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.errors import UsageError
 from reconciler.importer.accept import Acceptance, chosen
-from reconciler.importer.gather import MatchedProject
+from reconciler.importer.matched import MatchedProject
 from reconciler.kinds import load as kinds
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan

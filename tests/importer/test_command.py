@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.importer.gather import TakenKeys, slug
+from reconciler.importer.keys import TakenKeys, slug
 from tests.cli.conftest import Cli, prepared
 from tests.harness import Org
 from tests.importer.imported import everything, imported, written

@@ -24,7 +24,7 @@ from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, Usage
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.functions import FILTERS, TESTS
-from reconciler.config.language.variables import UNKNOWN as UNKNOWN_VALUE
+from reconciler.config.language.stand_ins import UNKNOWN as UNKNOWN_VALUE
 from reconciler.config.project import load_evaluated
 from reconciler.config.source.nodes import HOLE_OPENING, UNKNOWN, StandIn
 from reconciler.errors import UsageError

@@ -16,8 +16,7 @@ from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
-from reconciler.lint import findings
-from reconciler.lint.rules import in_order
+from reconciler.lint import findings, in_order
 from reconciler.model import Desired, Finding, Severity, Violation
 from reconciler.plan.guard import refuse
 from reconciler.policies.judge import by_configuration

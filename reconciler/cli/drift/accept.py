@@ -16,7 +16,7 @@ from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
-from reconciler.importer.gather import MatchedProject, excluded_objects
+from reconciler.importer.matched import MatchedProject, excluded_objects
 from reconciler.model import Action, Exposure, Plan
 from reconciler.model.drift import Drift
 from reconciler.plan.guard import consent_to_exposures

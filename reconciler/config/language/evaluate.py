@@ -17,7 +17,8 @@ from reconciler.config.keys import IGNORED
 from reconciler.config.language.bounds import ExpressionError, NoValue, Usage
 from reconciler.config.language.expressions import Evaluator, SecretValues
 from reconciler.config.language.files import ProjectFiles
-from reconciler.config.language.variables import Variables, stand_in
+from reconciler.config.language.stand_ins import stand_in
+from reconciler.config.language.variables import Variables
 from reconciler.config.source.nodes import (
     FOR_EACH,
     UNKNOWN,
