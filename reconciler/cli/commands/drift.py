@@ -14,7 +14,7 @@ from reconciler.cli import codes, completion, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.declare import OutputFile
 from reconciler.cli.drift import groups as drift_groups, requests
-from reconciler.cli.drift.accept import accept as accept_into_files
+from reconciler.cli.drift.accept import accept as accept_into_files, by_hand
 from reconciler.cli.drift.proposals import drift_proposal
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
@@ -37,7 +37,7 @@ from reconciler.text.names import HERE
 
 @click.command("drift", short_help="Show what was changed outside Reconciler.")
 @shared.project()
-@shared.targets()
+@shared.selection()
 @shared.rules()
 @shared.absences()
 @shared.service()
@@ -151,12 +151,18 @@ def command(
         return exits.DONE
     drifted = screen.masked_data(reading.shown)
     document, made_at = drift_document(drifted), now()
-    generated = frozenset(project.desired.generated)
-    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, command=options.command_line, generated=generated)
+    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, command=options.command_line, **ways(screen, options, reading))
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     return codes.of_drift(drifted, fail_on=fail_on)
+
+
+def ways(screen: Screen, options: Options, reading: DriftReading) -> dict[str, Any]:
+    """What `drift_sheet` must know of the two ways on: which changes no command accepts, and which groups no plan puts back."""
+    kinds, planned, shown = reading.kinds, reading.planned, reading.shown
+    refused = by_hand(options, kinds, reading.project, planned, shown)
+    return screen.masked_data({"by_hand": refused, "instead": drift_groups.instead_of_plans(options, kinds, planned, shown.groups)})
 
 
 @dataclass(frozen=True)
@@ -186,7 +192,8 @@ def read(
         desired = project.desired
         looking = looking_for_access(kinds, desired)
         kept = kept_trees(screen, options, project, service) if pages else None
-        planned = run.read_only(Narration(screen), service, kinds, looking, state, options, everything=coverage, kept=kept)
+        plain = replace(options, allow_replace=())  # what would be replaced has drifted all the same
+        planned = run.read_only(Narration(screen), service, kinds, looking, state, plain, everything=coverage, kept=kept)
         between = drift_groups.bounds(screen, options, project, service, planned)
         inputs = drift_groups.RevertInputs(service.identity, plan_file.digests_of(screen, state.lineage, key), by.origin)
     drifted = drift(kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage)
