@@ -181,6 +181,21 @@ def test_what_was_deleted_and_created_again_is_adopted_by_the_line_that_is_print
     desk("drift", PROJECT, code=0)
 
 
+def test_the_lines_of_a_selection_or_a_baseline_are_about_no_more_than_was_shown(desk: Cli) -> None:
+    edit(desk, "PATCH", f"/spaces/{id_of(desk, 'acme/space/one')}", "title=Uno")
+    edit(desk, "PATCH", f"/spaces/{id_of(desk, 'acme/space/two')}", "title=Due")
+    edit(desk, "POST", f"{site_path(desk)}/share-links", "name=Wild")
+    known = "known:\n  - {address: acme/space/two, reason: known, until: 2099-12-31}\n"
+    desk.write("known drift.yaml", known)
+    options = ("--baseline", "known drift.yaml", "--target", "acme/space/*")
+    text = desk("drift", PROJECT, *options, code=2).stdout
+    assert "1 cosmetic change, " in text
+    paste(desk, next(line.partition(": reconciler ")[2] for line in text.splitlines() if line.startswith("Revert it")))
+    desk("drift", PROJECT, *options, code=0)
+    left = [group["addresses"] for group in desk.json("drift", PROJECT)["groups"] if group["class"] == "cosmetic"]
+    assert left == [["acme/space/two"]]
+
+
 # -- propose -----------------------------------------------------------------------------------------------------------------------------
 
 
@@ -207,6 +222,13 @@ class TestProposals:
             edit(desk, "PATCH", f"/spaces/{id_of(desk, f'acme/space/{name}')}", "title=Same")
         message = self.message(desk, code=0)
         assert_contains(message, "- acme/space/one: title One -> Same\n", "- acme/space/two: title Two -> Same\n")
+
+    def test_a_commit_says_nothing_of_what_is_unmanaged(self, desk: Cli) -> None:
+        edit(desk, "POST", f"{site_path(desk)}/share-links", "name=Wild")
+        edit(desk, "PATCH", f"/spaces/{id_of(desk, 'acme/space/one')}", "title=Uno")
+        message = self.message(desk, code=0)
+        assert "Wild" not in message
+        assert "- acme/space/one: title One -> Uno\n" in message
 
     def test_moves_that_need_each_other_are_accepted_together_beside_what_is_left_to_people(self, desk: Cli) -> None:
         inner, outer = (id_of(desk, f"acme/collection/{name}") for name in ("inner", "outer"))

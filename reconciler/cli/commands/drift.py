@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -151,18 +152,25 @@ def command(
         return exits.DONE
     drifted = screen.masked_data(reading.shown)
     document, made_at = drift_document(drifted), now()
-    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, command=options.command_line, **ways(screen, options, reading))
+    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, **ways(screen, options, reading, baseline))
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     return codes.of_drift(drifted, fail_on=fail_on)
 
 
-def ways(screen: Screen, options: Options, reading: DriftReading) -> dict[str, Any]:
-    """What `drift_sheet` must know of the two ways on: which changes no command accepts, and which groups no plan puts back."""
+def ways(screen: Screen, options: Options, reading: DriftReading, baseline: Path | None = None) -> dict[str, Any]:
+    """What `drift_sheet` must know of the two ways on: the commands, which changes none accepts, and which groups no plan puts back."""
+
+    def command(name: str) -> str:
+        if name == "apply":
+            return options.without_saved().command_line(name)
+        return options.command_line(name) + (f" --baseline {quote(str(baseline))}" if baseline is not None else "")
+
     kinds, planned, shown = reading.kinds, reading.planned, reading.shown
     refused = by_hand(options, kinds, reading.project, planned, shown)
-    return screen.masked_data({"by_hand": refused, "instead": drift_groups.instead_of_plans(options, kinds, planned, shown.groups)})
+    instead = drift_groups.instead_of_plans(options, kinds, planned, shown.groups)
+    return {"command": command, **screen.masked_data({"by_hand": refused, "instead": instead})}
 
 
 @dataclass(frozen=True)
@@ -199,5 +207,5 @@ def read(
     drifted = drift(kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage)
     drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
     shown = without_known(drifted, known, (planned.actual.date or now()).date())
-    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between)
+    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between, selection=run.selected(options))
     return DriftReading(kinds, project, planned, drifted, new, shown, inputs)

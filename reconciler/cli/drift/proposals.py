@@ -56,14 +56,15 @@ def drift_proposal(
         waiting += [part for part in (rest[half:], rest[:half]) if part]
     desired = project.desired
     title = title_of(desired.project, desired.environment, len(accepted))
+    whole = not left and all(group.unmanaged is None for group in drift.groups)
     # A mask would be written into the files, which people have in their repository; what people read is masked.
-    words, names = screen.masked_data(_lines(sheet, accepted, left)), screen.masked_data(tuple(left))
+    words, names = screen.masked_data(_lines(sheet, accepted, left, whole=whole)), screen.masked_data(tuple(left))
     return Proposal(desired.project, desired.environment, taken.texts, title, words, names, taken.exposures)
 
 
-def _lines(sheet: Sheet, fields: Sequence[AcceptedField], left: Sequence[LeftToPeople]) -> tuple[str, ...]:
+def _lines(sheet: Sheet, fields: Sequence[AcceptedField], left: Sequence[LeftToPeople], *, whole: bool) -> tuple[str, ...]:
     """What the commit says: the lines of the report about what it accepts, and the rules that are violated. Without what is left to
-    people, also where that is about a resource of which other fields are accepted."""
+    people, also where that is about a resource of which other fields are accepted. `whole`: whether it accepts everything."""
     accepted, others = {str(field.drifted.address) for field in fields}, {item.name for item in left}
     lines = []
     for entry in sheet.entries:
@@ -74,7 +75,7 @@ def _lines(sheet: Sheet, fields: Sequence[AcceptedField], left: Sequence[LeftToP
     alone = {entry.title for entry in sheet.entries if any(line.name not in (EXPOSURE, VIOLATION) for line in entry.lines)}
     resources = {field.drifted.address: field.drifted for field in fields if str(field.drifted.address) not in alone}
     lines += [f"{address}: {differences(resource)}" for address, resource in resources.items()]
-    return (*(sentence.text for sentence in sheet.consequences if not left), *lines)
+    return (*(sentence.text for sentence in sheet.consequences if whole), *lines)
 
 
 def _entry_lines(entry: SheetEntry, left: Collection[str]) -> list[str]:

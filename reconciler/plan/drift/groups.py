@@ -30,6 +30,7 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.urls.changes import ANY
 from reconciler.plan.urls.variants import Published, variants
 from reconciler.plan.warnings.exposure import canonical, reader_text
+from reconciler.plan.world import Selection
 from reconciler.resource import UNSET, Exposes, FieldRole, Kind, Kinds
 from reconciler.resource.risks import ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
 
@@ -56,10 +57,12 @@ class _Cause:
 
 
 def grouped(
-    kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, drift: Drift, *, between: DriftBounds = UNBOUNDED
+    kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, drift: Drift, *, between: DriftBounds = UNBOUNDED,
+    selection: Selection | None = None,
 ) -> Drift:  # fmt: skip
-    """The drift with its groups. `between`: when it happened, as far as readings say it."""
-    undeclared = {(found.kind, found.id): found for found in drift.unmanaged if _matters(kinds, desired, actual, matches, found)}
+    """The drift with its groups. `between`: when it happened, as far as readings say it. `selection`: that of the drift."""
+    chosen = selection or Selection()
+    undeclared = {(found.kind, found.id): found for found in drift.unmanaged if _matters(kinds, desired, actual, matches, found, chosen)}
     causes = [*_causes(kinds, matches, drift.resources), *(_Cause(unmanaged=found, keys=[key]) for key, found in undeclared.items())]
     if not causes:
         return drift
@@ -127,14 +130,14 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _matters(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, found: Unmanaged) -> bool:
-    """Whether an undeclared object may give people access to what is managed."""
+def _matters(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, found: Unmanaged, chosen: Selection) -> bool:
+    """Whether an undeclared object may give people access to what is managed, and the selection takes it or what contains it."""
     kind, observed = kinds[found.kind], actual.find(found.kind, found.id)
     if observed is None or kind.within is None:
         return False
     outer = (kind.within, observed.within.get(kind.within, ""))
     container = next((address for address, id in matches.ids.items() if (desired.resources[address].kind, id) == outer), None)
-    if container is None:
+    if container is None or not any(map(chosen.takes, (container, container.child(kind.name, bare(found.id))))):
         return False
     if kind.undeclared:  # where the project lists no people, it says nothing about them
         return any(
