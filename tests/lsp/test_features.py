@@ -137,6 +137,13 @@ def test_a_field_is_explained_with_its_limits_and_what_it_exposes(editor: Editor
     assert "can expose" in hovered(editor, uri, editor.at(uri, "defaultLevel"))
 
 
+@pytest.mark.parametrize("by", [0, len("vars"), len("vars.br")])
+def test_a_variable_is_explained_where_an_expression_uses_it(editor: Editor, acme: Path, by: int) -> None:
+    uri = editor.open(acme / "sites" / "docs.yaml")
+    says = hovered(editor, uri, editor.at(uri, "vars.brand", by=by))
+    assert says.startswith("variable **brand**, declared at reconciler.yaml:")
+
+
 def test_living_values_are_shown_with_their_age(editor: Editor, acme: Path) -> None:
     command = [sys.executable, "-m", "reconciler", "apply", acme, "--sandbox", acme / ".reconciler" / "acme.db", "--yes"]
     assert processes.run(command, capture_output=True).returncode == 0
