@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -42,7 +42,7 @@ class CheckedProject:
     """One project at one moment. `found`: problems and findings, those of the whole project at its project file. `resources`: what it
     declares, in any environment. `documents`: its files after evaluation; `sections`: those of them that a map or list includes, with its
     name. `projects`: by environment, None without environments; only those that could be read. `include`: the files that the
-    project file names."""
+    project file names. `secrets`: by name, the encrypted values of every environment, whose names are readable."""
 
     root: Path
     found: tuple[Finding, ...] = ()
@@ -52,6 +52,7 @@ class CheckedProject:
     projects: Mapping[str | None, Project] = field(default_factory=dict)
     environments: tuple[str, ...] = ()
     include: Node | None = None
+    secrets: Mapping[str, Any] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Whether a file belongs to the project, as far as that is known."""
@@ -103,6 +104,7 @@ def check(
     documents: dict[str, Node] = {}
     sections: dict[str, str] = {}
     include: Node | None = None
+    secrets: dict[str, Any] = {}
     for environment in environments or (None,):
         options: LoadOptions = {"environment": environment, "access": access, "parse": parsed.parse}
         project, loading = attempt(root, kinds, **options)
@@ -110,6 +112,8 @@ def check(
         documents |= loading.documents
         sections |= loading.sections
         include = loading.include.node if loading.include is not None else include
+        if loading.secrets is not None:
+            secrets |= {name: file.content.values[name] for name, file in loading.secrets.by_name.items()}
         if project is not None:
             projects[environment] = project
             resources = {**project.desired.resources, **resources}
@@ -118,7 +122,7 @@ def check(
             others += _findings(kinds, project, loading, state_of(project), unsaved, today)
     parsed.keep({*documents, *(problem.file for problem in problems), *(f"{ENVIRONMENTS}/{name}{SUFFIX}" for name in environments)})
     found = tuple(dict.fromkeys([*map(of_problem, dict.fromkeys(problems)), *others]))
-    return CheckedProject(root, found, resources, documents, sections, projects, environments, include)
+    return CheckedProject(root, found, resources, documents, sections, projects, environments, include, secrets)
 
 
 def _findings(

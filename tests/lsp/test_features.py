@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pygls.exceptions import JsonRpcException
 from reconciler.config import load
 from reconciler.kinds import load as load_kinds
 from tests import processes
+from tests.lsp.conftest import EXAMPLES
 from tests.lsp.editor import Editor, applied, position
 
 
@@ -106,6 +108,18 @@ def test_variables_and_functions_are_completed_in_expressions(editor: Editor, ac
     assert {"file", "json", "vars"} <= typed(editor, uri, "title: ${{ vars.b", "title: ${{ |").keys()
     editor.type(uri, editor.texts[uri].replace("title: ${{ ", "title: ${{ vars.brand | u", 1))
     assert "upper" in completed(editor, uri, editor.at(uri, "vars.brand | u", by=len("vars.brand | u")))
+
+
+def test_secrets_are_completed_by_name_without_their_values(editor: Editor, tmp_path: Path) -> None:
+    project = Path(shutil.copytree(EXAMPLES / "secrets", tmp_path / "secrets"))
+    uri = editor.open(project / "reconciler.yaml")
+    assert typed(editor, uri, "secrets.billing.apiKey", "secrets.|").keys() == {"billing"}
+    offered = typed(editor, uri, '"${{ secrets.', '"${{ secrets.billing.a|')
+    assert offered.keys() == {"apiKey"}
+    edit = offered["apiKey"].text_edit
+    assert isinstance(edit, types.TextEdit)
+    assert edit.new_text.endswith("apiKey")
+    assert "ENC[" not in str(offered)
 
 
 def test_patterns_of_addresses_are_completed_where_they_are_matched(editor: Editor, tmp_path: Path, acme: Path) -> None:
