@@ -17,7 +17,8 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +36,12 @@ RECORD_MAX: Final = 256 * 2**20  # bytes
 PARTS_MAX: Final = 50_000_000
 PAUSE: Final = 0.1  # seconds between two attempts to be the only one who changes files
 YAML: Final = (".yaml", ".yml")
-SESSION: Final = secrets.token_hex(8)  # this process, in the records that it makes
+
+
+@cache
+def _session() -> str:
+    """This process, in the records that it makes. Not chosen at import: processes that are forked after it are several sessions."""
+    return secrets.token_hex(8)
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Replacement:
 
     files: Mapping[str, tuple[str, str]]
     complete: bool
-    session: str = SESSION
+    session: str = field(default_factory=_session)
 
     @property
     def before(self) -> dict[str, str]:
@@ -122,7 +128,7 @@ def taken_back(root: Path, *, own: bool = False) -> Replacement:
     replacement = _recorded(root)
     if replacement is None:
         raise Refused("there is no proposal to undo", id="RC-nothing-proposed", hint="Only the last one can be undone, once.")
-    if own and replacement.session != SESSION:
+    if own and replacement.session != _session():
         hint = "A person can undo it: reconciler propose --undo."
         raise Refused("the last proposal was made by another session", id="RC-nothing-proposed", hint=hint)
     if any(_text(root, name) != text for name, text in replacement.after.items()):
