@@ -564,6 +564,13 @@ def test_the_comment_of_a_pull_request_shows_the_outlier_and_no_markup_of_a_titl
     page = (fleet.root / "preview.html").read_text(encoding="utf-8")
     assert "&lt;img src=x&gt; @all" in page
     assert "<img" not in page
+    assert "1 needs attention" in page
+    assert "globex/<wbr>space/<wbr>api" in page, "an address breaks after a slash"
+    edit(fleet, "initech", "public")
+    commit(fleet)
+    shown = fleet("fleet", "preview", "fleet.yaml", "--from", "main").stdout
+    assert re.search(r"^ +readers: anyone$", shown, re.MULTILINE), "a line that continues another one has no address"
+    assert re.search(r"^  - acme/site/docs/section/api +delete", shown, re.MULTILINE)
 
 
 def test_the_environment_of_this_process_is_not_that_of_the_projects(fleet: Cli) -> None:
