@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 
 from reconciler.kinds import load
+from tests.sources import PACKAGE, nodes, package
 
-PACKAGE = Path(__file__).parents[1] / "reconciler"
 ENGINE = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ("kinds", "sandbox"))
 
 HISTORY = {
@@ -57,16 +56,16 @@ def names() -> frozenset[str]:
     return frozenset(found)
 
 
-def strings(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def strings(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, int]]:
     """Every string literal of a module but the docstrings, with its line."""
     docs = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node.value, node.lineno
 
@@ -74,11 +73,8 @@ def strings(tree: ast.AST) -> Iterator[tuple[str, int]]:
 @cache
 def literals() -> list[tuple[str, str, int]]:
     """Every string literal of the engine with its module and line."""
-    return [
-        (str(path.relative_to(PACKAGE)), text, line)
-        for path in ENGINE
-        for text, line in strings(ast.parse(path.read_text(encoding="utf-8")))
-    ]
+    package()
+    return [(str(path.relative_to(PACKAGE)), text, line) for path in ENGINE for text, line in strings(nodes(path))]
 
 
 def test_no_kind_is_named_in_the_engine() -> None:
@@ -98,5 +94,5 @@ def test_the_engine_is_where_this_test_looks_for_it() -> None:
 
 
 def test_a_named_kind_would_be_found() -> None:
-    tree = ast.parse('def f(kind):\n    "space"\n    if kind.name == "space":\n        pass\n')
-    assert [(text, line) for text, line in strings(tree) if text in names()] == [("space", 3)]
+    walked = [*ast.walk(ast.parse('def f(kind):\n    "space"\n    if kind.name == "space":\n        pass\n'))]
+    assert [(text, line) for text, line in strings(walked) if text in names()] == [("space", 3)]

@@ -6,15 +6,16 @@ import ast
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.sources import PACKAGE, ROOT, nodes, package
+
 PARAMETERS, LINES, FILES = 10, 600, 25
 ONE_FILE_A_THING = {"reconciler/kinds", "reconciler/cli/commands", "reconciler/report"}
 """Folders with one file for each kind, command or format; the sandbox has one for each subject of the service."""
 
 
 def modules() -> list[Path]:
-    found = [*(ROOT / "reconciler").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
-    return [path for path in sorted(found) if not path.is_relative_to(ROOT / "reconciler" / "sandbox")]
+    found = [*package(), *(ROOT / "benchmarks").rglob("*.py")]
+    return [path for path in sorted(found) if not path.is_relative_to(PACKAGE / "sandbox")]
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -31,14 +32,14 @@ def is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def definitions() -> dict[Path, list[ast.AST]]:
     """The functions and classes of every module."""
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {path: [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)] for path in modules()}
+    return {path: [node for node in nodes(path) if isinstance(node, kinds)] for path in modules()}
 
 
 def test_no_function_has_more_than_ten_parameters() -> None:
     many = [
         f"{path.relative_to(ROOT)}: {node.name} has {parameters(node)}"
-        for path, nodes in definitions().items()
-        for node in nodes
+        for path, defined in definitions().items()
+        for node in defined
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and parameters(node) > PARAMETERS and not is_command(node)
     ]
     assert many == []
@@ -56,10 +57,10 @@ def test_no_folder_has_more_than_25_modules() -> None:
 def test_a_class_name_has_one_meaning() -> None:
     """Outside the sandbox, which speaks the service's language, and the documents of the fleet's API, whose classes are its schemas."""
     named: dict[str, list[str]] = {}
-    for path, nodes in definitions().items():
+    for path, defined in definitions().items():
         if path.parts[-2:] == ("serve", "documents.py"):
             continue
-        for node in nodes:
+        for node in defined:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 named.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert {name: places for name, places in named.items() if len(places) > 1} == {}

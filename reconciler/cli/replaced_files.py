@@ -14,9 +14,12 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,8 +34,14 @@ RECORD: Final = f"{FOLDER}/proposal.json"
 LOCK: Final = f"{FOLDER}/proposal.lock"
 RECORD_MAX: Final = 256 * 2**20  # bytes
 PARTS_MAX: Final = 50_000_000
+PAUSE: Final = 0.1  # seconds between two attempts to be the only one who changes files
 YAML: Final = (".yaml", ".yml")
-SESSION: Final = secrets.token_hex(8)  # this process, in the records that it makes
+
+
+@cache
+def _session() -> str:
+    """This process, in the records that it makes. Not chosen at import: processes that are forked after it are several sessions."""
+    return secrets.token_hex(8)
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,7 @@ class Replacement:
 
     files: Mapping[str, tuple[str, str]]
     complete: bool
-    session: str = SESSION
+    session: str = field(default_factory=_session)
 
     @property
     def before(self) -> dict[str, str]:
@@ -54,8 +63,9 @@ class Replacement:
 
 
 @contextmanager
-def only_change(root: Path) -> Iterator[None]:
-    """Wait until nobody else changes the files of a project this way, and keep others out; raises `ReconcilerError`."""
+def only_change(root: Path, waiting: Callable[[int], object] = lambda attempt: None) -> Iterator[None]:
+    """Wait until nobody else changes the files of a project this way, and keep others out; raises `ReconcilerError`. `waiting`: called
+    before each pause with the number of the attempt, from 0; it may raise to end the waiting."""
     try:
         create_folder(root / FOLDER)
         handle = opened_for_appending(root / LOCK)
@@ -63,7 +73,13 @@ def only_change(root: Path) -> Iterator[None]:
         wrong = f"{path_from_here(root / LOCK)} cannot be written: {os_reason(error)}"
         raise ReconcilerError(wrong, id="RC-file-not-written") from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        for attempt in count():
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                waiting(attempt)
+                time.sleep(PAUSE)
         yield
     finally:
         os.close(handle)
@@ -112,7 +128,7 @@ def taken_back(root: Path, *, own: bool = False) -> Replacement:
     replacement = _recorded(root)
     if replacement is None:
         raise Refused("there is no proposal to undo", id="RC-nothing-proposed", hint="Only the last one can be undone, once.")
-    if own and replacement.session != SESSION:
+    if own and replacement.session != _session():
         hint = "A person can undo it: reconciler propose --undo."
         raise Refused("the last proposal was made by another session", id="RC-nothing-proposed", hint=hint)
     if any(_text(root, name) != text for name, text in replacement.after.items()):

@@ -20,7 +20,6 @@ from reconciler.client.transport import InTime, OnlyGet, Transport, always
 from reconciler.client.wire import default_transport
 from reconciler.model import Allowance, Listener, ServiceSpeed
 
-_SYSTEM = Clock()
 _CHANCE = random.SystemRandom().random
 
 
@@ -42,15 +41,16 @@ class Reader:
         *,
         transport: Transport | None = None,
         listener: Listener = Listener(),  # noqa: B008  has no state
-        clock: Clock = _SYSTEM,
+        clock: Clock | None = None,
         jitter: Callable[[], float] = _CHANCE,
     ) -> None:
         # Made here and not in `__aenter__`, so that a wrong variable of proxies or certificates is an error before anything begins.
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._listener = listener
-        self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
+        self.clock = clock or settings.clock
+        self._conversation = Conversation(settings, self._transport, listener, self.clock, jitter)
         self._answers = KnownAnswers(self._ask)
-        self.base_url, self.clock, self.concurrency = settings.base_url, clock, settings.max_concurrency
+        self.base_url, self.concurrency = settings.base_url, settings.max_concurrency
 
     def _guarded(self, transport: Transport) -> Transport:
         return OnlyGet(transport)

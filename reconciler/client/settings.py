@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from reconciler.client.pacing import SharedBudget
+from reconciler.client.pacing import Clock, SharedBudget
 from reconciler.errors import UsageError
 
 TOKEN_VARIABLE: Final = "RECONCILER_TOKEN"  # noqa: S105  the name of the variable, not a token
@@ -77,6 +77,9 @@ def _is_address(host: str) -> bool:
     return True
 
 
+_MACHINE: Final = Clock()
+
+
 @dataclass(frozen=True)
 class ClientSettings:
     """A service, its token and the limits of requests to it. The repr does not contain the token.
@@ -84,7 +87,7 @@ class ClientSettings:
     `timeout`: seconds for one exchange, from connecting to the last byte of the answer.
     `max_rps`: requests a second that are never exceeded; None: only the service limits the rate.
     `max_body`: bytes of one decoded body. `secrets`: texts masked in the service's messages, besides the token.
-    `budget`: what this process shares with others that use the same token; None if it is alone.
+    `budget`: what this process shares with others that use the same token; None if it is alone. `clock`: what waiting is measured with.
     """
 
     base_url: str
@@ -95,6 +98,7 @@ class ClientSettings:
     max_body: int = BODY_MAX
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     budget: SharedBudget | None = field(default=None, repr=False)
+    clock: Clock = field(default=_MACHINE, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", normalise(self.base_url))

@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-ROOT: Final = Path(__file__).parents[2]
+from tests.sources import PACKAGE, ROOT, nodes, package
+
 # What is read back from a document was reported, with its id, by whoever wrote it.
 MODULES: Final = sorted(
-    path
-    for path in (ROOT / "reconciler").rglob("*.py")
-    if "sandbox" not in path.relative_to(ROOT).parts and path.parts[-2:] != ("report", "reading.py")
+    path for path in PACKAGE.rglob("*.py") if "sandbox" not in path.relative_to(ROOT).parts and path.parts[-2:] != ("report", "reading.py")
 )
 ID: Final = re.compile(r"RC-[a-z0-9]+(-[a-z0-9]+)*")
 REPORTS: Final = frozenset({
@@ -37,15 +35,16 @@ class Call(NamedTuple):
     id: ast.expr | None
 
 
-@cache
-def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+def trees() -> dict[Path, tuple[ast.AST, ...]]:
+    """The nodes of each module."""
+    package()
+    return {path: nodes(path) for path in MODULES}
 
 
 def calls() -> Iterator[Call]:
     """Every call of one of `REPORTS`. A class that is caught or defined is no call."""
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+    for path, found in trees().items():
+        for node in found:
             if isinstance(node, ast.Call) and ((name := called(node)) in REPORTS or (name == "Check" and is_trouble(node))):
                 given = next((keyword.value for keyword in node.keywords if keyword.arg == "id"), None)
                 yield Call(f"{path.relative_to(ROOT)}:{node.lineno}", name, given)
@@ -88,7 +87,7 @@ def literals() -> set[str]:
     """Every id that is written in the code."""
     return {
         node.value
-        for tree in trees().values()
-        for node in ast.walk(tree)
+        for found in trees().values()
+        for node in found
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and ID.fullmatch(node.value)
     }

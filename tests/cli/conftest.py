@@ -18,6 +18,8 @@ from click.testing import CliRunner, Result
 
 from reconciler.cli import exits, main
 from reconciler.cli.program import LazyGroup
+from reconciler.cli.terminal.screen import Screen
+from reconciler.client.pacing import Clock
 from tests.request_bodies import foreign
 
 CLEAN = dict.fromkeys(
@@ -45,11 +47,14 @@ def documented(words: Sequence[str]) -> frozenset[int]:
 
 @dataclass
 class Cli:
-    """Runs command lines inside `root`. `home`: the user's, None for one in `root`."""
+    """Runs command lines inside `root`. `home`: the user's, None for one in `root`. `clock`: of the client, None for the machine's;
+    with `Still` of the harness, a request that fails is sent again at once.
+    """
 
     root: Path
     env: dict[str, str | None] = field(default_factory=dict)
     home: Path | None = None
+    clock: Clock | None = None
 
     @property
     def user(self) -> dict[str, str]:
@@ -60,7 +65,9 @@ class Cli:
     def __call__(self, *words: str, env: Mapping[str, str | None] = {}, input: str | None = None, code: int | None = None) -> Result:
         """What a command line answers. `code`: the exit code that it must have; None for any that its help lists."""
         with contextlib.chdir(self.root), foreign() if words[:1] == ("api",) else contextlib.nullcontext():
-            result = CliRunner().invoke(main, [str(word) for word in words], env={**CLEAN, **self.user, **self.env, **env}, input=input)
+            screen = Screen(clock=self.clock)
+            line, environ = [str(word) for word in words], {**CLEAN, **self.user, **self.env, **env}
+            result = CliRunner().invoke(main, line, env=environ, input=input, obj=screen)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         assert "Traceback" not in result.stderr + result.stdout
         assert result.exit_code in documented(words), f"the help of {words} does not list exit code {result.exit_code}"

@@ -14,6 +14,7 @@ import yaml
 
 from tests.cli.conftest import Cli
 from tests.documents import valid
+from tests.harness import Still
 
 EVIL = "Old \x1b[31m<b>page</b>"
 SEED: dict[str, Any] = {
@@ -105,7 +106,7 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def cli(living: Path, tmp_path: Path) -> Cli:
     shutil.copytree(living, tmp_path, dirs_exist_ok=True)
-    return Cli(tmp_path)
+    return Cli(tmp_path, clock=Still())
 
 
 def checks(cli: Cli) -> dict[str, dict[str, Any]]:

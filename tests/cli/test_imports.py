@@ -23,8 +23,8 @@ import pytest
 
 from reconciler.sandbox.server import embedded
 from tests.cli.conftest import CLEAN, Cli, applied_project
+from tests.sources import PACKAGE, nodes, package
 
-PACKAGE: Final = Path(__file__).parents[2] / "reconciler"
 COMMAND = """
 import os, sys
 from reconciler.cli import main
@@ -71,12 +71,12 @@ def imported(program: str, *argv: str, env: Mapping[str, str] = {}) -> set[str]:
 
 
 @cache
-def trees() -> dict[str, ast.Module]:
-    """The syntax tree of each module of the package, by its name."""
+def modules() -> dict[str, Path]:
+    """The modules of the package, by their names."""
     found = {}
-    for path in PACKAGE.rglob("*.py"):
+    for path in package():
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = ast.parse(path.read_text(encoding="utf-8"))
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 
 
@@ -87,19 +87,20 @@ def targets(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.ImportFrom) and node.module is not None:
         for alias in node.names:
             below = f"{node.module}.{alias.name}"
-            yield below if below in trees() else node.module
+            yield below if below in modules() else node.module
 
 
-def imports_inside(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+@cache
+def imports_inside(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """The import statements inside functions."""
     inside = {
         id(node): node
-        for function in ast.walk(tree)
+        for function in nodes(path)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
     }
-    yield from inside.values()
+    return tuple(inside.values())
 
 
 def is_allowed(name: str) -> bool:
@@ -107,17 +108,17 @@ def is_allowed(name: str) -> bool:
 
 
 def test_imports_are_at_the_top_but_for_extras_and_four_slow_libraries() -> None:
-    inside = [(module, name) for module, tree in trees().items() for node in imports_inside(tree) for name in targets(node)]
+    inside = [(module, name) for module, path in modules().items() for node in imports_inside(path) for name in targets(node)]
     assert sorted({f"{module}: {name}" for module, name in inside if not is_allowed(name)}) == []
-    assert sum(1 for tree in trees().values() for _ in imports_inside(tree)) <= INSIDE_MAX
+    assert sum(len(imports_inside(path)) for path in modules().values()) <= INSIDE_MAX
 
 
 def test_no_modules_import_each_other_in_a_circle_not_even_for_types() -> None:
     """Imports inside functions and under TYPE_CHECKING count: they are what a circle is usually hidden by."""
     graph: dict[str, set[str]] = defaultdict(set)
-    for module, tree in trees().items():
-        for node in ast.walk(tree):
-            graph[module] |= {name for name in targets(node) if name in trees() and name != module}
+    for module, path in modules().items():
+        for node in nodes(path):
+            graph[module] |= {name for name in targets(node) if name in modules() and name != module}
     assert circles(graph) == []
 
 

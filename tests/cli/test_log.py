@@ -10,10 +10,8 @@ import io
 import json
 import os
 import stat
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +27,7 @@ from reconciler.sandbox.server import embedded
 from reconciler.text.redact import MASK
 from tests.cli.conftest import Cli, applied_project, initialised
 from tests.contains import assert_contains
+from tests.interpreter import Interpreter
 
 FIELDS = {
     "sending": {"request", "method", "path", "attempt"},
@@ -235,26 +234,21 @@ STREAMS = {
 
 
 @pytest.fixture(params=STREAMS)
-def run(request: pytest.FixtureRequest, cli: Cli) -> object:
+def run(request: pytest.FixtureRequest, cli: Cli) -> Iterator[Callable[..., tuple[bytes, bytes]]]:
+    """Runs command lines in processes of an interpreter that was started with these streams."""
     cli.write("reconciler.yaml", PROJECT)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LC_", "LANG", "RECONCILER"))}
+    with Interpreter(cli.root, {**environment, **cli.user, **STREAMS[request.param]}) as interpreter:
 
-    def started(*words: str) -> tuple[bytes, bytes]:
-        done = subprocess.run(
-            [sys.executable, "-m", "reconciler", *words],
-            cwd=cli.root,
-            capture_output=True,
-            check=False,
-            env={**environment, **cli.user, **STREAMS[request.param]},
-        )
-        assert b"Traceback" not in done.stderr
-        return done.stdout, done.stderr
+        def started(*words: str) -> tuple[bytes, bytes]:
+            _, out, err = interpreter(*words)
+            assert b"Traceback" not in err
+            return out, err
 
-    return started
+        yield started
 
 
-def test_every_document_is_utf_8_and_keeps_its_letters(run: object) -> None:
-    assert callable(run)
+def test_every_document_is_utf_8_and_keeps_its_letters(run: Callable[..., tuple[bytes, bytes]]) -> None:
     document = json.loads(run("plan", "--format", "json")[0].decode("utf-8"))
     assert TITLE in json.dumps(document, ensure_ascii=False)
     assert json.loads(run("apply", "--yes", "--format", "json")[0].decode("utf-8"))["format"].startswith("reconciler.")

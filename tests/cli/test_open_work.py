@@ -18,6 +18,7 @@ import yaml
 
 from tests.cli.conftest import Cli
 from tests.documents import valid
+from tests.harness import Still
 from tests.proofs import proof, tries
 
 EVIL = 'Rewrite \x1b[31m<script>alert(1)</script> | `x` ${{ vars.y }} "v3"\nsecond line'
@@ -142,7 +143,7 @@ def living(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def cli(living: Path, tmp_path: Path) -> Cli:
     shutil.copytree(living, tmp_path, dirs_exist_ok=True)
-    return Cli(tmp_path)
+    return Cli(tmp_path, clock=Still())
 
 
 def open_work(cli: Cli, *words: str) -> list[dict[str, Any]]:

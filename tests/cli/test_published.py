@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -132,6 +133,14 @@ def test_requests_are_paced() -> None:
     times = sorted(at for _, _, at in handler.asked)
     assert len(times) == 8
     assert times[-1] - times[0] >= 7 / 20 - 0.06, "eight at once would take no time"
+
+
+def test_a_sandbox_is_asked_as_fast_as_it_answers() -> None:
+    with serving() as (url, handler):
+        answers(UrlChecker({"127.0.0.1"}, served=urlsplit(url).netloc), *(f"http://127.0.0.1/page{number}" for number in range(80)))
+    times = sorted(at for _, _, at in handler.asked)
+    assert len(times) == 80
+    assert times[-1] - times[0] < 79 / 10, "ten a second would take longer"
 
 
 def test_a_server_that_does_not_answer_is_not_known_to_be_broken(monkeypatch: pytest.MonkeyPatch) -> None:

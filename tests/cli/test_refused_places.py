@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import processes
 from tests.cli.conftest import Cli, applied_project
+from tests.interpreter import COMMAND, ROOT
 from tests.reliability.test_full_disk import mounting
 
-PROGRAM = f"{sys.executable} -m reconciler"
 EVERY = (
     "plan",
     "apply --yes",
@@ -30,13 +32,23 @@ EVERY = (
 def in_a_deleted_folder(folder: Path, words: str) -> subprocess.CompletedProcess[str]:
     gone = folder / "gone"
     gone.mkdir()
-    script = f"cd {gone} && rmdir {gone} && exec {PROGRAM} {words}"
-    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    program = f"import os, runpy; os.rmdir({str(gone)!r}); runpy.run_module('reconciler', run_name='__main__', alter_sys=True)"
+    return processes.run([sys.executable, "-c", program, *words.split()], cwd=gone, capture_output=True, text=True)
+
+
+def test_a_program_that_is_started_in_a_deleted_directory_says_so(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m reconciler plan"
+    assert_calm(subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False))
 
 
 @pytest.mark.parametrize("words", EVERY)
 def test_a_deleted_working_directory_is_a_calm_error_of_every_command(tmp_path: Path, words: str) -> None:
-    result = in_a_deleted_folder(tmp_path, words)
+    assert_calm(in_a_deleted_folder(tmp_path, words))
+
+
+def assert_calm(result: subprocess.CompletedProcess[str]) -> None:
     assert result.returncode == 1
     assert "error: the current directory no longer exists: it was deleted or moved [RC-no-directory]" in result.stderr
     assert "pass -C DIR before the command" in result.stderr
@@ -71,23 +83,19 @@ def test_a_read_only_disk_is_a_calm_error_and_what_only_reads_works(tmp_path: Pa
     cli = Cli(tmp_path)
     applied_project(cli)
     cli.write("seed.yaml", "organizations: [{id: org_a}]")
-    lines = "\n".join(
-        f"{PROGRAM} {words} >$OUT/{number} 2>&1; echo $? >$OUT/{number}.code" for number, (words, _, _) in enumerate(READ_ONLY)
-    )
+    lines = "".join(json.dumps(words.split()) + "\n" for words, _, _ in READ_ONLY)
+    cli.write("lines", lines)
     script = f"""
     set -e
-    mkdir disk out; mount -t tmpfs -o size=16m none disk || exit 99
+    mkdir disk; mount -t tmpfs -o size=16m none disk || exit 99
     cp -a p disk/p; cp -a seed.yaml disk/; cp -a p disk/new; rm -r disk/new/.reconciler
     mount -o remount,ro disk
-    set +e
-    OUT=$PWD/out; cd disk
-    {lines}
-    exit 0
+    cd disk; PYTHONPATH={ROOT} {" ".join(COMMAND)} < ../lines
     """
-    mounting(script, tmp_path)
-    for number, (words, code, says) in enumerate(READ_ONLY):
-        text = (tmp_path / "out" / str(number)).read_text()
+    answers = [json.loads(line) for line in mounting(script, tmp_path).splitlines()]
+    for (words, code, says), (ended, *streams) in zip(READ_ONLY, answers, strict=True):
+        text = "".join(bytes.fromhex(stream).decode() for stream in streams)
         assert says in text, f"{words}: {text}"
-        assert (tmp_path / "out" / f"{number}.code").read_text() == f"{code}\n", f"{words}: {text}"
+        assert ended == code, f"{words}: {text}"
         assert "defect" not in text, f"{words}: {text}"
         assert "Traceback" not in text, f"{words}: {text}"

@@ -97,6 +97,16 @@ REFERENCE: Final = Scene(
     apart=True,
 )
 FLEET_UP: Final = """
+# What works until it is interrupted: 124, as of `timeout`, once it says that it works.
+goes_on() {
+  "$@" > said.txt 2>&1 &
+  for _ in $(seq 600); do
+    grep -Eq "http://|is ready" said.txt && { cat said.txt; kill $!; wait $!; return 124; }
+    kill -0 $! 2> /dev/null || { cat said.txt; wait $!; return; }
+    sleep 0.1
+  done
+  cat said.txt; return 1
+}
 trap 'kill $(jobs -p); wait' EXIT
 openssl rand -hex 16 > token.txt; export ACME_TOKEN=$(cat token.txt)
 $PYTHON sandbox serve --db mydocs/.reconciler/sandbox.db --port 0 --token-file token.txt > serve.log 2>&1 &
@@ -113,11 +123,11 @@ FLEET: Final = Scene(
     replaced={
         "reconciler init mydocs --sandbox": "mkdir again; cd again; reconciler init mydocs --sandbox",
         "reconciler apply docs --base-url https://api.example.com": "reconciler apply mydocs --yes --base-url $URL",
-        "reconciler sandbox serve": "openssl rand -hex 16 > token.txt; timeout 9 $PYTHON sandbox serve",
+        "reconciler sandbox serve": "openssl rand -hex 16 > token.txt; goes_on $PYTHON sandbox serve",
         "reconciler fleet preview fleet.yaml --from origin/main": "reconciler -C mydocs fleet preview ../fleet.yaml --from main",
-        "reconciler fleet serve &": "timeout 9 $PYTHON fleet serve --port 0",
-        "reconciler fleet serve": "timeout 9 $PYTHON fleet serve",
-        "reconciler fleet worker": "timeout 9 $PYTHON fleet worker",
+        "reconciler fleet serve &": "goes_on $PYTHON fleet serve --port 0",
+        "reconciler fleet serve": "goes_on $PYTHON fleet serve",
+        "reconciler fleet worker": "goes_on $PYTHON fleet worker",
         "'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'": "$(cat .reconciler/fleet/url)",
         "/etc/reconciler --database 'postgresql://owner@db.example.com/fleet?sslmode=verify-full'": "roles",
         "--port 8400": "--port 0",

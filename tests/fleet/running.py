@@ -142,12 +142,15 @@ class Running:
         return self.start("fleet", "worker", "--patience", str(PATIENCE), "--concurrency", str(concurrency), "--data", str(folder))
 
     def status(self) -> dict[str, dict[str, Any]]:
+        """What `fleet status --format json` prints of each project, without a process: whoever waits asks again and again."""
+        from reconciler.fleet.facts import judged_plans
         from reconciler.fleet.reports import status_document
         from reconciler.fleet.store import connected, projects
 
         with connected(self.url) as database, database.transaction() as connection:
             rows = projects.read(connection)
-        return {project["name"]: dict(project) for project in status_document(rows, 0, rows[0].now)["projects"]}
+            judged = judged_plans(connection, rows)
+        return {project["name"]: dict(project) for project in status_document(rows, 0, rows[0].now, judged)["projects"]}
 
     def rows(self, query: str) -> list[Any]:
         import psycopg
@@ -172,7 +175,7 @@ class Running:
         limit = time.monotonic() + seconds
         while not (result := holds()):
             assert time.monotonic() < limit, self._said()
-            time.sleep(0.02)
+            time.sleep(0.1)  # what is asked costs as much as a step of what is waited for
         return result
 
     def _said(self) -> list[Any]:

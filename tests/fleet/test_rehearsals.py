@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -69,8 +68,7 @@ class Watched(Running):
         return str(self.rows("SELECT digest FROM reconciler_fleet.plans")[0][0])
 
     def rehearsal(self) -> dict[str, Any]:
-        (project,) = json.loads(self.call("fleet", "status", "--format", "json", code=None))["projects"]
-        return dict(project["approvals"]["rehearsal"] or {})
+        return dict(self.status()["a"]["approvals"]["rehearsal"] or {})
 
     def ended(self) -> dict[str, Any]:
         """The state of the rehearsal when a run has ended it."""

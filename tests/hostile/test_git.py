@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
@@ -26,6 +26,7 @@ from reconciler.fleet.sources import git as sources, tree
 from reconciler.importer.proposal import Proposal
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import MISSING, SETTINGS, Checkout, HostileSetting, git, planted, poisoned
+from tests.sources import PACKAGE, dotted, last, nodes, package
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 FILES = {"reconciler.yaml": "version: 1\nproject: docs\norganizations: {acme: {id: org_acme, teams: {writers: {title: Writers}}}}\n"}
@@ -379,7 +380,6 @@ def test_our_own_copies_take_no_configuration_of_the_user_except_to_fetch(
 
 # -- that there is no other way ----------------------------------------------------------------------------------------------------------
 
-PACKAGE = Path(ours.__file__).parent
 STARTERS = {
     "config/secrets/command.py": "runs git and sops, without a shell, in a session of their own, within limits",
     "fleet/runs/forks.py": "starts the worker's own program, which forks a process for each run of a project",
@@ -393,39 +393,40 @@ STARTING = re.compile(
 KEYS = {"git", "meant"}  # functions that read the key `git` of a fleet file, which is a URL
 
 
-def starts(tree: ast.AST) -> Iterator[str]:
+def starts(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """What in a module starts a program, or imports what does."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and STARTING.fullmatch(ast.unparse(node.func)):
-            yield ast.unparse(node.func)
+    for node in nodes:
+        if isinstance(node, ast.Call) and STARTING.fullmatch(dotted(node.func)):
+            yield dotted(node.func)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in ("subprocess", "pty", "multiprocessing"))
         elif isinstance(node, ast.ImportFrom) and node.module in ("subprocess", "pty", "os", "multiprocessing"):
             yield from (alias.name for alias in node.names if node.module != "os" or STARTING.fullmatch(f"os.{alias.name}"))
 
 
-def names_git(tree: ast.AST) -> Iterator[str]:
+def names_git(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Words of a module that are the command git: alone, or first in a line for a shell."""
-    for node in ast.walk(tree):
-        called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    for node in nodes:
+        called = last(node.func) if isinstance(node, ast.Call) else ""
         for word in [*node.args] if isinstance(node, ast.Call) and called not in KEYS else node.elts if isinstance(node, ast.List) else []:
             if isinstance(word, ast.Constant) and isinstance(word.value, str) and re.match(r"(\S*/)?git( |$)|.*\bexec git\b", word.value):
                 yield word.value
 
 
-def modules() -> dict[str, ast.AST]:
-    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+def modules() -> dict[str, tuple[ast.AST, ...]]:
+    """The nodes of each module of the package."""
+    return {path.relative_to(PACKAGE).as_posix(): nodes(path) for path in package()}
 
 
 def test_only_three_modules_start_programs_or_processes() -> None:
-    assert {name for name, tree in modules().items() if list(starts(tree))} == set(STARTERS)
+    assert {name for name, nodes in modules().items() if list(starts(nodes))} == set(STARTERS)
 
 
 def test_only_one_module_starts_git() -> None:
-    assert {name for name, tree in modules().items() if any(word == "git" for word in names_git(tree))} == {"git.py"}
+    assert {name for name, nodes in modules().items() if any(word == "git" for word in names_git(nodes))} == {"git.py"}
     runners = {
-        name for name, tree in modules().items()
-        for node in ast.walk(tree)
+        name for name, nodes in modules().items()
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and node.module == "reconciler.config.secrets.command" and any(alias.name == "run" for alias in node.names)
     }  # fmt: skip
     assert runners == {"git.py", "config/secrets/secrets.py"}
@@ -436,11 +437,11 @@ def test_only_one_module_starts_git() -> None:
     ["import subprocess", "from subprocess import run", "os.system('x')", "os.execvp('x', [])", "from os import system", "import pty"],
 )
 def test_what_starts_a_program_is_recognized(text: str) -> None:
-    assert list(starts(ast.parse(text)))
+    assert list(starts(ast.walk(ast.parse(text))))
 
 
 @pytest.mark.parametrize(
     "text", ["run(['git', 'x'])", "which('git')", "exec('/usr/bin/git')", "shell('git status')", "['sh', '-c', 'exec git x']"]
 )
 def test_the_command_git_is_recognized(text: str) -> None:
-    assert list(names_git(ast.parse(text)))
+    assert list(names_git(ast.walk(ast.parse(text))))

@@ -6,7 +6,7 @@ import ast
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,10 @@ from reconciler import writing
 from reconciler.links import LinkRefused, check_read, written_place
 from tests.cli.conftest import Cli, applied_project
 from tests.hostile.repositories import git
+from tests.sources import PACKAGE, nodes, package
 
 VICTIM = "the user's own file\n"
 SECRET = "s3cr3t-of-the-runner: [\n"
-PACKAGE = Path(__file__).parents[2] / "reconciler"
 
 
 @pytest.fixture
@@ -477,9 +477,9 @@ WRITING = {
 }
 
 
-def writes(tree: ast.AST) -> Iterator[ast.Call]:
+def writes(nodes: Iterable[ast.AST]) -> Iterator[ast.Call]:
     """Calls that write a file by its name."""
-    for call in ast.walk(tree):
+    for call in nodes:
         if not isinstance(call, ast.Call):
             continue
         name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
@@ -510,8 +510,8 @@ def writes(tree: ast.AST) -> Iterator[ast.Call]:
 def test_only_the_writer_writes_files_that_people_name() -> None:
     found = {
         path.relative_to(PACKAGE).as_posix(): [ast.unparse(call)[:80] for call in calls]
-        for path in PACKAGE.rglob("*.py")
-        if (calls := list(writes(ast.parse(path.read_text(encoding="utf-8")))))
+        for path in package()
+        if (calls := list(writes(nodes(path))))
     }
     others = {name: calls for name, calls in found.items() if name not in WRITERS}
     assert others == {
@@ -527,11 +527,11 @@ def test_only_the_writer_writes_files_that_people_name() -> None:
      "tempfile.mkstemp()", "shutil.copyfile(a, b)", "p.touch()", "shutil.move(a, b)", "p.open('r+')", "logging.FileHandler(p)"],
 )  # fmt: skip
 def test_a_call_that_writes_is_recognized(text: str) -> None:
-    assert list(writes(ast.parse(text)))
+    assert list(writes(ast.walk(ast.parse(text))))
 
 
 @pytest.mark.parametrize(
     "text", ["p.open('rb')", "open(p)", "os.open(p, os.O_RDONLY)", "copy.copy(a)", "text.replace('a', 'w')", "x.copy()"]
 )
 def test_a_call_that_only_reads_is_not_recognized(text: str) -> None:
-    assert not list(writes(ast.parse(text)))
+    assert not list(writes(ast.walk(ast.parse(text))))

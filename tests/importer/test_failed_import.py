@@ -14,7 +14,7 @@ from reconciler.cli.commands import importing
 from reconciler.sandbox.server import Embedded, embedded
 from reconciler.writing import FolderChange
 from tests.cli.conftest import Cli, prepared
-from tests.harness import SEED
+from tests.harness import SEED, Still
 
 ORG = ("--org", "org_acme")
 SANDBOX = ("--sandbox", "s.db")
@@ -76,7 +76,7 @@ def works(cli: Cli, *words: str) -> None:
 def test_a_service_that_fails_leaves_nothing(cli: Cli, operation: str) -> None:
     rule = f'{{"fault": "not-json", "operation": "{operation}"}}'
     assert cli("sandbox", "faults", "set", "--db", "s.db", "--rule", rule).exit_code == 0
-    before = tree(cli.root)
+    before, cli.clock = tree(cli.root), Still()
     assert cli("import", "new", *ORG, *SANDBOX).exit_code != 0
     assert tree(cli.root) == before
     assert cli("sandbox", "faults", "clear", "--db", "s.db").exit_code == 0

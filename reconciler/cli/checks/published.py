@@ -44,11 +44,13 @@ class CheckedUrl:
 
 
 class UrlChecker:
-    """Asks URLs of some hosts. `served`: the host and port at which a sandbox serves the pages now; None: there is no sandbox."""
+    """Asks URLs of some hosts. `per_second`: at most so many; None: 10, or as many as a sandbox of this machine answers.
+    `served`: the host and port at which a sandbox serves the pages now; None: there is no sandbox.
+    """
 
     def __init__(self, hosts: Collection[str], *, per_second: float | None = None, served: str | None = None) -> None:
         self.hosts, self.served = frozenset(hosts), served
-        self._pause = 1.0 / (per_second or PER_SECOND)
+        self._pause, self._limited = 1.0 / (per_second or PER_SECOND), per_second is not None
         self._next = 0.0
         self._refused: dict[str, str] = {}
 
@@ -92,7 +94,8 @@ class UrlChecker:
         for _ in range(HOPS + 1):
             if (wrong := await self._forbidden(at)) is not None:
                 return CheckedUrl(url, None, target, f"leads to {at}: {wrong}" if at != url else wrong, known=at != url)
-            await self._paced()
+            if self._limited or not self._is_served(at):  # pages of a sandbox have no readers who would have to wait
+                await self._paced()
             try:
                 # The headers say it all, so the page itself is not read.
                 async with client.stream("GET", self._asked(at)) as reply:
@@ -109,8 +112,11 @@ class UrlChecker:
 
     def _asked(self, url: str) -> str:
         """The URL as it is requested: that of a sandbox at its port."""
-        parts = urlsplit(url)
-        return parts._replace(netloc=self.served).geturl() if self.served is not None and parts.hostname in LOOPBACK else url
+        return urlsplit(url)._replace(netloc=self.served).geturl() if self.served is not None and self._is_served(url) else url
+
+    def _is_served(self, url: str) -> bool:
+        """Whether it is a page of the sandbox."""
+        return self.served is not None and urlsplit(url).hostname in LOOPBACK
 
     async def _forbidden(self, url: str) -> str | None:
         """Why a URL is not asked; None if it may be."""

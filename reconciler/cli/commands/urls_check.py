@@ -49,7 +49,8 @@ def command(
 ) -> int:
     """Ask each published URL whether it answers, as a reader without a token, through the network of this machine.
 
-    Only hosts of the project's sites are asked, at most 10 requests a second (--max-rps). A redirect to another host is not followed.
+    Only hosts of the project's sites are asked, at most 10 requests a second (--max-rps), a sandbox as fast as it answers. A redirect to
+    another host is not followed.
     Exits with 2 if a URL answers nothing, and with 5 if one could not be asked.
 
     \b

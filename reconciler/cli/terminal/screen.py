@@ -28,6 +28,7 @@ from reconciler.text.escape import UNLIMITED, as_json, log as escaped, terminal
 if TYPE_CHECKING:
     from reconciler.cli.terminal.traces import Traces  # needs the extra otel
     from reconciler.cli.wiring.supervision import Supervision
+    from reconciler.client.pacing import Clock
 
 T = TypeVar("T")
 
@@ -61,11 +62,11 @@ class Screen:
     `command`: the command without its options.
     `directories`: those of `-C`. `began`: the time of the start, in nanoseconds since 1970.
     `about` and `service`: the attributes of the run and of requests in traces. `signals`: who handles the signals of this run.
-    `supervision`: what the program that embeds this one supplies.
+    `supervision`: what the program that embeds this one supplies. `clock`: of the client; None for the machine's.
     """
 
-    def __init__(self, supervision: Supervision | None = None) -> None:
-        self.supervision, self.signals = supervision, StopSignals()
+    def __init__(self, supervision: Supervision | None = None, *, clock: Clock | None = None) -> None:
+        self.supervision, self.clock, self.signals = supervision, clock, StopSignals()
         self.color, self.quiet, self.verbose = "auto", False, False
         self.masks = Masks()
         self.log = EventLog(self.masks)
@@ -170,6 +171,9 @@ class Screen:
         """Narrate, unless `--quiet` is set. `event` and `facts`: its name and its data in a log."""
         if self.event("info", event, text, **facts) and not self.quiet:
             self.line(text)
+
+    def end_if_cancelled(self) -> None:
+        """Raise if nobody waits for the result any more; on a terminal, a signal does that."""
 
     def note(self, text: str) -> None:
         """A part of the result that is printed beside it; also where they asked for no narration."""

@@ -124,6 +124,7 @@ def _settings(screen: Screen, options: Options, project: Project | None, url: st
         url, token, timeout=project.settings.timeout if project is not None else plain.timeout,
         max_concurrency=options.max_concurrency or plain.max_concurrency, max_rps=options.max_rps,
         secrets=screen.hidden, budget=screen.supervision.budget if screen.supervision is not None else None,
+        clock=screen.clock or plain.clock,
     )  # fmt: skip
 
 

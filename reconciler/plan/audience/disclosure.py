@@ -64,6 +64,11 @@ class Opening:
     opened: dict[tuple[Key, Access], Key] = dataclasses.field(default_factory=dict)
 
     @property
+    def place(self) -> tuple[Key, str, Key]:
+        """What tells it from other openings of the same plan."""
+        return self.at, self.field, self.cause
+
+    @property
     def readers(self) -> list[Access]:
         """The classes of new readers, without those that another of them includes."""
         among = self.own or self.others
@@ -319,6 +324,7 @@ def disclosure(
     opened = tuple(openings(kinds, before, worlds.after, worlds.transferred))
     accepted = _agreed(kinds, actual, local, ids, agreed) if agreed else before
     outside = tuple(without_known(openings(kinds, accepted, worlds.after, worlds.transferred), opened)) if agreed else ()
+    opened, outside = _once(opened, outside, worlds.created)
     known = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
     addresses = {**tracked, **known, **agreed.addresses}
     called = caller(kinds, addresses, worlds.after.objects, before.objects)
@@ -374,6 +380,17 @@ def without_known(outside: Iterable[Opening], opened: Collection[Opening]) -> It
             own = {access for key, access in left if key == opening.at}
             others = {access for key, access in left if key != opening.at} if not own else set()
             yield replace(opening, own=own, others=others, opened=left)
+
+
+def _once(
+    opened: Sequence[Opening], outside: Sequence[Opening], created: Collection[Key]
+) -> tuple[tuple[Opening, ...], tuple[Opening, ...]]:
+    """The same openings, each cause that the plan creates once: what it opens beyond the agreed world is part of its opening, because
+    nobody created it outside Reconciler."""
+    of_plan = {opening.place for opening in opened if opening.cause in created}
+    more = {opening.place: opening.opened for opening in outside if opening.place in of_plan}
+    merged = tuple(replace(opening, opened=more.get(opening.place, {}) | opening.opened) for opening in opened)
+    return merged, tuple(opening for opening in outside if opening.place not in more)
 
 
 def _reach(kinds: Kinds, worlds: Worlds, widening: Effects) -> Iterator[tuple[Key, Access, Key]]:

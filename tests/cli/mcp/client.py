@@ -1,11 +1,11 @@
-"""The client of the protocol's own library, connected to `reconciler mcp` in a process of its own; what was sent is kept as it was sent."""
+"""The client of the protocol's own library, connected to `reconciler mcp` in a process of its own
+(`tests/processes.py`); what was sent is kept as it was sent."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +15,12 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult
 
+from tests import processes
 from tests.cli.conftest import CLEAN
 
 T = TypeVar("T")
 # `tee` keeps what the server sends, byte for byte; its input ends when the server ends.
-SERVER = '"$PYTHON" -c "from reconciler.cli import main; main(prog_name=\'reconciler\')" mcp "$@" 2>>"$WIRE.err" | tee -a "$WIRE"'
+SERVER = 'reconciler mcp "$@" 2>>"$WIRE.err" | tee -a "$WIRE"'
 
 
 @dataclass
@@ -44,7 +45,8 @@ class Agent:
 
     def parameters(self, arguments: Sequence[str]) -> StdioServerParameters:
         plain = {name: value for name, value in os.environ.items() if name not in CLEAN}
-        env = {**plain, "PYTHON": sys.executable, "WIRE": str(self.wire), "HOME": str(self.root), **self.env}
+        path = f"{processes.program()}{os.pathsep}{os.environ['PATH']}"
+        env = {**plain, "PATH": path, "WIRE": str(self.wire), "HOME": str(self.root), **self.env}
         return StdioServerParameters(command="sh", args=["-c", SERVER, "sh", *arguments], env=env, cwd=str(self.root))
 
     def calls(self, arguments: Sequence[str], *calls: tuple[str, Mapping[str, Any]]) -> list[str]:
