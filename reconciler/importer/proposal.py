@@ -18,7 +18,6 @@ from urllib.parse import quote
 from reconciler.address import Address
 from reconciler.errors import Refused
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
-from reconciler.importer.moves import CONTAINER_FIRST
 from reconciler.model import Exposure
 from reconciler.model.desired import Generation
 from reconciler.model.drift import Drift
@@ -118,7 +117,7 @@ def acceptable(
             waiting.append((field, refusal))
     for field, alone in waiting:
         # What moves into lines that were inside its own is accepted together with the move of those.
-        together = _refusal(acceptance, [*fitting, field], moved_outside) if alone.id == CONTAINER_FIRST else alone
+        together = _refusal(acceptance, [*fitting, field], moved_outside) if alone.id == "RC-accept-container-first" else alone
         if together is None:
             fitting.append(field)
         else:
