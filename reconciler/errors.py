@@ -82,9 +82,19 @@ class ConfigError(ReconcilerError):
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(str(problem) for problem in self.problems), id=self.problems[0].id if self.problems else "")
 
-    def in_version(self, start: str) -> ConfigError:
-        """The same problems in files of another version, whose names begin with `start`: `main:reconciler.yaml`."""
-        return ConfigError([replace(problem, file=f"{start}{problem.file}") for problem in self.problems], more=self.more)
+    def in_version(self, start: str, root: str) -> ConfigError:
+        """The same problems in files of another version, whose names begin with `start`: `main:reconciler.yaml`. What an option names that
+        this version does not have is a problem of all of it: `main`. `root`: the folder of this machine that has the files, which nobody
+        needs to know."""
+
+        def named(file: str) -> str:
+            return start.rstrip(":/") if file.startswith("--") else f"{start}{file}"
+
+        def without_root(message: str) -> str:
+            return message.replace(f"{root}/", "").replace(root, "the project")
+
+        problems = [replace(problem, file=named(problem.file), message=without_root(problem.message)) for problem in self.problems]
+        return ConfigError(problems, more=self.more)
 
 
 class Refused(ReconcilerError):

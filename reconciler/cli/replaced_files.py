@@ -14,10 +14,12 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +34,7 @@ RECORD: Final = f"{FOLDER}/proposal.json"
 LOCK: Final = f"{FOLDER}/proposal.lock"
 RECORD_MAX: Final = 256 * 2**20  # bytes
 PARTS_MAX: Final = 50_000_000
+PAUSE: Final = 0.1  # seconds between two attempts to be the only one who changes files
 YAML: Final = (".yaml", ".yml")
 
 
@@ -60,8 +63,9 @@ class Replacement:
 
 
 @contextmanager
-def only_change(root: Path) -> Iterator[None]:
-    """Wait until nobody else changes the files of a project this way, and keep others out; raises `ReconcilerError`."""
+def only_change(root: Path, waiting: Callable[[int], object] = lambda attempt: None) -> Iterator[None]:
+    """Wait until nobody else changes the files of a project this way, and keep others out; raises `ReconcilerError`. `waiting`: called
+    before each pause with the number of the attempt, from 0; it may raise to end the waiting."""
     try:
         create_folder(root / FOLDER)
         handle = opened_for_appending(root / LOCK)
@@ -69,7 +73,13 @@ def only_change(root: Path) -> Iterator[None]:
         wrong = f"{path_from_here(root / LOCK)} cannot be written: {os_reason(error)}"
         raise ReconcilerError(wrong, id="RC-file-not-written") from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        for attempt in count():
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                waiting(attempt)
+                time.sleep(PAUSE)
         yield
     finally:
         os.close(handle)

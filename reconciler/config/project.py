@@ -247,6 +247,7 @@ class Loading:
             unused={**project.unused, **unused},
             variables=frozenset(evaluation.variables.places),
             unset=tuple(sorted(self.given.unset)),
+            variable_texts=self.given.texts,
             undecrypted=self.secrets.unchecked if self.secrets is not None else (),
             encrypted=bool(encrypted),
             texts={**files.texts, **evaluation.texts},

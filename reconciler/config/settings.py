@@ -93,6 +93,8 @@ class Project:
     # The names of declared variables, and of those that have a placeholder as their value.
     variables: frozenset[str] = frozenset()
     unset: tuple[str, ...] = ()
+    # The variables with a value that is a text and no secret.
+    variable_texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     # Accepted findings of lint.
     ignores: tuple[Ignore, ...] = ()
     # The SHA-256 of every file that was read, also by an expression, by its name below the project.

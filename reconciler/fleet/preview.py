@@ -1,109 +1,14 @@
-"""What two plans of a fleet have in common: a plan without its project's own names. Pure.
-
-In: the document of a plan, and the names. Out: a text that is equal for two plans exactly where the same happens: the same requests, to the
-same addresses, with the same consequences. What says only where something is written (files, lines, ids) is left out.
-"""
+"""Which projects of a fleet a change of a repository concerns, and from what to what each is planned. Pure."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
-from pathlib import PurePosixPath
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from typing_extensions import is_typeddict
-
+from reconciler.fleet.changes import differences
 from reconciler.fleet.model import FleetProject, Repository
-from reconciler.model import Desired
-from reconciler.report.schemas.plan import PlanDocument
-from reconciler.resource import Kinds
-
-OWN: Final = "\N{LEFT CEILING}own name\N{RIGHT FLOOR}"
-NAME_MIN: Final = 2  # characters; shorter texts are in too many others
-_ELSEWHERE: Final = frozenset({"format", "project", "environment", "createdAt", "forecast", "source", "declared", "unmanaged"})
-"""Keys that say whose plan it is, or where something is written."""
-_WORDS: Final = frozenset({"kind", "actions", "verb", "method", "name", "field", "fields", "level", "sort", "rule", "id", "flag", "effect"})
-"""Keys whose texts are words of the language, and never names."""
-_VALUES: Final = frozenset({"before", "after"})
-"""Keys of values of fields, in which a key means what the field says."""
-
-
-@lru_cache(maxsize=1)  # walking every type takes longer than planning a small project
-def language(kinds: Kinds) -> tuple[frozenset[str], tuple[Callable[[str], str], ...]]:
-    """The words that values of fields can be, such as `public`, which are never names; and how the service derives values from others."""
-    fields = [field for kind in kinds.values() for field in kind.fields.values()]
-    forms = dict.fromkeys(field.derived.form for field in fields if field.derived is not None)
-    return frozenset(word for field in fields for word in _literals(field.type)), tuple(forms)
-
-
-def _literals(hint: Any) -> Iterator[str]:
-    if get_origin(hint) is Literal:
-        yield from map(str, get_args(hint))
-    elif is_typeddict(hint):
-        for inner in get_type_hints(hint, include_extras=True).values():
-            yield from _literals(inner)
-    else:
-        for inner in get_args(hint):
-            yield from _literals(inner)
-
-
-def own_names(kinds: Kinds, project: FleetProject, versions: Iterable[tuple[str, Desired]]) -> tuple[dict[str, str], frozenset[str]]:
-    """The names of a project: placeholders for the first segments of addresses, and other texts with what the service derives from them.
-
-    `versions`: the name and the resources of each version of its files.
-    """
-    words, forms = language(kinds)
-    roots: dict[str, str] = {}
-    texts = {project.name, project.environment or "", *project.vars.values()}
-    if project.origin.endswith("(directories)"):
-        texts.add(PurePosixPath(project.source.path).name)
-    for name, desired in versions:
-        texts.add(name)
-        for address, declared in desired.resources.items():
-            if address.container is None:
-                roots.setdefault(str(address), "")
-                titles = (value for value in declared.values.values() if isinstance(value, str))
-                texts |= {declared.id or "", *titles}
-    # Several organizations of one project stay different from each other: what moves from one to the other would look like nothing.
-    roots = {root: OWN if len(roots) == 1 else f"{OWN}{number}" for number, root in enumerate(roots, 1)}
-    texts |= {str(form(text)) for form in forms for text in tuple(texts)}
-    names = {text for text in texts if len(text) >= NAME_MIN and text not in words and not _is_value(text)}
-    return roots, frozenset(names - roots.keys())
-
-
-def _is_value(text: str) -> bool:
-    """Whether a text is a number or a truth value, and so no name."""
-    return text.lower() in ("true", "false", "null", "yes", "no") or re.fullmatch(r"[-+.,:\d]+", text) is not None
-
-
-def normal_form(plan: PlanDocument, roots: Mapping[str, str], names: Iterable[str], *, besides: str) -> str:
-    """What a plan does, as one text. `besides`: the beginning of the sentences that say which versions were compared."""
-    by_length = sorted([*roots, *names], key=lambda name: (-len(name), name))
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, by_length))})(?!\w)") if by_length else None
-
-    def placeholder(match: re.Match[str]) -> str:
-        return roots.get(match[0], OWN)
-
-    def without(value: Any, key: str, *, within: bool = False) -> Any:
-        if isinstance(value, str):
-            return value if pattern is None or (key in _WORDS and not within) else pattern.sub(placeholder, value)
-        if isinstance(value, Mapping):
-            parts = value.items() if within else [(name, part) for name, part in value.items() if name not in _ELSEWHERE]
-            return {name: without(part, name, within=within or name in _VALUES) for name, part in parts}
-        if isinstance(value, list):
-            return [without(part, key, within=within) for part in value]
-        return value
-
-    notes = [note for note in plan["notes"] if not note.startswith(besides)]
-    # The path of a request contains ids, which are its own; the address and the verb say the same.
-    steps = [{key: value for key, value in step.items() if key != "path"} for step in plan["steps"]]
-    return json.dumps(without({**plan, "notes": notes, "steps": steps}, ""), ensure_ascii=False, sort_keys=True)
-
-
-# -- whose repository it is -----------------------------------------------------------------------------------------------------------
+from reconciler.report.fleet_preview import FLEET_APPLY, MERGE
 
 
 def place(url: str) -> tuple[str, str]:
@@ -134,3 +39,39 @@ def follows(source: Repository, branch: str | None, default: str | None) -> bool
     if source.ref == "HEAD":
         return default is None or default == branch
     return source.ref in (branch, f"refs/heads/{branch}")
+
+
+# -- what is planned ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PlannedRow:
+    """A project to plan: as the fleet in effect has it, None if it appears, and as it is afterwards. `moment`: what brings that about."""
+
+    before: FleetProject | None
+    after: FleetProject
+    moment: str = MERGE
+
+
+def planned_rows(
+    before: Mapping[str, FleetProject], merged: Mapping[str, FleetProject], applied: Mapping[str, FleetProject]
+) -> Iterator[PlannedRow]:
+    """What to plan: each project as the merge leaves it, and again where the new fleet file changes how it is read."""
+    for name, project in before.items():
+        if name in merged:
+            yield PlannedRow(project, merged[name])
+        if name in applied and _reading(applied[name]) != _reading(merged.get(name, project)):
+            yield PlannedRow(project, applied[name], FLEET_APPLY)
+    for name in {**merged, **applied}:
+        if name not in before:
+            yield PlannedRow(None, merged[name] if name in merged else applied[name], MERGE if name in merged else FLEET_APPLY)
+
+
+def _reading(project: FleetProject) -> tuple[object, ...]:
+    """What decides which resources a project has."""
+    return project.source.path, project.environment, project.vars, project.project, project.rules_from
+
+
+def different_keys(before: FleetProject, after: FleetProject) -> list[str]:
+    """The keys of the fleet file in which a project differs."""
+    return [difference["key"] for difference in differences(before, after)]

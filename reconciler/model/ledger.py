@@ -28,11 +28,13 @@ class UrlRecord:
 @dataclass(frozen=True)
 class UrlHistory:
     """What is known of a URL. `records`: newest first; none: it was never public. `now`: where the page of the newest one answers, sorted.
-    `commit`: of the files that the run which ended it was started from; None where nobody knows it."""
+    `last`: where that page answered last, sorted, if it answers nowhere now and that was later than at this URL. `commit`: of the files
+    that the run which ended it was started from; None where nobody knows it."""
 
     url: str
     records: tuple[UrlRecord, ...] = ()
     now: tuple[UrlRecord, ...] = ()
+    last: tuple[UrlRecord, ...] = ()
     commit: str | None = None
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field as item, replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Observed, waiting
+from reconciler.model import Actual, Blocked, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.differences import FieldDifference
@@ -154,16 +154,9 @@ def _without_source(draft: Draft, source: Draft) -> Draft:
 # -- the value ----------------------------------------------------------------------------------------------------------------------
 
 
-def derivations(
-    kinds: Kinds,
-    actual: Actual,
-    ids: Mapping[Address, str],
-    drafts: Mapping[Address, Draft],
-    run_drafts: Mapping[Address, Draft],
-    removals: Mapping[Address, Removal],
-) -> dict[Address, Derivation]:
-    """The derived values of the created objects, by address, in the order of their creation. `drafts`: all; `run_drafts` and `removals`: of
-    this run."""
+def derivations(world: World, decisions: Decisions) -> dict[Address, Derivation]:
+    """The derived values of the created objects, by address, in the order of their creation."""
+    run_drafts, _ = decisions.of_this_run()
     created_by_field: dict[tuple[str, Namespace], list[Draft]] = defaultdict(list)
     for draft in run_drafts.values():
         if draft.is_new and draft.active:
@@ -171,10 +164,10 @@ def derivations(
                 created_by_field[field.name, namespace(draft, now=False)].append(draft)
     if not created_by_field:
         return {}
-    in_use = ValuesInUse(kinds, actual, ids, drafts, run_drafts, removals)
+    in_use = ValuesInUse(world, decisions)
     result: dict[Address, Derivation] = {}
     for (name, where), created in created_by_field.items():
-        result.update(_in_namespace(in_use, where, kinds[where[0]].fields[name], created))
+        result.update(_in_namespace(in_use, where, world.kinds[where[0]].fields[name], created))
     return result
 
 
@@ -203,20 +196,21 @@ class TakenValues:
 class ValuesInUse:
     """The objects that have a value now, by namespace; computed once."""
 
-    def __init__(
-        self,
-        kinds: Kinds,
-        actual: Actual,
-        ids: Mapping[Address, str],
-        drafts: Mapping[Address, Draft],
-        run_drafts: Mapping[Address, Draft],
-        removals: Mapping[Address, Removal],
-    ) -> None:
+    def __init__(self, world: World, decisions: Decisions) -> None:
+        kinds, actual, drafts = world.kinds, world.actual, decisions.drafts
+        run_drafts, removals = decisions.of_this_run()
         self.kinds, self.actual, self.drafts, self.run_drafts = kinds, actual, drafts, run_drafts
         self.leaving = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
         self.managed = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
         self.mentioned = {id for draft in run_drafts.values() if draft.active for id in draft.released}
-        containers = {id: address for address, id in ids.items()}
+        containers = {id: address for address, id in decisions.matches.ids.items()}
+        # When the first section of a site is created, the service moves what is at the top into it, managed or not: it counts there.
+        takes_in = {
+            (name, change.container): change.trigger
+            for change in decisions.rearrangements
+            if change.trigger_id is None and change.trigger in run_drafts and drafts[change.trigger].active
+            for name in change.names
+        }
         self.present: dict[Namespace, list[Observed]] = defaultdict(list)
         for kind in kinds.values():
             if all(field.derived is None for field in kind.fields.values()):
@@ -224,17 +218,16 @@ class ValuesInUse:
             inside = kind.inside
             nested = inside is not None and inside.role is FieldRole.INSIDE and inside.on_change == "replace"
             for observed in actual.objects.get(kind.name, {}).values():
-                entry = self.leaving.get((kind.name, observed.id)) or self.managed.get((kind.name, observed.id))
+                container = containers.get(observed.within.get(kind.within or "", ""))
                 node = observed.values.get(inside.name) if inside is not None and nested else None
-                # When the first section of a site is created, the service moves what is at the top into it: it counts there.
-                if entry is not None and entry.moves_into is not None:
-                    node = entry.moves_into
+                if node is None and container is not None:
+                    node = takes_in.get((kind.name, container))
                 if observed.deleted_at is None:
-                    self.present[kind.name, containers.get(observed.within.get(kind.within or "", "")), node].append(observed)
+                    self.present[kind.name, container, node].append(observed)
 
     def values(self, where: Namespace, field: Field) -> TakenValues:
         """The values in use in a namespace before anything is created there."""
-        values, leaving = TakenValues(), []
+        values, leaving, changing = TakenValues(), list[tuple[str, Removal]](), dict[str, str]()
         for now in self.present.get(where, ()):
             value = now.values.get(field.name)
             if not isinstance(value, str):
@@ -245,9 +238,10 @@ class ValuesInUse:
                 leaving.append((value, removal))
             elif draft is not None and change is not None and draft.address in self.run_drafts:
                 values.freed[value].append(draft.address)
-                values.taken[str(change.after)] = str(draft.address)
+                changing.setdefault(str(change.after), str(draft.address))
             else:
                 values.taken[value] = str(draft.address) if draft is not None else f"{now.kind} {title(now)!r}"
+        values.taken = changing | values.taken  # what keeps its value has it
         # A delete frees its value before the create only if it may come first. It may not where it would leave its container empty, where
         # it is part of another delete, where it belongs to a replacement, or where something must stop referring to the object before.
         remain = bool(values.taken)
@@ -272,7 +266,8 @@ def _in_namespace(in_use: ValuesInUse, where: Namespace, field: Field, created: 
     values, derived = in_use.values(where, field), field.derived
     assert derived is not None
     for draft in created:
-        written = draft.wants.get(field.name, UNSET)
+        change = _change_of(draft, field.name)
+        written: Any = change.after if change is not None else UNSET
         text = _text(in_use.kinds, in_use.actual, in_use.drafts, derived, draft)
         plain = derived.form(text) if isinstance(text, str) else ""
         source = source_of(derived, draft)
@@ -304,22 +299,64 @@ def _in_namespace(in_use: ValuesInUse, where: Namespace, field: Field, created: 
             values.taken[value] = str(draft.address)
 
 
+def taken_values(world: World, decisions: Decisions) -> Decisions:
+    """Block the fields of this run whose declared value a sibling keeps: the service would refuse it. What keeps its value because of that
+    may keep it from another one, so they are looked at again."""
+    while refused := [*_refused(world, decisions)]:
+        decisions = decisions.changed(refused)
+    return decisions
+
+
+def _refused(world: World, decisions: Decisions) -> Iterator[Draft]:
+    run_drafts, _ = decisions.of_this_run()
+    writing = [
+        (draft, difference)
+        for draft in run_drafts.values()
+        if draft.active
+        for difference in draft.sendable
+        if difference.field.unique and difference.field.derived is not None and isinstance(difference.after, str)
+    ]
+    if not writing:
+        return
+    in_use, derived = ValuesInUse(world, decisions), derivations(world, decisions)
+    known: dict[tuple[Namespace, str], TakenValues] = {}
+    for draft, difference in writing:
+        field, where = difference.field, namespace(draft, now=False)
+        if draft.is_new:
+            holder = derived[draft.address].refused if draft.address in derived else ""
+        else:
+            if (where, field.name) not in known:
+                known[where, field.name] = in_use.values(where, field)
+            values = known[where, field.name]
+            holder = values.taken.get(difference.after, "") if difference.after not in values.deleted else ""
+        if holder not in ("", str(draft.address)):
+            yield draft.without(difference, _taken(draft, difference, holder, decisions))
+
+
+def _taken(draft: Draft, difference: FieldDifference, holder: str, decisions: Decisions) -> Blocked:
+    """Why a value is not sent, and what to do. `holder`: what has it, as people read it."""
+    name, other = difference.field.name, next((other for other in decisions.meant().values() if str(other.address) == holder), None)
+    remedy = f"write another {name}"
+    if other is not None and other.observed is not None and any(change.field.name == name for change in other.sendable):
+        # It is to get another value, but not in this run.
+        remedy = "reconciler apply, once more" if other.deferred is not None else f"include {holder}, or {remedy}"
+    source = draft.declared.positions.get(name, draft.declared.source)
+    reason = f"the service would refuse {name} {difference.after!r}, because {holder} has it by then"
+    return Blocked(draft.address, reason, remedy, source, id="RC-taken-by-sibling")
+
+
 # -- what people read -----------------------------------------------------------------------------------------------------------------
 
 
-def suffix_notes(drafts: Mapping[Address, Draft], derivations: Mapping[Address, Derivation]) -> list[str]:
-    """A sentence for each created object that does not get the plain value, or whose declared value another object has by then."""
-    refused, taken = [], []
+def suffix_notes(derivations: Mapping[Address, Derivation]) -> list[str]:
+    """A sentence for each created object that does not get the plain value."""
+    taken = []
     for address, derivation in derivations.items():
         name = derivation.field.name
-        if derivation.refused:
-            written = drafts[address].wants[name]
-            why = f"because {derivation.refused} has it by then"
-            refused.append(f"{address}: the service will refuse {name} {written!r}, {why}; write another {name} there")
         if derivation.shown and derivation.taken and derivation.value is not None:
             why = f"because {derivation.taken} has {derivation.plain}"
             taken.append(f"{address}: {name} will be {derivation.value}, {why}; write {name} to choose another")
-    return refused + taken
+    return taken
 
 
 def unchanged_notes(drafts: Mapping[Address, Draft], run_drafts: Mapping[Address, Draft]) -> Iterator[str]:

@@ -19,7 +19,8 @@ from reconciler.address import Address
 from reconciler.model import Actual, CheckResult, Concern, Delta, Desired, Observed, Sort, State
 from reconciler.model.drift import Drift, Drifted, DriftWord
 from reconciler.plan.audience.agreed import agreed_value
-from reconciler.plan.audience.disclosure import Opening, caller, local_values, openings, with_local
+from reconciler.plan.audience.disclosure import caller, local_values, with_local
+from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Audiences, order
 from reconciler.plan.containment import Key, copied, service_copies
 from reconciler.plan.matching.match import identify

@@ -30,7 +30,7 @@ from reconciler.plan.changes import (
 )
 from reconciler.plan.containment import Key
 from reconciler.plan.decisions import Draft, Removal
-from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, unchanged_notes
+from reconciler.plan.derived import Derivation, derivations, pending_derivations, suffix_notes, taken_values, unchanged_notes
 from reconciler.plan.drafts.declared import declared
 from reconciler.plan.drafts.undeclared import replaced_objects, undeclared
 from reconciler.plan.matching.match import identify
@@ -76,6 +76,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     contents,  # nothing is deleted while something that stays is in it
     second_run,  # what the service rearranges waits for a second run
     waits,  # and so does what needs that
+    taken_values,  # no value is sent that a sibling keeps
     last_admin,  # an organization keeps its admins: decided on what is really sent
     required_kinds,  # a setting that requires an object of a kind is turned on only where there is one
 )
@@ -178,7 +179,7 @@ def plan(
             *unmanaged_in_transfers(world, decisions),
             *twins(decisions.drafts, drafts),
             *similar_names(before, decisions.drafts, drafts, decisions.removals),
-            *suffix_notes(drafts, run.derived),
+            *suffix_notes(run.derived),
             *unchanged_notes(decisions.drafts, drafts),
             *condition_notes(kinds, desired, drafts.values(), matches.ids, before),
             *access.notes,
@@ -251,7 +252,7 @@ def _run(world: World, decisions: Decisions, before: Actual) -> PlannedRun:
         [*decisions.drafts.values(), *decisions.removals.values()], unmanaged_siblings(kinds, world.actual, names), names
     )
     places |= positions_before_transfer(world, decisions, before, names)
-    derived = derivations(kinds, world.actual, matches.ids, decisions.drafts, drafts, removals)
+    derived = derivations(world, decisions)
     return PlannedRun(drafts, removals, rows, names, derived, scheduled(kinds, drafts, rows, removals, matches.ids, places, derived))
 
 
@@ -302,10 +303,10 @@ def _still_broken(urls: SiteUrls, line: BrokenUrl, called: Callable[[Key], Addre
     if not answers_alike(urls, line.before):
         yield line
         return
-    now = {variant.at: variant for variant in urls.after}
+    now, above = {variant.at: variant for variant in urls.after}, (line.before or "").rstrip("/")
     for variant in urls.before:
         base = variant.bases.get(0, "")
-        if base.startswith(f"{line.before}/") and not answers_alike(urls, base):
+        if base.startswith(f"{above}/") and not answers_alike(urls, base):
             after = now[variant.at].bases.get(0) if variant.at in now else None
             yield BrokenUrl(called(variant.at), variant.at[0], base, after, line.reason, line.source)
 

@@ -136,8 +136,8 @@ def _who(group: FleetPreviewGroupData) -> str:
 def _sentence(group: FleetPreviewGroupData) -> Span:
     """`globex: Deleted: 1 section (globex/site/docs/section/api).`"""
     says = " ".join(group["says"]) or group["summary"]
-    later = "once `fleet apply` takes the new fleet file, " if group["after"] == FLEET_APPLY else ""
-    return Span(Style.DELETE if group["worst"] in SERIOUS else Style.PLAIN, f"{_who(group)}: {later}{says}")
+    later = ", once `fleet apply` takes the new fleet file" if group["after"] == FLEET_APPLY else ""
+    return Span(Style.DELETE if group["worst"] in SERIOUS else Style.PLAIN, f"{_who(group)}{later}: {says}")
 
 
 def _group(group: FleetPreviewGroupData, now: Mapping[str, FleetPreviewReadingData]) -> SheetEntry:

@@ -37,6 +37,11 @@ def history_lines(history: UrlHistory, zone: tzinfo | None) -> Iterator[str]:
         others = [terminal(record.url) for record in history.now if record != target]
         if others:
             yield f"  The page also answers at {listed(others, len(others))}."
+    elif history.last:
+        target = nearest(first, history.last)
+        end = f"{_day(target.ended, zone) if target.ended is not None else 'now'} by run {(target.ender or '')[:RUN_SHOWN]}"
+        yield f"{terminal(history.url)} moved on {_day(first.ended, zone)} by {by}."
+        yield f"  Its page answered last at {terminal(target.url)}, which ended on {end}; it is no longer published."
     else:
         yield f"{terminal(history.url)} ended on {_day(first.ended, zone)} by {by}; its page is no longer published."
     for record in older:
@@ -69,6 +74,7 @@ def history_document(history: UrlHistory) -> UrlHistoryDocument:
         "url": history.url,
         "records": [record_data(record) for record in history.records],
         "now": [record.url for record in history.now],
+        "last": [record_data(record) for record in history.last],
         "commit": history.commit,
     }
 

@@ -24,10 +24,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from reconciler.model import Redirect, RedirectFormat
-from reconciler.urls.redirects import LOOPBACK, Wildcard
+from reconciler.urls.redirects import LOOPBACK, Wildcard, quoted_path
 
 HEADER: Final = "Written by Reconciler, which replaces this file. Change reconciler.yaml instead."
 MARK: Final = f"# {HEADER}\n"
@@ -168,7 +168,7 @@ def is_cloudflare(text: str) -> bool:
 # -- Netlify -----------------------------------------------------------------------------------------------------------------------------
 
 # In a path, `*` and `:` begin a splat and a placeholder.
-NETLIFY_SAFE: Final = "/-._~"
+NETLIFY_SAFE: Final = "-._~"
 
 
 def _netlify(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
@@ -199,26 +199,31 @@ def _is_local(url: str) -> bool:
 
 def _netlify_url(url: str, *, whole: bool) -> str:
     parts = urlsplit(url)
-    path = quote(unquote_to_bytes(parts.path), safe=NETLIFY_SAFE)
+    path = quoted_path(parts.path, NETLIFY_SAFE)
     return f"{parts.scheme}://{parts.netloc}{path}" if whole else path or "/"
 
 
 # -- nginx -------------------------------------------------------------------------------------------------------------------------------
 
 QUERY: Final = "%3F"  # of a URL that a rewrite builds, nginx decodes everything up to this, which then begins a query
+SLASH: Final = "%2F"  # part of a segment; nginx compares decoded paths, and copies them decoded
 
 
 def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
     """Locations for use inside a `server` block. An exact location goes before every other, whatever the rest of the block says."""
+    slashed = [redirect.source for redirect in redirects if SLASH in redirect.source]
     groups = [
         group
         for group in wildcards
-        if urlsplit(group.source).netloc == host and _unreadable(_path(group.source), group.target) is None and QUERY not in group.target
+        if not any(source.startswith(f"{group.source}/") for source in slashed)
+        and urlsplit(group.source).netloc == host
+        and _unreadable(group.source, group.target) is None
+        and QUERY not in group.target
     ]
     lines, left_out = [], {}
     for redirect in _rest(redirects, groups, QUERY):
         path, target = _path(redirect.source) or b"/", redirect.target
-        if (reason := _unreadable(path, target)) is not None:
+        if (reason := _unreadable(redirect.source, target)) is not None:
             left_out[redirect.source] = reason
             continue
         answer = "return 410;" if target is None else f'return 301 "{_nginx_target(target)}$is_args$args";'
@@ -238,8 +243,11 @@ def _path(url: str) -> bytes:
     return unquote_to_bytes(urlsplit(url).path)
 
 
-def _unreadable(path: bytes, target: str | None) -> str | None:
-    """Why nginx cannot answer at a path; None if it can."""
+def _unreadable(source: str, target: str | None) -> str | None:
+    """Why nginx cannot answer at a URL; None if it can."""
+    path = _path(source)
+    if SLASH in source:
+        return "nginx compares decoded paths, in which %2F is a slash"
     if b"\0" in path:
         return "nginx refuses a path with a zero byte"
     if max(len(path) * 4, len(target or "") * 3) > NGINX_PARAMETER:
@@ -256,7 +264,7 @@ def _nginx_target(url: str) -> str:
     parts, begin = urlsplit(url), ""
     if not _is_local(url):
         begin = f"{parts.scheme}://{parts.netloc}"
-    return f"{begin}{quote(unquote_to_bytes(parts.path), safe='/-._~!()*+,=:@&') or ('' if begin else '/')}"
+    return f"{begin}{quoted_path(parts.path, '-._~!()*+,=:@&') or ('' if begin else '/')}"
 
 
 NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}

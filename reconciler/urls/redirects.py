@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from reconciler.address import Address
 from reconciler.model import DeadUrl, GoneUrls, PageChange, Redirect, UrlReason
 
-SAFE: Final = "/-._~!'()*+,;=:@&$"  # what a path may contain unescaped, RFC 3986
+SAFE: Final = "-._~!'()*+,;=:@&$"  # what a segment of a path may contain unescaped, RFC 3986
 PORTS: Final = {"http": 80, "https": 443}
 
 ANY: Final = "/**"  # the end of a pattern of URLs, where the pages are not known
@@ -55,9 +55,14 @@ def canonical(url: str) -> str | None:
         return None
     if re.fullmatch(r"[a-z0-9._-]+", host, re.ASCII) is None:
         return None
-    path = quote(unquote_to_bytes(parts.path), safe=SAFE)
+    path = quoted_path(parts.path)
     at = host if port in (None, PORTS[scheme]) else f"{host}:{port}"
     return f"{scheme}://{at}{_normal(path)}"
+
+
+def quoted_path(path: str, safe: str = SAFE) -> str:
+    """The path with escapes only where needed. `%2F` stays: it is part of a segment, and not what divides two. `safe`: what needs none."""
+    return "/".join(quote(unquote_to_bytes(segment), safe=safe) for segment in path.split("/"))
 
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost"})
@@ -227,7 +232,7 @@ def _expression(pattern: str) -> Iterator[str]:
         elif part == "*":
             yield "[^/]*"
         else:
-            yield re.escape(quote(unquote_to_bytes(part), safe=SAFE))
+            yield re.escape(quoted_path(part))
 
 
 # -- whole groups ------------------------------------------------------------------------------------------------------------------

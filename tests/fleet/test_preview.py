@@ -15,6 +15,7 @@ import pytest
 
 from reconciler.fleet.model import Repository
 from reconciler.fleet.preview import follows, place
+from reconciler.sandbox.server import embedded
 from tests.cli.conftest import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
@@ -81,6 +82,12 @@ def commit(cli: Cli) -> None:
 def write(cli: Cli, *names: str) -> None:
     for name in names:
         cli.write(f"orgs/{name}/reconciler.yaml", PROJECT.format(name=name, title=name.title()))
+
+
+def quoted(text: str, name: str, title: str) -> str:
+    """A project whose name and title need quotes in YAML."""
+    text = re.sub(r"title: \{title\}(.*?)(,|\n)", rf'title: "{title}\1"\2', text)
+    return re.sub(r"\{name\}:\n", f'"{name}":\n', text).format(name=name)
 
 
 def edit(cli: Cli, name: str, *sorts: str) -> None:
@@ -197,6 +204,89 @@ def test_one_project_file_for_all_organizations_is_planned_with_the_variables_of
     assert groups(preview(fleet)) == [(["f-org_acme"], "changing"), ([f"f-org_{name}" for name in NAMES[1:]], "exposing")]
 
 
+def test_a_name_that_is_a_word_of_the_plan_or_a_number_is_still_a_name(fleet: Cli) -> None:
+    """Of each the plan is the same, and so is the name: as the organization, in titles, addresses, paths and sentences."""
+    names = ["space", "title", "update", "api", "guides", "section", "no", "public", "unlisted", "42", "7", "acme-eu", "a"]
+    for name, title in zip(
+        names, ["space", "title", "Update", "API", "Guides", "No", "the", "X 1", "is", "42", "77", "Acme", "A B"], strict=True
+    ):
+        fleet.write(f"orgs/{name}/reconciler.yaml", quoted(PROJECT, name, title))
+    commit(fleet)
+    git(fleet.root, "branch", "-f", "main")
+    for name in (*NAMES, *names):
+        edit(fleet, name, "section", "public")
+        end = '", duplicateOf' if name in names else ", duplicateOf"
+        fleet.edit(f"orgs/{name}/reconciler.yaml", f" guides{end}", f" handbook{end}")
+    edit(fleet, "42", "both")
+    commit(fleet)
+    assert [group["projects"] for group in preview(fleet)["groups"]] == [["42"], sorted({*NAMES, *names} - {"42"})]
+
+
+def test_names_in_other_words_and_variables_of_the_files_are_names(fleet: Cli) -> None:
+    """`Acme` of `Acme Docs, Inc.`, `Blue Sky` of blue-sky, and what a variable of the project's own files contains."""
+    titles = {"acme": "Acme Docs, Inc.", "globex": "Globex", "blue-sky": "The company", "initech": "IT"}
+    for name, title in titles.items():
+        text = PROJECT.replace("title: {title}\n", f'title: "{title}"\n').replace(
+            "organizations:", "vars: {{team: {{default: of {name}}}}}\norganizations:"
+        )
+        fleet.write(f"orgs/{name}/reconciler.yaml", text.format(name=name, title=name.title().replace("-", " ")))
+    commit(fleet)
+    git(fleet.root, "branch", "-f", "main")
+    for name in titles:
+        path = f"orgs/{name}/reconciler.yaml"
+        fleet.write(
+            path,
+            (fleet.root / path)
+            .read_text()
+            .replace(" guides, dup", " handbook, dup")
+            .replace("title: API, dup", 'title: "API ${{ vars.team }}", dup'),
+        )
+    commit(fleet)
+    assert groups(preview(fleet)) == [(sorted(titles), "changing")]
+
+
+def test_values_of_the_language_that_are_names_elsewhere_stay_different(fleet: Cli) -> None:
+    for name in ("comment", "edit"):
+        fleet.write(
+            f"orgs/{name}/reconciler.yaml", PROJECT.format(name=name, title=name.title()).replace("ada@", "bob@x.example: read, ada@")
+        )
+    commit(fleet)
+    git(fleet.root, "branch", "-f", "main")
+    for name in ("comment", "edit"):
+        fleet.edit(f"orgs/{name}/reconciler.yaml", "read", name)
+    commit(fleet)
+    assert [group["projects"] for group in preview(fleet)["groups"]] == [["comment"], ["edit"]]
+
+
+def test_a_title_that_becomes_another_one_is_a_change(fleet: Cli) -> None:
+    for name in NAMES:
+        title = f"title: {name.title()}\n"
+        fleet.edit(f"orgs/{name}/reconciler.yaml", title, "title: Hooli\n" if name == "globex" else title.replace("\n", " Corp\n"))
+    commit(fleet)
+    assert [group["projects"] for group in preview(fleet)["groups"]] == [["globex"], ["acme", "initech", "umbrella"]]
+
+
+def test_two_variables_of_a_project_are_two_names(fleet: Cli) -> None:
+    for name in NAMES:
+        text = PROJECT.format(name=name, title=name.title())
+        fleet.write(f"orgs/{name}/reconciler.yaml", text.replace("organizations:", "vars: {open: {}, kept: {}}\norganizations:", 1))
+    texts = {"acme": ("Web", "Intranet"), "globex": ("Front", "Staff"), "initech": ("Start", "Inside"), "umbrella": ("Home", "Team")}
+    projects = "".join(
+        f"  - {{name: {name}-docs, source: {{path: orgs/{name}}}, vars: {{open: {opened}, kept: {kept}}}}}\n"
+        for name, (opened, kept) in texts.items()
+    )
+    fleet.write("fleet.yaml", FLEET.format(root=fleet.root).partition("generators:")[0] + f"projects:\n{projects}")
+    commit(fleet)
+    git(fleet.root, "branch", "-f", "main")
+    for name in NAMES:
+        variable = "kept" if name == "globex" else "open"
+        fleet.edit(f"orgs/{name}/reconciler.yaml", "title: API, duplicateOf", f'title: "${{{{ vars.{variable} }}}} API", duplicateOf')
+    commit(fleet)
+    document = preview(fleet)
+    assert document["problems"] == []
+    assert [group["projects"] for group in document["groups"]] == [["globex-docs"], ["acme-docs", "initech-docs", "umbrella-docs"]]
+
+
 # -- what goes wrong for one project ------------------------------------------------------------------------------------------------------
 
 
@@ -254,6 +344,52 @@ def test_a_plan_that_violates_a_policy_refuses_the_preview(fleet: Cli) -> None:
     done = fleet("fleet", "preview", "fleet.yaml", "--from", "main", code=4)
     assert_contains(done.stdout, "2 of 4 projects change", "violation  ")
     assert "the plan of acme" in done.stderr
+
+
+def test_an_environment_that_the_commit_removes_is_a_problem_of_its_project(fleet: Cli) -> None:
+    """Also if it was the only one: a run would not read the project without it."""
+    fleet.write("orgs/acme/environments/staging.yaml", "organizations: {acme: {id: org_staging}}\n")
+    for name in ("acme", "globex"):
+        fleet.write(f"orgs/{name}/environments/staging.yaml", f"organizations: {{{name}: {{id: org_staging}}}}\n")
+    fleet.write("orgs/globex/environments/production.yaml", "{}\n")
+    fleet.write(
+        "fleet.yaml",
+        FLEET.format(root=fleet.root).partition("generators:")[0]
+        + "projects:\n  - {name: acme-docs, environment: staging, source: {path: orgs/acme}}\n"
+        + "  - {name: globex-docs, environment: staging, source: {path: orgs/globex}}\n",
+    )
+    commit(fleet)
+    git(fleet.root, "branch", "-f", "main")
+    (fleet.root / "orgs/acme/environments/staging.yaml").unlink()
+    (fleet.root / "orgs/globex/environments/staging.yaml").unlink()
+    commit(fleet)
+    document = preview(fleet)
+    problems = [(problem["project"], problem["file"], problem["id"]) for problem in document["problems"]]
+    wrong = "RC-environment-unknown"
+    assert problems == [("acme-docs", "HEAD:orgs/acme", wrong), ("globex-docs", "HEAD:orgs/globex", wrong)]
+
+
+def test_no_message_names_the_folder_in_which_the_files_were_read(fleet: Cli) -> None:
+    for name in ("acme", "globex"):
+        (fleet.root / f"orgs/{name}/reconciler.yaml").unlink()
+    (fleet.root / "orgs/acme/reconciler.yaml").symlink_to("../initech/reconciler.yaml")
+    fleet.write(
+        "orgs/globex/reconciler.yaml",
+        PROJECT.format(name="globex", title="\"${{ file('../initech/reconciler.yaml') }}\"").replace('" ', ' "'),
+    )
+    commit(fleet)
+    messages = {problem["project"]: problem["message"] for problem in preview(fleet)["problems"]}
+    assert "leads out of orgs/acme; replace the link" in messages["acme"]
+    assert not any("reconciler-diff" in message for message in messages.values())
+
+
+def test_another_name_of_the_project_is_noted_because_its_state_does_not_follow(fleet: Cli) -> None:
+    for name in ("acme", "globex"):
+        fleet.edit(f"orgs/{name}/reconciler.yaml", f"project: {name}-docs", f"project: {name}-book")
+    commit(fleet)
+    note = "2 projects like acme: project is acme-book instead of acme-docs. Its state keeps the old name: "
+    note += "reconciler state mv --project acme-docs."
+    assert note in preview(fleet)["notes"]
 
 
 # -- the fleet file -----------------------------------------------------------------------------------------------------------------------
@@ -326,6 +462,53 @@ def test_projects_of_other_branches_and_repositories_are_counted_and_not_planned
     document = preview(fleet)
     assert groups(document) == [(["followed", "acme"], "changing")]
     assert "2 projects with files of another repository, branch, tag or commit: not shown." in document["notes"]
+
+
+def test_a_project_that_gets_another_branch_neither_vanishes_nor_appears(fleet: Cli) -> None:
+    projects = (
+        "projects:\n  - {name: acme-docs, source: {path: orgs/acme}}\n  - {name: globex-docs, source: {ref: old, path: orgs/globex}}\n"
+    )
+    fleet.write("fleet.yaml", FLEET.format(root=fleet.root).partition("generators:")[0] + projects)
+    commit(fleet)
+    git(fleet.root, "branch", "-f", "main")
+    fleet.edit("fleet.yaml", "{path: orgs/acme}", "{ref: old, path: orgs/acme}")
+    fleet.edit("fleet.yaml", "{ref: old, path: orgs/globex}", "{path: orgs/globex}")
+    commit(fleet)
+    document = preview(fleet)
+    assert (document["appear"], document["vanish"]) == ([], [])
+    assert {changed["project"]: changed["keys"] for changed in document["reconfigured"]} == {
+        "acme-docs": ["source"],
+        "globex-docs": ["source"],
+    }
+
+
+def test_a_directory_that_cannot_be_a_project_names_the_commit_that_has_it(fleet: Cli) -> None:
+    fleet.write("orgs/-wrong/README.md", "no project")
+    commit(fleet)
+    done = fleet("fleet", "preview", "fleet.yaml", "--from", "main", code=3)
+    assert_contains(done.stderr, 'name of a project is "-wrong"', "1 problem in the fleet with the directories of HEAD (")
+
+
+def test_changes_that_are_not_committed_are_noted(fleet: Cli) -> None:
+    note = "Changes of files that are not committed are not compared."
+    assert note not in preview(fleet)["notes"]
+    edit(fleet, "acme", "title")
+    assert note in preview(fleet)["notes"]
+    assert note not in preview(fleet, "--to", "main")["notes"]
+
+
+def test_a_default_branch_that_was_renamed_is_named_with_the_way_past_it(fleet: Cli, tmp_path_factory: pytest.TempPathFactory) -> None:
+    clone = Cli(tmp_path_factory.mktemp("clone"))
+    git(fleet.root, "clone", "-q", str(fleet.root), str(clone.root))
+    done = clone("fleet", "preview", "fleet.yaml", "--from", "origin/main", code=3)
+    assert "Without source.ref, that is change in this clone; if it no longer is: git remote set-head origin --auto." in done.stderr
+
+
+def test_outside_of_a_repository_the_present_folder_is_named(fleet: Cli, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = Cli(tmp_path_factory.mktemp("outside"))
+    outside.write("fleets/fleet.yaml", FLEET.format(root=fleet.root))
+    done = outside("fleet", "preview", "fleets", "--from", "main", code=3)
+    assert f"{outside.root} is not in a git repository" in done.stderr
 
 
 def test_a_fleet_of_another_repository_says_so(fleet: Cli) -> None:
@@ -405,3 +588,35 @@ def test_live_shows_the_last_readings_and_projects_that_only_the_fleet_knows(fle
     assert document["readings"] == [reading]
     shown = fleet("fleet", "preview", "fleet.yaml", "--from", "main", "--live", "--database", fleet_url).stdout
     assert "Unknown: acme (acme: it was never read)" in shown
+
+
+def test_organizations_that_the_fleet_listed_are_planned_also_if_their_generator_gets_another_number(
+    fleet: Cli, fleet_url: str, database: FleetDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = {
+        "organizations": [{"id": f"org_{name}", "title": name.title()} for name in NAMES],
+        "members": [{"organization": f"org_{name}", "id": "usr_ada", "email": "a@x.example", "role": "admin"} for name in NAMES],
+        "tokens": [{"token": "tok_ada_0123456789", "member": "usr_ada"}],
+    }
+    monkeypatch.setenv("ACME_TOKEN", "tok_ada_0123456789")
+    text = PROJECT.format(name="org", title="Org").replace("project: org-docs\n", "project: docs-${{ vars.id }}\nvars: {id: {}}\n")
+    fleet.write("shared/reconciler.yaml", text.replace("id: org_org", 'id: "${{ vars.id }}"'))
+    generator = '  - organizations: {}\n    template: {name: "${{ each.id }}", project: "docs-*", vars: {id: "${{ each.id }}"},\n'
+    generator += "      source: {path: shared}}\n"
+    with embedded(tmp_path / "sandbox.db", seed=seed) as service:
+        start = FLEET.format(root=fleet.root).replace("https://api.example.com", service.base_url).partition("  - directories")[0]
+        fleet.write("fleet.yaml", start + generator)
+        commit(fleet)
+        git(fleet.root, "branch", "-f", "main")
+        fleet("fleet", "apply", "fleet.yaml", "--database", fleet_url, code=0)
+    fleet.edit("shared/reconciler.yaml", "title: API, duplicateOf", "title: Reference, duplicateOf")
+    more = '  - list: [hooli]\n    template: {name: "${{ each.value }}", project: acme-docs, source: {path: orgs/acme}}\n'
+    fleet.write("fleet.yaml", start + more + generator)
+    commit(fleet)
+    document = preview(fleet, "--live", "--database", fleet_url)
+    assert groups(document) == [([f"org_{name}" for name in NAMES], "changing")]
+    assert (document["appear"], document["vanish"]) == (["hooli"], [])
+    fleet.edit("fleet.yaml", "source: {path: shared}", "source: {path: orgs/acme}")
+    commit(fleet)
+    changed = "generator 2 (organizations): the new fleet file changes its template or defaults. Its projects are shown without that."
+    assert changed in preview(fleet, "--live", "--database", fleet_url)["notes"]

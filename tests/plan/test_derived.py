@@ -223,13 +223,14 @@ def test_a_variant_that_first_shows_something_else_gets_the_path_of_what_is_mean
 def test_a_path_that_a_sibling_derives_before_is_reported_before_the_service_refuses_it(org: Org) -> None:
     structure = [{"section": "all", "title": "All", "spaces": ["s00", {"space": "s01", "path": "guides"}]}]
     org.write(tree(["Guides", "Manuals"], structure))
-    (told,) = [note for note in org.plan().notes if "refuse" in note]
-    assert told == (
-        f"{SITE}/site-space/s01: the service will refuse path 'guides', because {SITE}/site-space/s00 has it by then;"
-        " write another path there"
-    )
-    failed = [result for result in org.apply().results if result.status is StepStatus.FAILED]
-    assert [str(result.step.address) for result in failed] == [f"{SITE}/site-space/s01"]
+    (blocked,) = org.plan().blocked
+    assert (str(blocked.address), blocked.id) == (f"{SITE}/site-space/s01", "RC-taken-by-sibling")
+    assert blocked.reason == f"the service would refuse path 'guides', because {SITE}/site-space/s00 has it by then"
+    assert blocked.remedy == "write another path"
+    assert blocked.source is not None
+    assert "path: guides" in (org.project / "reconciler.yaml").read_text(encoding="utf-8").splitlines()[blocked.source.line - 1]
+    assert all(result.status is StepStatus.DONE for result in org.apply().results)
+    assert paths(org)["site-space/s01"] == "manuals"
     structure[0]["spaces"] = [{"space": "s00", "path": "other"}, {"space": "s01", "path": "guides"}]
     org.write(tree(["Guides", "Manuals"], structure))
     assert org.plan().notes == ()
@@ -241,8 +242,60 @@ def test_a_path_that_is_free_by_then_is_not_a_warning(org: Org) -> None:
     org.apply()
     structure = [{"section": "all", "title": "All", "spaces": [{"key": "new", "space": "s01", "path": "guides"}]}]
     org.write(tree(["Guides", "Manuals"], structure))
-    assert not [note for note in org.plan().notes if "refuse" in note]
+    assert org.plan().blocked == ()
     assert org.apply().went_through
+
+
+def taken(org: Org) -> dict[str, str]:
+    """Why paths of this plan are not sent, by the last part of their address; and that the rest of the plan is sent."""
+    plan = org.plan(allow_replace=("**",))
+    assert {blocked.id for blocked in plan.blocked} <= {"RC-taken-by-sibling"}
+    assert all(result.status is StepStatus.DONE for result in org.apply(allow_replace=("**",)).results)
+    return {blocked.address.key: blocked.reason.partition("because ")[2] for blocked in plan.blocked}
+
+
+@pytest.mark.parametrize("variants", [["s00", {"space": "s01", "path": "blank"}], ["s00", "s01", {"space": "s02", "path": "blank"}]])
+def test_a_path_of_an_unmanaged_variant_is_not_sent(org: Org, variants: list[Any]) -> None:
+    titles = ["Guides", "Manuals", "Plans"]
+    org.write(tree(titles, [{"section": "all", "title": "All", "spaces": ["s00", "s01"]}]))
+    org.apply()
+    section = org.id(f"{SITE}/section/all")
+    org.call("POST", f"{site(org)}/site-spaces", {"spaceId": "spc_blank", "sectionId": section})
+    org.write(tree(titles, [{"section": "all", "title": "All", "spaces": variants}]))
+    assert taken(org) == {variants[-1]["space"]: "site-space 'Blank' has it by then"}
+
+
+def test_a_path_of_an_unmanaged_variant_that_the_first_section_takes_in_is_not_sent(org: Org) -> None:
+    titles = ["Guides", "Manuals", "Plans"]
+    org.write(tree(titles, ["s00", "s01"]))
+    org.apply()
+    org.call("POST", f"{site(org)}/site-spaces", {"spaceId": "spc_blank"})
+    variants: list[Any] = ["s00", "s01", {"space": "s02", "path": "blank"}]
+    org.write(tree(titles, [{"section": "all", "title": "All", "spaces": variants}]))
+    assert taken(org) == {"s02": "site-space 'Blank' has it by then"}
+
+
+def test_a_path_that_a_sibling_keeps_because_it_does_not_get_its_own_is_not_sent_either(org: Org) -> None:
+    titles = ["Guides", "Manuals", "Plans"]
+    org.write(tree(titles, [{"section": "all", "title": "All", "spaces": ["s00", "s01", "s02"]}]))
+    org.apply()
+    variants = ["s00", {"space": "s01", "path": "guides"}, {"space": "s02", "path": "manuals"}]
+    org.write(tree(titles, [{"section": "all", "title": "All", "spaces": variants}]))
+    assert taken(org) == {key: f"{SITE}/site-space/{other} has it by then" for key, other in (("s01", "s00"), ("s02", "s01"))}
+
+
+def test_a_path_that_is_given_up_in_the_second_run_is_sent_in_that_one(org: Org) -> None:
+    titles = ["Guides", "Manuals", "Plans"]
+    org.write(tree(titles, ["s00", "s01"]))
+    org.apply()
+    variants = ["s00", {"space": "s01", "path": "second"}, {"space": "s02", "path": "manuals"}]
+    org.write(tree(titles, [{"section": "all", "title": "All", "spaces": variants}]))
+    (blocked,) = org.plan(allow_replace=("**",)).blocked
+    assert blocked.remedy == "reconciler apply, once more"
+    for _ in range(2):
+        assert all(result.status is StepStatus.DONE for result in org.apply(allow_replace=("**",)).results)
+    assert org.plan().empty
+    assert {paths(org)[f"site-space/{key}"] for key in ("s01", "s02")} == {"second", "manuals"}
 
 
 def expected_tree(*sections: dict[str, Any], **site: Any) -> dict[str, Any]:

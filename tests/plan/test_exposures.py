@@ -516,6 +516,18 @@ def test_a_share_link_that_somebody_created_and_the_files_declare_is_an_exposure
     assert org.plan().exposures == ()
 
 
+def test_a_share_link_that_the_plan_recreates_is_said_once_where_somebody_opened_the_site_too(org: Org) -> None:
+    site, link = f"/orgs/org_acme/sites/{org.id(DOCS)}", f"{DOCS}/share-link/partners"
+    org.call("DELETE", f"{site}/share-links/{org.id(link).rpartition('/')[2]}")
+    org.call("PATCH", site, {"visibility": "public"})
+    plan = accepted(org, lambda t: t["sites"]["docs"]["shareLinks"]["partners"].update(active=True))
+    assert [(str(line.address), line.field) for line in plan.exposures] == [(link, "active")]
+    assert outside(plan) == []
+    assert {str(address) for address in plan.exposures[0].reaches} >= {DOCS, "acme/space/one"}
+    org.apply()
+    assert org.plan().exposures == ()
+
+
 def test_a_space_that_somebody_moved_to_where_members_may_do_more_is_an_exposure(org: Org) -> None:
     org.call("POST", f"/spaces/{org.id('acme/space/two')}/move", {"parent": org.id("acme/collection/other")})
 

@@ -173,6 +173,16 @@ def test_the_first_section_takes_in_the_existing_spaces_and_only_the_rest_is_rep
     assert paths == {letter: f"space-{letter}" for letter in LETTERS}
 
 
+def test_the_first_section_has_a_default_variant_that_it_takes_in(org: Org) -> None:
+    through(org, ["a", "b", "c"])
+    first = {"section": "x", "title": "First", "spaces": ["a", {"space": "b", "default": True}, "c"]}
+    second = {"section": "y", "title": "Second", "spaces": [{"key": "again", "space": "b", "path": "space-b"}]}
+    through(org, [first, second])
+    assert shown(org) == [("First", ["a", "b", "c"]), ("Second", ["b"])]
+    flags = {entry["space"]["title"][-1]: entry["default"] for entry in org.items(f"/orgs/{ORGANIZATION}/sites/{org.id(SITE)}/site-spaces")}
+    assert flags["b"]
+
+
 @pytest.mark.parametrize(
     "other",
     spread([

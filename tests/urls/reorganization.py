@@ -64,14 +64,12 @@ class Site(Org):
 
 @dataclass
 class Result:
-    """What differs from the prediction, as sentences; `reasons`: how often the plan gave each. `foretold`: the plan says that the service
-    will refuse a path, because a sibling has it."""
+    """What differs from the prediction, as sentences; `reasons`: how often the plan gave each."""
 
     wrong: list[str] = field(default_factory=list)
     reasons: dict[UrlReason, int] = field(default_factory=dict)
     reads: int = 0
     finished: bool = True
-    foretold: bool = False
 
 
 def result_of(root: Path, seed: int) -> Result:
@@ -91,7 +89,7 @@ def result_of(root: Path, seed: int) -> Result:
     outcome = org.apply()
     done = all(step.status is StepStatus.DONE for step in outcome.results)
     after, plan = org.served(org.admitted(readers)), planned.plan
-    result = Result(finished=done, reads=len(reads), foretold=any("the service will refuse path" in note for note in plan.notes))
+    result = Result(finished=done, reads=len(reads))
     for change in plan.urls:
         result.reasons[change.reason] = result.reasons.get(change.reason, 0) + 1
     if done:

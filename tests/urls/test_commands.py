@@ -194,6 +194,42 @@ def test_what_happened_to_a_url_has_the_times_of_the_service(cli: Cli) -> None:
     assert f"moved to {BASE}/product/install on 2030-03-16 by run" in cli("urls", "where", f"{BASE}/use/install", "p").stdout
 
 
+def test_a_url_whose_page_moved_and_ended_later_names_that_end(cli: Cli) -> None:
+    cli("sandbox", "clock", "--db", "p/sandbox.db", "--now", "2030-01-15T12:00:00Z", code=0)
+    month, urls = str(30 * 86_400), {**NGINX, "gone": [{"url": "/**", "reason": "no longer supported"}]}
+    for paths in (FIRST, {**FIRST, "old": "v2"}, {key: path for key, path in FIRST.items() if key != "old"}):
+        apply(cli, paths, urls)
+        cli("sandbox", "clock", "--db", "p/sandbox.db", "--advance", month, code=0)
+    moved, ended = cli("urls", "where", f"{BASE}/v1/past", "p", code=0).stdout.splitlines()
+    assert moved.startswith(f"{BASE}/v1/past moved on 2030-02-14 by run ")
+    assert ended.startswith(f"  Its page answered last at {BASE}/v2/past, which ended on 2030-03-16 by run ")
+    last = {
+        record["url"]: record["ended"][:10] for record in valid(cli.json("urls", "where", f"{BASE}/v1/past", "p"), "url-history")["last"]
+    }
+    assert last[f"{BASE}/v2/past"] == "2030-03-16"
+    assert not [url for url in last if "/v1" in url]
+    assert f"{BASE}/v2/past ended on 2030-03-16 by run" in cli("urls", "where", f"{BASE}/v2/past", "p").stdout
+    assert cli.json("urls", "where", f"{BASE}/v2/past", "p")["last"] == []
+
+
+def test_a_slash_that_is_escaped_is_part_of_a_name(cli: Cli) -> None:
+    apply(cli, FIRST, NGINX)
+    assert "answers" in cli("urls", "where", f"{BASE}/use/install", "p", code=0).stdout
+    assert "[RC-url-not-recorded]" in cli("urls", "where", f"{BASE}/use%2Finstall", "p", code=exits.WRONG).stderr
+
+
+def test_no_file_has_the_port_of_the_sandbox(cli: Cli) -> None:
+    urls = {"redirects": ["nginx", "netlify", "cloudflare", "csv"], "gone": [{"url": "/v1/**", "reason": "no longer supported"}]}
+    apply(cli, FIRST, urls)
+    apply(cli, {"start": "start", "use": "product"}, urls)
+    texts = {path.name: path.read_text() for path in (cli.root / "p/redirects").rglob("*") if path.is_file()}
+    texts |= {
+        form: cli("urls", "export", "p", "--format", form, code=0).stdout for form in ("nginx", "netlify", "cloudflare", "csv", "sitemap")
+    }
+    assert {name for name, text in texts.items() if "product" in text} == {*texts}
+    assert not [name for name, text in texts.items() if re.search(r":\d", text)]
+
+
 def test_a_sitemap_and_redirects_from_the_ledger(cli: Cli) -> None:
     apply(cli, FIRST, NGINX)
     apply(cli, {**FIRST, "use": "product"}, NGINX)

@@ -89,6 +89,19 @@ def test_what_a_format_cannot_answer_is_left_out_and_said() -> None:
     assert set(said[RedirectFormat.CLOUDFLARE][0]) == {f"{ROOT}/v1/a", "http://h.example:8080/a"}
 
 
+def test_an_escaped_slash_is_part_of_a_name() -> None:
+    redirects = [Redirect(SITE, f"{ROOT}/use/{name}", f"{ROOT}/new/{name}") for name in ("a%2Fb", "c", "d", "e", "f")]
+    assert [canonical(redirect.source) for redirect in redirects] == [redirect.source for redirect in redirects]
+    group = (Wildcard(f"{ROOT}/use", f"{ROOT}/new", len(redirects)),)
+    (nginx,) = texts("docs", RedirectFormat.NGINX, redirects, group)
+    assert [*nginx.left_out] == [f"{ROOT}/use/a%2Fb"]
+    assert "^~" not in nginx.text
+    assert "/use/a%2Fb" in text_of(RedirectFormat.NETLIFY, tuple(redirects))
+    assert "/use/a%2Fb" in text_of(RedirectFormat.CLOUDFLARE, tuple(redirects))
+    dead = GoneUrls("/use/a/**", "", Source("reconciler.yaml", 1))
+    assert not gone_test([dead], {SITE: ROOT})(f"{ROOT}/use/a%2Fb", SITE)
+
+
 def test_more_redirects_than_netlify_advises_are_said() -> None:
     (file,) = texts("docs", RedirectFormat.NETLIFY, [Redirect(SITE, f"{ROOT}/{number}", f"{ROOT}/n/{number}") for number in range(10_001)])
     assert "10,001 redirects" in file.left_out[""]

@@ -281,6 +281,23 @@ def test_an_object_that_shows_a_deleted_one_and_stays_is_named_with_its_url(site
     assert {reason for *_, reason in lines(plan.urls)} == {"gone"}
 
 
+@pytest.mark.parametrize("change", [{}, {"title": "Usage"}, {"path": "usage"}])
+def test_a_blocked_variant_that_shows_a_deleted_space_is_named_whatever_else_changes_around_it(site: Site, change: dict[str, str]) -> None:
+    before, after = tree(), tree()
+    section(before, 1)["spaces"][-1]["protect"] = True
+    site.reorganize({"acme": before})
+    site.apply()
+    after["content"] = [node for node in after["content"] if node["space"] != "old"]
+    section(after, 1)["spaces"].pop()
+    section(after, 1).update(change)
+    site.write(after)
+    plan = site.urls().plan
+    assert [str(blocked.address) for blocked in plan.blocked] == ["acme/site/docs/site-space/old"]
+    assert ("acme/site/docs/site-space/old", "it shows acme/space/old, which is deleted") in [
+        (str(line.address), line.reason) for line in plan.broken
+    ]
+
+
 def test_a_url_at_which_the_same_page_answers_by_default_does_not_break(site: Site) -> None:
     """What is below it does. The section and its variant are both called `home`: without the section's segment, the variant answers."""
     before = tree()
@@ -417,12 +434,15 @@ def test_a_path_that_only_the_service_knows_makes_the_urls_unknown(site: Site) -
     assert "a URL that only the service knows" in said(plan)
 
 
-def shown_as(site: Site, url: str, other: str) -> None:
-    """The service shows another URL than its segments give."""
+def shown_as(site: Site, others: dict[str, str]) -> None:
+    """The service shows other URLs than their segments give: paths below the site, each with the one that is shown."""
+    root = "http://127.0.0.1/published/docs"
 
     async def way(request: httpx2.Request, onward: Onward) -> httpx2.Response:
         answer = await onward(request)
-        text = (await answer.aread()).decode().replace(f'"{url}"', f'"{other}"')
+        text = (await answer.aread()).decode()
+        for path, other in others.items():
+            text = text.replace(f'"{root}{path}"', f'"{root}{other}"')
         headers = [(name, value) for name, value in answer.headers.items() if name != "content-length"]
         return httpx2.Response(answer.status_code, headers=headers, content=text.encode(), request=request)
 
@@ -430,14 +450,26 @@ def shown_as(site: Site, url: str, other: str) -> None:
 
 
 def test_a_default_variant_may_be_shown_at_its_short_url(site: Site) -> None:
-    shown_as(site, "http://127.0.0.1/published/docs/use/v2", "http://127.0.0.1/published/docs/use")
+    shown_as(site, {"/use/v2": "/use"})
     after = tree()
     section(after, 1)["path"] = "product"
     assert ("Run", "/use/v2/run", "/product/v2/run", "moved") in lines(planned(site, after).urls)
 
 
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_a_section_at_whose_url_a_variant_of_the_default_section_answers_does_not_break(site: Site, slash: str) -> None:
+    """Its other variants do. The service may show URLs with a slash at the end."""
+    shown_as(site, {path: f"{path}{slash}" for path in ("", "/home", "/home/start", "/use", "/use/v1", "/use/v2")})
+    after = tree()
+    section(after, 0)["spaces"].append({"key": "again", "space": "use", "path": "use"})
+    del after["sites"]["docs"]["structure"][1]
+    plan = planned(site, after)
+    assert {str(line.address) for line in plan.broken} == {"acme/site/docs/site-space/use", "acme/site/docs/site-space/old"}
+    assert "/use" not in {before for _, before, _, _ in lines(plan.urls)}
+
+
 def test_a_url_that_the_service_composes_in_another_way_is_known_as_long_as_nothing_in_it_changes(site: Site) -> None:
-    shown_as(site, "http://127.0.0.1/published/docs/use/v1", "http://127.0.0.1/published/docs/old-versions")
+    shown_as(site, {"/use/v1": "/old-versions"})
     after = tree()
     section(after, 2)["path"] = "etc"
     assert {reason for *_, reason in lines(planned(site, after).urls)} == {"moved"}

@@ -22,13 +22,19 @@ CASES = 10_000
 @pytest.mark.parametrize("seed", spread(range(CASES), 4))
 def test_every_url_does_after_a_reorganization_what_the_plan_says(tmp_path: Path, seed: int) -> None:
     result = result_of(tmp_path, seed)
-    assert result.finished or result.foretold
+    assert result.finished
     assert result.wrong == []
 
 
 @pytest.mark.parametrize("seed", [4949])
 def test_a_path_is_freed_by_a_delete_that_waits_for_another_create(tmp_path: Path, seed: int) -> None:
     """A site gets its first section, whose variant takes the path of one that is deleted, beside a new variant of the same space."""
+    test_every_url_does_after_a_reorganization_what_the_plan_says(tmp_path, seed)
+
+
+@pytest.mark.parametrize("seed", spread([8442, 9239, 9700], 1))
+def test_the_first_section_takes_in_its_default_variant_and_leaves_the_others_their_paths(tmp_path: Path, seed: int) -> None:
+    """The section that is declared first is created first, although its default variant is in it only after that."""
     test_every_url_does_after_a_reorganization_what_the_plan_says(tmp_path, seed)
 
 

@@ -79,7 +79,7 @@ def rules_at(
     try:
         return load(screen, replace(options, project=path), kinds, decrypt=False, stand_ins=True, warn=False, environ=environ)
     except ConfigError as error:
-        raise error.in_version(f"{commit.short}:") from None
+        raise error.in_version(f"{commit.short}:", str(root)) from None
 
 
 def with_rules_of(kinds: Kinds, project: Project, rules: Project) -> Project:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterable
 from typing import Any, Final
@@ -61,6 +62,10 @@ class CallScreen(Screen):
         elif level == "warning":
             self.remarks.append(self.masked(message))
         return False
+
+    def end_if_cancelled(self) -> None:
+        if self.cancelled.is_set():
+            raise asyncio.CancelledError
 
     def spans(self, spans: Iterable[tuple[str, str]]) -> None:
         """Nothing: results are returned."""

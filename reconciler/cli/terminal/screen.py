@@ -172,6 +172,9 @@ class Screen:
         if self.event("info", event, text, **facts) and not self.quiet:
             self.line(text)
 
+    def end_if_cancelled(self) -> None:
+        """Raise if nobody waits for the result any more; on a terminal, a signal does that."""
+
     def note(self, text: str) -> None:
         """A part of the result that is printed beside it; also where they asked for no narration."""
         if self.event("info", "message", text):

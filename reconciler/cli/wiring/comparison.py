@@ -44,7 +44,8 @@ def loaded_version(
     an error otherwise. `quiet`: without warnings, and without the variables of this process.
     """
     folder = options.project if options.project.is_dir() else options.project.parent
-    environment = options.env if (folder / ENVIRONMENTS).is_dir() else None
+    # A version from before the project had environments is compared as it is; what is compared with it is read as a run reads it.
+    environment = options.env if not optional or (folder / ENVIRONMENTS).is_dir() else None
     unknown = environment is not None and not (folder / ENVIRONMENTS / f"{environment}.yaml").is_file()
     if optional and (not project_file(options.project).is_file() or unknown):
         return None
@@ -52,7 +53,8 @@ def loaded_version(
         chosen = replace(options, env=environment)
         return load(screen, chosen, kinds, decrypt=False, stand_ins=True, warn=not quiet, environ={} if quiet else None)
     except ConfigError as error:
-        raise error.in_version(f"{commit.label}:{below}") from None
+        root = str(folder).removesuffix(below.rstrip("/")).rstrip("/")
+        raise error.in_version(f"{commit.label}:{below}", root) from None
 
 
 def plan_between(kinds: Kinds, old: Project | None, new: Project, judge: Callable[[Project], JudgedProject], *, compared: str) -> Plan:

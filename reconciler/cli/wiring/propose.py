@@ -55,7 +55,7 @@ class ProposedChange:
 def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write: bool = True) -> ProposedChange:
     """Carry out operations. Raises `UsageError`, `Refused` and `ConfigError` before anything is written."""
     steps, root = operations(kinds, data), _root(options)
-    with only_change(root) if write else nullcontext():
+    with only_change(root, partial(_waiting, screen)) if write else nullcontext():
         notes = _settled(root) if write else []
         with _unwritten("the project"):
             before = project_texts(options.project, kinds, **load_options(options, decrypt=False, stand_ins=True))
@@ -81,13 +81,20 @@ def undo(screen: Screen, options: Options, *, own: bool = False) -> ProposedChan
     """Restore the files as they were before the last proposal. Raises `Refused` if there is none, or if one was changed since. `own`: only
     if this process made it."""
     root = _root(options)
-    with only_change(root):
+    with only_change(root, partial(_waiting, screen)):
         notes = _settled(root)
         if notes:
             return ProposedChange((), (), notes=tuple(notes))
         replacement = taken_back(root, own=own)
     diff = (line for name, (before, after) in replacement.files.items() for line in _diff(screen, name, after, before))
     return ProposedChange(tuple(diff), tuple(replacement.files))
+
+
+def _waiting(screen: Screen, attempt: int) -> None:
+    """Say once that somebody else changes the files now; end if nobody waits for the result any more."""
+    if not attempt:
+        screen.say("Waiting until another change of these files is written.", event="progress")
+    screen.end_if_cancelled()
 
 
 def _root(options: Options) -> Path:

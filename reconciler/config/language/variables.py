@@ -159,6 +159,12 @@ class Variables:
         """Every text to be masked: tainted values, and the texts inside them."""
         return frozenset(text for name in self.tainted for text in texts(self.values[name]) if text)
 
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The values that are texts and no secrets, without placeholders."""
+        hidden = self.tainted | self.unset
+        return {name: value for name, value in self.values.items() if isinstance(value, str) and name not in hidden}
+
     def with_stand_ins(self, unset: Mapping[str, tuple[Source, str]]) -> Variables:
         """The same with variables that have no value: where each is declared, and the text in place of its value."""
         values = {name: text for name, (_, text) in unset.items()}

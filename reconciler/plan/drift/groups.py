@@ -22,7 +22,8 @@ from typing import Any, Final
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, Observed, Unmanaged, Variant
 from reconciler.model.drift import Drift, DriftBounds, DriftClass, Drifted, DriftedReaders, DriftGroup, DriftWord, EndedUrl
-from reconciler.plan.audience.disclosure import Opening, caller, local_values, openings, with_local
+from reconciler.plan.audience.disclosure import caller, local_values, with_local
+from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Objects, order, whole_of
 from reconciler.plan.containment import Key, copied
 from reconciler.plan.drift.before import before_drift, last_value

@@ -187,7 +187,7 @@ def expectations(world: World, decisions: Decisions) -> Decisions:
     if not asserting:
         return decisions
     drafts = dict(decisions.drafts)
-    derived = derivations(world.kinds, world.actual, decisions.matches.ids, drafts, run_drafts, run_removals)
+    derived = derivations(world, decisions)
     urls = {url.before: url.after for url in broken_urls(world.kinds, world.actual, run_drafts, run_removals) if url.before is not None}
     for draft in asserting:
         for name, expected in draft.declared.expected.items():

@@ -187,9 +187,14 @@ class _Entries:
 
 
 def _chosen_later(draft: Draft, field: Field, drafts: Mapping[Address, Draft]) -> bool:
-    """Whether the field chooses one of the objects that wait."""
+    """Whether the field chooses one of the objects that wait.
+
+    Not where the object's own create moves that one into it: the field is sent after the create. The first section would wait for itself.
+    """
     chosen = draft.declared.values.get(field.name)
-    return field.role is FieldRole.CHOICE and isinstance(chosen, Address) and chosen in drafts and drafts[chosen].deferred is not None
+    if field.role is not FieldRole.CHOICE or not isinstance(chosen, Address) or chosen not in drafts:
+        return False
+    return drafts[chosen].deferred is not None and not (draft.is_new and drafts[chosen].moves_into == draft.address)
 
 
 def _after_first(change: Rearrangement, entries: _Entries) -> None:

@@ -273,8 +273,9 @@ def answers_alike(site_urls: SiteUrls, url: str | None) -> bool:
 
 
 def _at(some: Iterable[Variant], url: str | None) -> Key | None:
-    """The object whose pages answer at a URL: that of the variant of whose URL least is left out."""
-    there = [(rank, variant.space) for variant in some for rank, base in variant.bases.items() if base == url]
+    """The object whose pages answer at a URL: that of the variant of whose URL least is left out. A slash at its end means nothing."""
+    plain = (url or "").rstrip("/")
+    there = [(rank, variant.space) for variant in some for rank, base in variant.bases.items() if base == plain]
     return min(there)[1] if there else None
 
 

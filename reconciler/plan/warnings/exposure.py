@@ -21,7 +21,8 @@ from typing import Any, Final
 from reconciler.address import Address, Glob
 from reconciler.model import Consent, DeadUrls, Desired, Exposure, Rules, Severity, Source, State
 from reconciler.model.policy import PLAN
-from reconciler.plan.audience.disclosure import Disclosure, Opening, ReaderWindow
+from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow
+from reconciler.plan.audience.openings import Opening
 from reconciler.plan.audience.readers import Access, Objects
 from reconciler.plan.changes import Names, is_protected, named
 from reconciler.plan.containment import Key

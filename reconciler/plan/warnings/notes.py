@@ -9,7 +9,7 @@ that nobody can read yet do not count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -211,6 +211,16 @@ def broken_urls(
 ) -> Iterator[BrokenUrl]:
     """One for each object whose published URL breaks; the URLs below it break with it and are not reported again. `recreated`: the new URLs
     of what is recreated, as far as they are known. `called`: the address of an object; None leaves out what shows nothing afterwards."""
+    lines = [*_broken(kinds, actual, drafts, removals, recreated)]
+    yield from lines
+    if called is not None:
+        yield from _emptied(kinds, actual, drafts, removals, called, lines)
+
+
+def _broken(
+    kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal], recreated: Mapping[Address, str]
+) -> Iterator[BrokenUrl]:
+    """Those of what is replaced, changed or deleted."""
     renamed = dict(_renamed(drafts))
     for draft in drafts.values():
         if draft.active and draft.old is not None:
@@ -222,8 +232,6 @@ def broken_urls(
     for removal in removals.values():
         if removal.deletes and removal.observed is not None and not (removal.deleted_with or removal.replaces):
             yield from _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
-    if called is not None:
-        yield from _emptied(kinds, actual, drafts, removals, called)
 
 
 def _emptied(
@@ -232,15 +240,23 @@ def _emptied(
     drafts: Mapping[Address, Draft],
     removals: Mapping[Address, Removal],
     called: Callable[[Key], Address],
+    lines: Collection[BrokenUrl],
 ) -> Iterator[BrokenUrl]:
-    """What remains and shows something that is deleted: readers find nothing at its URL."""
+    """What remains and shows something that is deleted: readers find nothing at its URL. `lines`: of the URLs that break otherwise."""
     leaving = {(removal.kind.name, removal.id): address for address, removal in removals.items() if removal.deletes}
-    changing = {(draft.kind.name, draft.id) for draft in drafts.values() if draft.active and (draft.old is not None or draft.sendable)}
+    sent = {
+        (draft.kind.name, draft.id): {difference.field.name for difference in draft.sendable} for draft in drafts.values() if draft.active
+    }
+    replaced = {(draft.kind.name, draft.old.id) for draft in drafts.values() if draft.active and draft.old is not None}
+    ended = {line.address for line in lines if line.after is None}
     for kind in kinds.values() if leaving else ():
         for name in kind.audience.shows if kind.audience is not None and kind.published is not None else ():
             for observed in actual.objects.get(kind.name, {}).values():
                 key, shown = (kind.name, observed.id), (str(kind.fields[name].refers), str(observed.values.get(name)))
-                if shown in leaving and observed.deleted_at is None and not {key, *containers(kind, observed)} & {*leaving, *changing}:
+                if shown not in leaving or observed.deleted_at is not None or name in sent.get(key, ()):
+                    continue
+                around = {key, *containers(kind, observed)}
+                if not around & {*leaving, *replaced} and ended.isdisjoint(map(called, around)):
                     yield from _gone(kinds, actual, called(key), kind, observed, f"it shows {leaving[shown]}, which is deleted")
 
 

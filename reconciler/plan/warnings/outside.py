@@ -12,7 +12,8 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.model import Exposure
 from reconciler.plan.audience.agreed import AgreedWorld
-from reconciler.plan.audience.disclosure import Disclosure, Opening, gained
+from reconciler.plan.audience.disclosure import Disclosure
+from reconciler.plan.audience.openings import Opening, gained
 from reconciler.plan.audience.readers import Access, Audiences, Objects, order
 from reconciler.plan.changes import Names, named
 from reconciler.plan.containment import Key

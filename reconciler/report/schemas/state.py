@@ -155,6 +155,7 @@ class UrlHistoryDocument(t.Record):
     url: t.Text
     records: Annotated[t.Items[UrlRecordData], t.doc("Newest first.")]
     now: Annotated[t.Items[t.Text], t.doc("Where the page of the newest record answers.")]
+    last: Annotated[t.Items[UrlRecordData], t.doc("Where it answered last, if it answers nowhere now and that was later than at this URL.")]
     commit: Annotated[t.CommitId | None, t.doc("Of the files of the run that ended it, or saw it first; null where nobody knows it.")]
 
 

@@ -94,11 +94,17 @@ def read_history(connection: Connection, state: int, url: str) -> UrlHistory:
     rows = connection.rows("SELECT * FROM urls WHERE state = :state AND url = :url ORDER BY number DESC", state=state, url=url)
     if not rows:
         return UrlHistory(url)
-    query = "SELECT * FROM urls WHERE page = :page AND +state = :state AND ended IS NULL"
-    now = sorted(connection.rows(query, state=state, page=rows[0].page), key=lambda row: str(row.url))
+    query = "SELECT * FROM urls WHERE page = :page AND +state = :state"
+    of_page = sorted(map(_record, connection.rows(query, state=state, page=rows[0].page)), key=lambda record: (record.url, record.number))
+    now = tuple(record for record in of_page if record.ended is None)
+    ends = {record.ended for record in of_page if record.ended is not None}
+    end = max(ends) if ends and not now else None
+    last = tuple(record for record in of_page if end is not None and record.ended == end)
     summary = connection.value("SELECT summary FROM runs WHERE state = :state AND id = :run", state=state, run=rows[0].ender or rows[0].run)
     commit = mapping(summary, "the summary of a run").get("commit") if summary else None
-    return UrlHistory(url, tuple(map(_record, rows)), tuple(map(_record, now)), commit if isinstance(commit, str) else None)
+    records = tuple(map(_record, rows))
+    last = () if records[0].ended == end else last
+    return UrlHistory(url, records, now, last, commit if isinstance(commit, str) else None)
 
 
 def _record(row: Any) -> UrlRecord:

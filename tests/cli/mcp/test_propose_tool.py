@@ -8,11 +8,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 from mcp.client.stdio import stdio_client
 
 from reconciler.cli.mcp.answers import BYTES
+from reconciler.cli.replaced_files import only_change
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.mcp.client import Agent, text_of
 from tests.cli.test_propose import FILES, TITLE, contents, write
@@ -48,6 +50,26 @@ def test_it_changes_the_files_and_shows_the_plan_against_the_service(cli: Cli, a
     assert "Restored: reconciler.yaml." in undone[1]
     assert contents(cli.root / "p") == before
     assert not any(failed for failed, _ in (checked, written, undone))
+
+
+@pytest.mark.parametrize("call", [{"operations": TITLE}, {"undo": True}])
+def test_a_call_that_waits_for_another_change_ends_when_it_is_cancelled(agent: Agent, call: dict[str, Any]) -> None:
+    write(agent.root / "offline")
+    heard: list[str] = []
+
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message or "")
+
+    async def work(client: Client) -> str:
+        with anyio.fail_after(30):
+            with anyio.move_on_after(2):
+                await client.call_tool("propose", call, progress_callback=told)
+            return text_of(await client.call_tool("validate", {}))  # one call at a time: the other one has ended
+
+    with only_change(agent.root / "offline"):
+        assert "Findings for" in agent.session(["offline"], work)
+    assert "Waiting until another change of these files is written." in heard
+    assert contents(agent.root / "offline") == FILES
 
 
 def test_without_a_service_it_compares_the_files(agent: Agent) -> None:

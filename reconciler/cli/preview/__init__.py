@@ -1,0 +1,1 @@
+"""What a commit does to every project of a fleet: the fleet and the files at both commits, and the plans between them."""
