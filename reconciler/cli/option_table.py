@@ -243,10 +243,12 @@ class Options:
 
     def saved_line(self, plan: Path) -> str:
         """The command line that applies a saved plan; the plan itself contains the rest."""
+        return f"{self.without_saved().command_line('apply')} --plan {shlex.quote(str(plan))}"
+
+    def without_saved(self) -> Options:
+        """These options without those that a saved plan has: repeated, they would be refused as a second, perhaps different, scope."""
         without: dict[str, Any] = {row.field: () for row in ROWS if row.saved in ("scope", "grant")}
-        # The plan file has them. Repeated on the line they would be refused as a second, perhaps different, scope.
-        rest = replace(self, **without)
-        return f"{rest.command_line('apply')} --plan {shlex.quote(str(plan))}"
+        return replace(self, **without)
 
     def command_line(self, command: str) -> str:
         """The same options for another command, as a user would type them."""

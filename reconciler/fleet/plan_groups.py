@@ -26,6 +26,7 @@ from reconciler.report.schemas.plan import PlanDocument
 from reconciler.resource import Kinds
 
 NAME_MIN: Final = 2  # characters of the value of a variable; shorter ones are in too many other texts
+TRUTH: Final = frozenset({"true", "false", "null", "yes", "no"})  # values of variables that are never names
 LONG: Final = 10_000  # characters of a text in which names are not looked for any more
 _ELSEWHERE: Final = frozenset({"format", "project", "environment", "createdAt", "forecast", "source", "declared", "unmanaged"})
 """Keys that say whose plan it is, or where something is written."""
@@ -94,7 +95,7 @@ def own_names(kinds: Kinds, projects: Iterable[FleetProject], versions: Iterable
     by_role += [
         (role, text)
         for role, text in values.items()
-        if len(text) >= NAME_MIN and text not in words and (not _is_value(text) or text in re.split(r"[\W_]", keys["name"]))
+        if text not in words and text.lower() not in TRUTH and (len(text) >= NAME_MIN or _is_number(text))
     ]
     by_role += [
         (f"{role} as {by.__name__}", by(re.sub(r"[-_.]", " ", text))) for role, text in keys.items() for by in (str.title, str.upper)
@@ -113,11 +114,6 @@ def _beginnings(title: str) -> Iterator[str]:
     for match in re.finditer(r"[,;:.]*(?:\s|\Z)", title):
         if match.start() >= NAME_MIN:
             yield title[: match.start()]
-
-
-def _is_value(text: str) -> bool:
-    """Whether a text is a truth value or a number, and so seldom a name."""
-    return text.lower() in ("true", "false", "null", "yes", "no") or _is_number(text)
 
 
 def _is_number(text: str) -> bool:
@@ -191,17 +187,19 @@ def alike(form: PlanForm, other: PlanForm) -> bool:
     if len(form.texts) != len(other.texts):
         return False
     pairs = zip(form.texts, other.texts, strict=True)
-    return all(
-        text.rule is another.rule and (text.parts == another.parts or _same(text, form.names, another, other.names))
-        for text, another in pairs
-    )
+    return all(text.parts == another.parts or _same(text, form.names, another, other.names) for text, another in pairs)
 
 
 def _same(text: PlanText, names: Names, other: PlanText, others: Names) -> bool:
     """Whether two texts are the same, if each name in one is the same word in the other, or a name there with a role of it."""
     if text.text == other.text:
         return True
-    if max(len(text.text), len(other.text)) > LONG or not (places := _places(text, names)) or not (others_at := _places(other, others)):
+    # A value that is a word of the language in one plan, and none in the other, is of a field that takes any text, such as a title.
+    rule = other.rule if text.rule is Rule.NOWHERE else text.rule
+    if rule is Rule.NOWHERE or max(len(text.text), len(other.text)) > LONG:
+        return False
+    places, others_at = _places(text.text, names, rule), _places(other.text, others, rule)
+    if not places or not others_at:
         return False
     ends, reached = [(0, 0)], {(0, 0)}
     while ends:
@@ -215,15 +213,23 @@ def _same(text: PlanText, names: Names, other: PlanText, others: Names) -> bool:
     return False
 
 
-def _places(text: PlanText, names: Names) -> Mapping[int, list[tuple[int, frozenset[str]]]]:
+def _places(text: str, names: Names, rule: Rule) -> Mapping[int, list[tuple[int, frozenset[str]]]]:
     """Where own names begin in a text, with their ends; also names within longer ones."""
     places: defaultdict[int, list[tuple[int, frozenset[str]]]] = defaultdict(list)
-    for name, roles in names.items() if text.rule is not Rule.NOWHERE else ():
-        for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text.text):
-            counts = text.rule is Rule.NO_COUNTS and _is_number(name) and match[0] != text.text
-            if not counts or re.search(r"[^\s(]\Z", text.text[: match.start()]) or text.text[match.end() :].startswith(("-", "/", "@")):
-                places[match.start()].append((match.end(), roles))
+    for name, roles in names.items():
+        start = text.find(name)
+        while start >= 0:
+            end = start + len(name)
+            before, after = text[:start][-1:], text[end : end + 1]
+            alone = before in ("", " ", "(") and after not in ("-", "/", "@") and name != text
+            if not (_in_word(before) or _in_word(after) or (alone and rule is Rule.NO_COUNTS and _is_number(name))):
+                places[start].append((end, roles))
+            start = text.find(name, start + 1)
     return places
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 # -- groups ---------------------------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class AcceptedField:
         return f"{self.drifted.address}.{self.delta.name}" if self.delta is not None else f"{self.drifted.address}"
 
 
-def chosen(drift: Drift, names: Sequence[str], generated: Mapping[Address, Generation]) -> list[AcceptedField]:
+def chosen(drift: Drift, names: Sequence[str], generated: Mapping[Address, Generation], kinds: Kinds) -> list[AcceptedField]:
     """The fields that `ADDRESS` or `ADDRESS.field` name. Raises `UsageError` for what has not drifted, `Refused` for what is not a value.
 
     `generated`: what `forEach` generates.
@@ -61,7 +61,9 @@ def chosen(drift: Drift, names: Sequence[str], generated: Mapping[Address, Gener
         drifted, name = _named(drift, named)
         if drifted.status is DriftWord.DELETED:
             wrong, lines = f"{drifted.address} was deleted outside Reconciler", generated.get(drifted.address, "its lines from the YAML")
-            raise Refused(wrong, id="RC-deleted-outside", hint=f"Remove {lines} to accept this, or apply to restore it.")
+            verbs = kinds[drifted.kind].api
+            other = "or apply to restore it" if "create" in verbs or "restore" in verbs else "because no request puts it back"
+            raise Refused(wrong, id="RC-deleted-outside", hint=f"Remove {lines} to accept this, {other}.")
         if drifted.place is not None and name is None:
             accepted_fields[(drifted.address, None)] = AcceptedField(drifted, None)
         for delta in drifted.fields:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from reconciler.address import Address
 from reconciler.errors import Refused
@@ -22,6 +23,7 @@ from reconciler.yamltext.move import Host, Moving
 from reconciler.yamltext.trail import entry
 from reconciler.yamltext.tree import MarkedText, parse
 
+CONTAINER_FIRST: Final = "RC-accept-container-first"
 Row = tuple[Address, str]
 """A list: what contains it, and its name there."""
 
@@ -146,7 +148,7 @@ class Moves:
         if self.moving.is_within(host, address):
             raise Refused(
                 f"the YAML declares {host} inside {address}",
-                id="RC-accept-container-first",
+                id=CONTAINER_FIRST,
                 hint=f"Accept its move too: --accept {host:sh}",
             )
         for others in self.rows.values():

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from reconciler.address import Address
 from reconciler.errors import Refused
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
+from reconciler.importer.moves import CONTAINER_FIRST
 from reconciler.model import Exposure
 from reconciler.model.desired import Generation
 from reconciler.model.drift import Drift
@@ -103,19 +104,26 @@ def acceptable(
     left: list[LeftToPeople] = []
     for drifted in drift.resources:
         try:
-            fields += chosen(drift, [str(drifted.address)], generated)
+            fields += chosen(drift, [str(drifted.address)], generated, acceptance.kinds)
         except Refused as error:
             left.append(_left(str(drifted.address), error))
     if fields and _refusal(acceptance, fields, moved_outside) is None:
         return fields, left
-    fitting = []
+    fitting, waiting = list[AcceptedField](), list[tuple[AcceptedField, Refused]]()
     for field in fields:  # alone, to find out which of them the files cannot have
         refusal = _refusal(acceptance, [field], moved_outside)
         if refusal is None:
             fitting.append(field)
         else:
-            left.append(_left(str(field), refusal))
-    return fitting, left
+            waiting.append((field, refusal))
+    for field, alone in waiting:
+        # What moves into lines that were inside its own is accepted together with the move of those.
+        together = _refusal(acceptance, [*fitting, field], moved_outside) if alone.id == CONTAINER_FIRST else alone
+        if together is None:
+            fitting.append(field)
+        else:
+            left.append(_left(str(field), together))
+    return [field for field in fields if field in fitting], left
 
 
 def _refusal(acceptance: Acceptance, fields: Sequence[AcceptedField], moved_outside: Collection[Address]) -> Refused | None:

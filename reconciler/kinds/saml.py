@@ -34,6 +34,11 @@ def _team(raw: Mapping[str, Any]) -> Any:
     return team.get("id", UNSET) if isinstance(team, Mapping) else team
 
 
+def _another_team(before: Any, after: Any) -> bool:
+    """Whether new members join a team, and not that of before. Without a team they join none."""
+    return after not in (UNSET, None) and after != before
+
+
 _ELSEWHERE = Exposes("another provider decides who may sign in", when=ne)
 
 
@@ -73,6 +78,6 @@ class Saml(
         expires="certificate",
     )
     defaultTeam: Annotated[Address, To("team")] = field(
-        "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=ne)
+        "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=_another_team)
     )
     defaultRole: MemberRole = field("The role of new members.", initial=None, exposes=Exposes("new members may do more", ROLES))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -19,16 +19,19 @@ from reconciler.address import Address
 from reconciler.config import Project
 from reconciler.config.environments.folder import SUFFIX, files as environment_files, values_of
 from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE
+from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.project import FileAccess, Loading, LoadOptions, attempt
 from reconciler.config.source.includes import INCLUDE
 from reconciler.config.source.nodes import Map, Node, Scalar, parts_of, scalars
 from reconciler.errors import Problem
 from reconciler.lint import LintFacts, findings, in_environments, variables_of
 from reconciler.lsp.documents import ParsedFiles
+from reconciler.lsp.tests_of_project import test_problems
 from reconciler.model import Declared, Finding, State
 from reconciler.policies.judge import by_configuration
 from reconciler.report.findings import of_problem, of_violation
 from reconciler.resource import Kinds
+from reconciler.testing.files import is_test_file
 from reconciler.yamltext.tree import Untouchable
 
 _PARTS: Final = re.compile(r"\*\*/|.", re.DOTALL)
@@ -42,7 +45,7 @@ class CheckedProject:
     """One project at one moment. `found`: problems and findings, those of the whole project at its project file. `resources`: what it
     declares, in any environment. `documents`: its files after evaluation; `sections`: those of them that a map or list includes, with its
     name. `projects`: by environment, None without environments; only those that could be read. `include`: the files that the
-    project file names."""
+    project file names. `secrets`: by name, the encrypted values of every environment, whose names are readable."""
 
     root: Path
     found: tuple[Finding, ...] = ()
@@ -52,11 +55,14 @@ class CheckedProject:
     projects: Mapping[str | None, Project] = field(default_factory=dict)
     environments: tuple[str, ...] = ()
     include: Node | None = None
+    secrets: Mapping[str, Any] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Whether a file belongs to the project, as far as that is known."""
         known = (PROJECT_FILE, *self.documents, *(f"{ENVIRONMENTS}/{environment}{SUFFIX}" for environment in self.environments))
-        return name in known or any(finding.source is not None and finding.source.file == name for finding in self.found)
+        return name in known or (
+            not is_test_file(name) and any(finding.source is not None and finding.source.file == name for finding in self.found)
+        )
 
     def includes(self, name: str) -> bool:
         """Whether a pattern of the project would include a file of that name."""
@@ -103,6 +109,8 @@ def check(
     documents: dict[str, Node] = {}
     sections: dict[str, str] = {}
     include: Node | None = None
+    secrets: dict[str, Any] = {}
+    loaded: dict[str | None, tuple[Project, Evaluation]] = {}
     for environment in environments or (None,):
         options: LoadOptions = {"environment": environment, "access": access, "parse": parsed.parse}
         project, loading = attempt(root, kinds, **options)
@@ -110,15 +118,19 @@ def check(
         documents |= loading.documents
         sections |= loading.sections
         include = loading.include.node if loading.include is not None else include
+        if loading.secrets is not None:
+            secrets |= {name: file.content.values[name] for name, file in loading.secrets.by_name.items()}
         if project is not None:
             projects[environment] = project
+            loaded[environment] = (project, loading.evaluation)
             resources = {**project.desired.resources, **resources}
         # A project with problems is not looked at more closely; one that only contains a half-written file is, as it was before.
         if project is not None and all(parsed.broken(problem.file) for problem in loading.problems.found):
             others += _findings(kinds, project, loading, state_of(project), unsaved, today)
+    problems += test_problems(root, kinds, loaded, unsaved)
     parsed.keep({*documents, *(problem.file for problem in problems), *(f"{ENVIRONMENTS}/{name}{SUFFIX}" for name in environments)})
     found = tuple(dict.fromkeys([*map(of_problem, dict.fromkeys(problems)), *others]))
-    return CheckedProject(root, found, resources, documents, sections, projects, environments, include)
+    return CheckedProject(root, found, resources, documents, sections, projects, environments, include, secrets)
 
 
 def _findings(

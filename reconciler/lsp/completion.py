@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lsprotocol import types
 
@@ -36,7 +36,7 @@ EACH: Final = {
     "index": "Its number, from 0.",
     "parent": "The forEach around this one.",
 }
-_MEMBER: Final = re.compile(r"\b(vars|each|env|secrets)\.(\w*)\Z")
+_MEMBER: Final = re.compile(r"\b(?:(vars|each|env)|(secrets(?:\.\w+)*))\.(\w*)\Z")
 _FILTER: Final = re.compile(r"[^|]\|\s*(\w*)\Z")
 _TEST: Final = re.compile(r"\bis\s+(?:not\s+)?(\w*)\Z")
 _FILE: Final = re.compile(r"""\bfile\(\s*["']([^"']*)\Z""")
@@ -171,15 +171,15 @@ def _expression(project: CheckedProject, place: Place) -> Iterator[Item]:
         return
     if member is not None:
         names: Mapping[str, str] = {
-            "vars": dict.fromkeys(project.variables, ""), "each": EACH, "env": {"name": "The name of the environment."}, "secrets": {},
-        }[member[1]]  # fmt: skip
+            "vars": dict.fromkeys(project.variables, ""), "each": EACH, "env": {"name": "The name of the environment."},
+        }.get(member[1]) or dict.fromkeys(_secrets(project, member[2] or ""), "")  # fmt: skip
         for name, doc in names.items():
             # The word at the cursor includes what is before the dot.
             yield Item(
                 name,
                 kind=ItemKind.Property,
                 documentation=doc or None,
-                insert_text=f"{place.word[: len(place.word) - len(member[2])]}{name}",
+                insert_text=f"{place.word[: len(place.word) - len(member[3])]}{name}",
             )
         return
     if _FILTER.search(written) is not None:
@@ -192,6 +192,14 @@ def _expression(project: CheckedProject, place: Place) -> Iterator[Item]:
             yield Item(name, kind=ItemKind.Variable, insert_text=f"{prefix}{name}.")
         for name in FUNCTIONS:
             yield Item(name, kind=ItemKind.Function, insert_text=f"{prefix}{name}(")
+
+
+def _secrets(project: CheckedProject, path: str) -> Iterator[str]:
+    """The names of the secrets below `secrets` or `secrets.NAME`."""
+    values: Any = project.secrets
+    for name in path.split(".")[1:]:
+        values = values.get(name) if isinstance(values, Mapping) else None
+    yield from map(str, values) if isinstance(values, Mapping) else ()
 
 
 def _files(root: Path, endings: tuple[str, ...], kind: ItemKind, *, within: Place | None = None, typed: str = "") -> Iterator[Item]:

@@ -53,7 +53,9 @@ def hover(
     place = place_at(text, end)
     position = text.position(begin)
     source = Source(name, position.line + 1, begin - text.starts[position.line] + 1)
-    occurrences = occurrences_at(named, name, text, begin) if named is not None else ()
+    # In an expression only `brand` of `vars.brand` is a name.
+    tried = (occurrences_at(named, name, text, at) for at in (offset, begin, max(begin, end - 1))) if named is not None else ()
+    occurrences = next((some for some in tried if some), ())
     parts = [part for occurrence in occurrences[:1] for part in _named(project, occurrence, named, living, now)]
     file = language.file(name, project.sections.get(name)) if project.has(name) else []
     key = place.key if place.role == "value" else place.word
@@ -78,16 +80,16 @@ def _key(language: Language, kind: Kind | None, key: str, doc: str) -> Iterator[
 
 
 def _named(project: CheckedProject, occurrence: Occurrence, named: NamedTexts | None, living: LivingOf, now: datetime) -> Iterator[str]:
-    """The resource or variable that is declared or named at a position."""
+    """The resource, variable or secret that is declared or named at a position."""
     if occurrence.sort is NameSort.RESOURCE:
         address = _address(occurrence.name)
         declared = project.resources.get(address) if address is not None else None
         if declared is not None:
             yield from _declared(project, declared, living, now)
-    elif occurrence.sort is NameSort.VARIABLE and named is not None:
+    elif occurrence.sort in (NameSort.VARIABLE, NameSort.SECRET) and named is not None:
         place = next(iter(named.names.definitions(occurrence.sort, occurrence.name)), None)
         at = f", declared at {place.span.source}" if place is not None else ""
-        yield f"variable **{_plain(occurrence.name)}**{at}"
+        yield f"{occurrence.sort} **{_plain(occurrence.name)}**{at}"
 
 
 def _address(text: str) -> Address | None:

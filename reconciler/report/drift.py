@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Final
@@ -48,11 +48,12 @@ def drift_sheet(
     full: bool = False,
     zone: tzinfo | None = UTC,
     command: Command | None = None,
-    generated: Collection[Address] = (),
+    by_hand: Mapping[str, str] = {},
+    instead: Mapping[str, str] = {},
     more: str = FULL,
 ) -> Sheet:
     """The whole report, the worst class first. `full`: nothing is folded. `zone`: of its times. `command`: gives the command lines of the
-    two ways on; None where nobody can type them. `generated`: what `forEach` makes, which only people accept."""
+    two ways on; None where nobody can type them. `by_hand`, `instead`: as in `ways`."""
     known = bool(drift.groups)
     if not known:
         drift = replace(drift, groups=tuple(_ungrouped(drift)))
@@ -70,7 +71,10 @@ def drift_sheet(
     unchanged = drift.managed - len(drift.resources)
     # One green bar alone would say less than the sentence above it.
     parts += [PicturePart("as applied", unchanged, Style.CREATE)] if parts and unchanged > 0 else []
-    onward = ways(drift.groups, command, generated) if known and command is not None else [ACCEPTING] if drift.exposures else []
+    exposed = {address for exposure in drift.exposures if exposure.asked for address in exposure.names}
+    onward = [ACCEPTING] if drift.exposures else []
+    if known and command is not None:
+        onward = ways(drift.groups, command, by_hand, instead, exposed)
     return Sheet(
         "drift",
         drift.project,

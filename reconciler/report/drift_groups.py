@@ -9,7 +9,7 @@ ways           Revert it: reconciler drift docs --revert-plan revert.plan.json -
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from shlex import quote
 from typing import Final
@@ -34,13 +34,14 @@ def group_text(group: DriftGroup) -> str:
         what = id_and_title(group.unmanaged.id, group.unmanaged.title)
         lets = f": {'; '.join(group.effects)}" if group.effects else ""
         return f"{group.unmanaged.kind} {what} is unmanaged{lets}"
+    effects = f" ({'; '.join(group.effects)})" if group.effects else ""
     deleted = [resource for resource in group.resources if resource.status is DriftWord.DELETED]
     if deleted:
         inside, others = len(deleted) - 1, len(group.resources) - len(deleted)
         with_it = f", and {count(inside, 'more resource')} with it" if inside else ""
-        return f"{group.addresses[0]} was deleted{with_it}" + (f"; {count(others, 'resource')} changed because of it" if others else "")
+        because = f"; {count(others, 'resource')} changed because of it" if others else ""
+        return f"{group.addresses[0]} was deleted{with_it}{because}{effects}"
     what = differences(group.resources[0]) if group.resources else "changed"
-    effects = f" ({'; '.join(group.effects)})" if group.effects else ""
     return f"{listed(list(map(str, group.addresses)), NAMED)}: {what}{effects}"
 
 
@@ -103,7 +104,9 @@ def consequences_of(group: DriftGroup) -> Iterator[str]:
     if group.unmanaged is not None and group.effects:
         yield f"{group_text(group)} ({group.addresses[0]})."
     elif group.effects:
-        yield f"{listed(list(map(str, group.addresses)), NAMED)}: {'; '.join(group.effects)}."
+        deleted = any(resource.status is DriftWord.DELETED for resource in group.resources)
+        names = group.addresses[:1] if deleted else group.addresses
+        yield f"{listed(list(map(str, names)), NAMED)}: {'; '.join(group.effects)}."
     if group.urls:
         moved = sum(url.after is not None for url in group.urls)
         elsewhere = f"; the content of {moved:,} answers elsewhere" if moved else ""
@@ -132,23 +135,33 @@ Command = Callable[[str], str]
 """The command line of a command, with the project and the options of this run."""
 
 
-def ways(groups: Sequence[DriftGroup], command: Command, generated: Collection[Address] = ()) -> list[str]:
-    """The two ways on, as complete command lines: for the worst group, and for all where there are more. `generated`: what only people
-    accept."""
+def ways(
+    groups: Sequence[DriftGroup], command: Command, by_hand: Mapping[str, str] = {}, instead: Mapping[str, str] = {},
+    exposed: Collection[Address] = (),
+) -> list[str]:  # fmt: skip
+    """The two ways on, as complete command lines: for the worst group, and for all where there are more.
+
+    `by_hand`: ADDRESS or ADDRESS.field of what no command accepts, and what people do instead. `instead`: ids of groups that no plan puts
+    back, and a sentence about each. `exposed`: what requires consent.
+    """
     if not groups:
         return []
     first, rest = groups[0], groups[1:]
-    by_hand = by_hand_line(groups, generated)
-    if not rest or first.drift_class is DriftClass.COSMETIC:
-        return [*_ways("it" if not rest else "all", groups, "", command, generated), *by_hand]
-    worst = _ways(f"{first.addresses[0]}", [first], first.id, command, generated)
-    return [*worst, *_ways("all", groups, "", command, generated), *by_hand]
+    alone = not rest or first.drift_class is DriftClass.COSMETIC
+    listing = [("it" if not rest else "all", groups, "")]
+    listing = listing if alone else [(f"{first.addresses[0]}", [first], first.id), ("all", groups, "")]
+    lines = []
+    for what, some, id in listing:
+        lines += _reverts(what, some, revert_line(command, id), instead)
+        line = accept_line(some, command, by_hand, exposed)
+        lines += [f"Accept {what}: {line}"] if line else []
+    return [*dict.fromkeys(lines), *by_hand_line(groups, by_hand)]
 
 
-def _ways(what: str, groups: Sequence[DriftGroup], group: str, command: Command, generated: Collection[Address]) -> list[str]:
-    line = accept_line(groups, command, generated)
-    accept = [f"Accept {what}: {line}"] if line else []
-    return [f"Revert {what}: {revert_line(command, group)}", *accept]
+def _reverts(what: str, groups: Sequence[DriftGroup], line: str, instead: Mapping[str, str]) -> list[str]:
+    if any(group.id not in instead for group in groups):
+        return [f"Revert {what}: {line}"]
+    return [instead[group.id] for group in groups[:NAMED]]
 
 
 def revert_line(command: Command, group: str = "") -> str:
@@ -157,25 +170,42 @@ def revert_line(command: Command, group: str = "") -> str:
     return f"{command('drift')} --revert-plan {PLAN_FILE}{chosen} && {command('apply')} --plan {PLAN_FILE}"
 
 
-def accept_line(groups: Sequence[DriftGroup], command: Command, generated: Collection[Address] = ()) -> str:
+def accept_line(
+    groups: Sequence[DriftGroup], command: Command, by_hand: Mapping[str, str] = {}, exposed: Collection[Address] = ()
+) -> str:  # fmt: skip
     """The command that takes the changes into the files; "" where no command can."""
     existing = [(group, resource) for group in groups for resource in group.resources if resource.status is not DriftWord.DELETED]
-    kept = [(group, resource) for group, resource in existing if resource.address not in generated]
+    kept = [(group, resource, name) for group, resource in existing for name in _accepted_names(resource, by_hand)]
     if not kept:
         return ""
     if len(kept) > ACCEPTED_MAX:
         return f"{command('drift')} --accept ADDRESS[.FIELD]"
-    exposing = dict.fromkeys(str(resource.address) for group, resource in kept if group.drift_class is DriftClass.EXPOSING)
-    accepted = [f"--accept {quote(str(resource.address))}" for _, resource in kept]
+    consent = [resource.address for group, resource, _ in kept if group.drift_class is DriftClass.EXPOSING or resource.address in exposed]
+    exposing = dict.fromkeys(map(str, consent))
+    accepted = [f"--accept {quote(name)}" for _, _, name in kept]
     return " ".join([command("drift"), *accepted, *(f"--allow-exposure {quote(address)}" for address in exposing)])
 
 
-def by_hand_line(groups: Sequence[DriftGroup], generated: Collection[Address] = ()) -> list[str]:
+def _accepted_names(resource: Drifted, by_hand: Mapping[str, str]) -> list[str]:
+    """What names the changes of a resource that a command accepts: its address, or each field where people do the rest."""
+    fields = [f"{resource.address}.{delta.name}" for delta in resource.fields]
+    if str(resource.address) not in by_hand and by_hand.keys().isdisjoint(fields):
+        return [str(resource.address)]
+    return [name for name in fields if name not in by_hand]
+
+
+def by_hand_line(groups: Sequence[DriftGroup], by_hand: Mapping[str, str] = {}) -> list[str]:
     """What people do in the YAML to accept what no command can; a line of its own, because commands are copied with their whole line."""
     resources = [resource for group in groups for resource in group.resources]
     deleted = any(resource.status is DriftWord.DELETED for resource in resources)
-    names = [str(item.address) for item in resources if item.address in generated and item.status is not DriftWord.DELETED]
-    others = [f"change the forEach of {listed(names, NAMED)}"] if names else []
+    names = [
+        name
+        for item in resources
+        for name in (str(item.address), *(f"{item.address}.{delta.name}" for delta in item.fields))
+        if name in by_hand and item.status is not DriftWord.DELETED
+    ]
+    others = list(dict.fromkeys(by_hand[name] for name in names))
+    others = [*others[:NAMED], f"{len(others) - NAMED:,} more"] if len(others) > NAMED + 1 else others
     others += ["remove the lines of what was deleted"] if deleted else []
     others += ["declare what is unmanaged"] if any(group.unmanaged is not None for group in groups) else []
     return [f"Accept by hand, in the YAML: {listed(others, len(others))}"] if others else []

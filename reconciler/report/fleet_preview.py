@@ -114,14 +114,14 @@ def _picture(document: FleetPreviewDocument) -> list[PicturePart]:
     groups = document["groups"]
     serious = {project for group in groups if group["worst"] in SERIOUS for project in group["projects"]}
     numbers = (
-        ("cannot be planned", len({problem["project"] for problem in document["problems"]}), Style.BLOCKED),
-        ("needs attention", len(serious), Style.DELETE),
-        ("changes", len(_changing(document) - serious), Style.UPDATE),
-        ("appears", len(document["appear"]), Style.CREATE),
-        ("vanishes", len(document["vanish"]), Style.MOVE),
-        ("unchanged", len(document["unchanged"]), Style.DIM),
+        ("cannot be planned", "cannot be planned", len({problem["project"] for problem in document["problems"]}), Style.BLOCKED),
+        ("needs attention", "need attention", len(serious), Style.DELETE),
+        ("changes", "change", len(_changing(document) - serious), Style.UPDATE),
+        ("appears", "appear", len(document["appear"]), Style.CREATE),
+        ("vanishes", "vanish", len(document["vanish"]), Style.MOVE),
+        ("unchanged", "unchanged", len(document["unchanged"]), Style.DIM),
     )
-    return [PicturePart(word, number, style) for word, number, style in numbers if number]
+    return [PicturePart(word if number == 1 else words, number, style) for word, words, number, style in numbers if number]
 
 
 # -- groups -------------------------------------------------------------------------------------------------------------------------
@@ -156,10 +156,11 @@ def _group(group: FleetPreviewGroupData, now: Mapping[str, FleetPreviewReadingDa
 
 
 def _example(plan: PlanDocument) -> Iterator[SheetLine]:
-    """The lines of a plan, each with its address."""
+    """The lines of a plan, with their addresses where those are not that of the line above, which continues."""
     for entry in sorted(sheet_of(plan).entries, key=lambda entry: entry.weight):
-        for line in entry.lines:
-            yield SheetLine(line.style, line.symbol, entry.title, f"{line.name}  {line.value}".strip(), line.note, line.id, line.note_style)
+        for number, line in enumerate(entry.lines):
+            title = entry.title if not number or line.symbol.strip() else ""
+            yield SheetLine(line.style, line.symbol, title, f"{line.name}  {line.value}".strip(), line.note, line.id, line.note_style)
 
 
 def _now(group: FleetPreviewGroupData, now: Mapping[str, FleetPreviewReadingData]) -> Iterator[str]:

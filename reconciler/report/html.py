@@ -109,9 +109,15 @@ def _entry(entry: SheetEntry) -> str:
 def _row(line: SheetLine) -> str:
     note = f'<div class="note">{escaped(line.note)}</div>' if line.note else ""
     return (
-        f'<tr><td class="sign {line.style.value}">{escaped(line.symbol)}</td><td class="name {line.style.value}">{escaped(line.name)}</td>'
+        f'<tr><td class="sign {line.style.value}">{escaped(line.symbol)}</td>'
+        f'<td class="name {line.style.value}">{_breakable(line.name)}</td>'
         f'<td class="value">{escaped(line.value)}{note}</td></tr>'
     )
+
+
+def _breakable(name: str) -> str:
+    """A name that continues on the next line after a slash, if it is an address that is too long."""
+    return escaped(name).replace("/", "/<wbr>")
 
 
 def coverage(shares: Mapping[str, Share]) -> str:

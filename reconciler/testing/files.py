@@ -21,6 +21,13 @@ def in_folder(folder: Path) -> list[Path]:
     )
 
 
+def is_test_file(name: str) -> bool:
+    """Whether a name in a project is one that `discovered` would return."""
+    folder, _, own = name.rpartition("/")
+    in_place = folder == FOLDER or (not folder and own.endswith(ENDING))
+    return in_place and own.endswith(SUFFIXES) and not own.startswith(".") and not is_encrypted(own)
+
+
 def discovered(root: Path) -> list[Path]:
     """The test files of a project: those of its folder `tests`, and `*.test.yaml` beside its file."""
     return [*(path for path in in_folder(root) if path.name.endswith(ENDING)), *in_folder(root / FOLDER)]

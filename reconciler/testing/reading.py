@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from reconciler.address import Address, Glob
 from reconciler.config.access import NamedReaders, read_access_test
-from reconciler.config.keys import by_name
+from reconciler.config.keys import IGNORED, by_name
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar, plain
 from reconciler.config.source.problems import Problems, described, described_or_nothing, empty, items_of, shown, untainted, wrong_form
 from reconciler.model import Action, Declared, NamedReader, ReaderSort, Source
+from reconciler.policies.cases import EXAMPLES
 from reconciler.resource import FieldRole, Kinds
 from reconciler.testing import keys as k
 from reconciler.testing.declared import Header, TwinStep
@@ -39,6 +40,17 @@ EXPECT_FORM: Final = f"write one of {', '.join(dict.fromkeys(k.EXPECTATIONS))}"
 COUNTED: Final = (*(action.value for action in Action), "unmanaged", "blocked")
 NOT_COMPARED: Final = (FieldRole.SEED, FieldRole.LOCAL, FieldRole.FIRST)  # they say something about a create only
 SNAPSHOT_END: Final = ".txt"
+
+
+def check_top(top: Map, problems: Problems) -> None:
+    """Report what a test file has beside tests and examples of policies, and that it has neither."""
+    for key, entry in top.entries.items():
+        if key not in (k.TESTS, *k.EXAMPLES) and not key.startswith(IGNORED):
+            hint = did_you_mean(key, (k.TESTS, *k.EXAMPLES)) or f"; a test file has {k.TESTS}, {', '.join(k.EXAMPLES)}"
+            problems.add(entry.at, f'unknown key "{key}"{hint}', id="RC-unknown-key")
+    if not {k.TESTS, EXAMPLES} & top.entries.keys():
+        wrong = f"this file has no tests; write {k.TESTS}: {FORM}, or move it out of this folder if it is something else"
+        problems.add(top.at, wrong, id="RC-missing-key")
 
 
 def headers(top: Map, problems: Problems) -> list[Header]:

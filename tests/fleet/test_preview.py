@@ -259,20 +259,24 @@ def test_values_of_the_language_that_are_names_elsewhere_stay_different(fleet: C
 
 
 def test_a_title_that_becomes_another_one_is_a_change(fleet: Cli) -> None:
-    for name in NAMES:
-        title = f"title: {name.title()}\n"
+    """One that gets longer is the same change for all, also where the title is a word of the language."""
+    fleet.write("orgs/admin/reconciler.yaml", PROJECT.format(name="admin", title="admin"))
+    commit(fleet)
+    git(fleet.root, "branch", "-f", "main")
+    for name in (*NAMES, "admin"):
+        title = "title: admin\n" if name == "admin" else f"title: {name.title()}\n"
         fleet.edit(f"orgs/{name}/reconciler.yaml", title, "title: Hooli\n" if name == "globex" else title.replace("\n", " Corp\n"))
     commit(fleet)
-    assert [group["projects"] for group in preview(fleet)["groups"]] == [["globex"], ["acme", "initech", "umbrella"]]
+    assert [group["projects"] for group in preview(fleet)["groups"]] == [["globex"], ["acme", "admin", "initech", "umbrella"]]
 
 
 def test_two_variables_of_a_project_are_two_names(fleet: Cli) -> None:
     for name in NAMES:
         text = PROJECT.format(name=name, title=name.title())
         fleet.write(f"orgs/{name}/reconciler.yaml", text.replace("organizations:", "vars: {open: {}, kept: {}}\norganizations:", 1))
-    texts = {"acme": ("Web", "Intranet"), "globex": ("Front", "Staff"), "initech": ("Start", "Inside"), "umbrella": ("Home", "Team")}
+    texts = {"acme": ("Web", "Intranet"), "globex": ("Front", "Staff"), "initech": ("17", "Inside"), "umbrella": ("8", "Team")}
     projects = "".join(
-        f"  - {{name: {name}-docs, source: {{path: orgs/{name}}}, vars: {{open: {opened}, kept: {kept}}}}}\n"
+        f'  - {{name: {name}-docs, source: {{path: orgs/{name}}}, vars: {{open: "{opened}", kept: {kept}}}}}\n'
         for name, (opened, kept) in texts.items()
     )
     fleet.write("fleet.yaml", FLEET.format(root=fleet.root).partition("generators:")[0] + f"projects:\n{projects}")
@@ -564,6 +568,13 @@ def test_the_comment_of_a_pull_request_shows_the_outlier_and_no_markup_of_a_titl
     page = (fleet.root / "preview.html").read_text(encoding="utf-8")
     assert "&lt;img src=x&gt; @all" in page
     assert "<img" not in page
+    assert "1 needs attention" in page
+    assert "globex/<wbr>space/<wbr>api" in page, "an address breaks after a slash"
+    edit(fleet, "initech", "public")
+    commit(fleet)
+    shown = fleet("fleet", "preview", "fleet.yaml", "--from", "main").stdout
+    assert re.search(r"^ +readers: anyone$", shown, re.MULTILINE), "a line that continues another one has no address"
+    assert re.search(r"^  - acme/site/docs/section/api +delete", shown, re.MULTILINE)
 
 
 def test_the_environment_of_this_process_is_not_that_of_the_projects(fleet: Cli) -> None:

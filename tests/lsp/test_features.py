@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pygls.exceptions import JsonRpcException
 from reconciler.config import load
 from reconciler.kinds import load as load_kinds
 from tests import processes
+from tests.lsp.conftest import EXAMPLES
 from tests.lsp.editor import Editor, applied, position
 
 
@@ -108,6 +110,18 @@ def test_variables_and_functions_are_completed_in_expressions(editor: Editor, ac
     assert "upper" in completed(editor, uri, editor.at(uri, "vars.brand | u", by=len("vars.brand | u")))
 
 
+def test_secrets_are_completed_by_name_without_their_values(editor: Editor, tmp_path: Path) -> None:
+    project = Path(shutil.copytree(EXAMPLES / "secrets", tmp_path / "secrets"))
+    uri = editor.open(project / "reconciler.yaml")
+    assert typed(editor, uri, "secrets.billing.apiKey", "secrets.|").keys() == {"billing"}
+    offered = typed(editor, uri, '"${{ secrets.', '"${{ secrets.billing.a|')
+    assert offered.keys() == {"apiKey"}
+    edit = offered["apiKey"].text_edit
+    assert isinstance(edit, types.TextEdit)
+    assert edit.new_text.endswith("apiKey")
+    assert "ENC[" not in str(offered)
+
+
 def test_patterns_of_addresses_are_completed_where_they_are_matched(editor: Editor, tmp_path: Path, acme: Path) -> None:
     (acme / "environments").mkdir()
     file = acme / "environments" / "staging.yaml"
@@ -135,6 +149,13 @@ def test_a_field_is_explained_with_its_limits_and_what_it_exposes(editor: Editor
     assert "share-link" in says
     uri = editor.open(acme / "content.yaml")
     assert "can expose" in hovered(editor, uri, editor.at(uri, "defaultLevel"))
+
+
+@pytest.mark.parametrize("by", [0, len("vars"), len("vars.br")])
+def test_a_variable_is_explained_where_an_expression_uses_it(editor: Editor, acme: Path, by: int) -> None:
+    uri = editor.open(acme / "sites" / "docs.yaml")
+    says = hovered(editor, uri, editor.at(uri, "vars.brand", by=by))
+    assert says.startswith("variable **brand**, declared at reconciler.yaml:")
 
 
 def test_living_values_are_shown_with_their_age(editor: Editor, acme: Path) -> None:

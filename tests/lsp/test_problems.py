@@ -45,6 +45,33 @@ def test_a_problem_is_at_its_key_with_its_id_and_a_link(editor: Editor, acme: Pa
     assert Path(page).is_file()
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "mark", "code"),
+    [
+        ("visibility: unlisted", "visibility: [", None, "RC-yaml-syntax"),
+        ("    steps:", "    step:", "step", "RC-unknown-key"),
+        ("address: acme/site/docs", "address: acme/site/dogs", "acme/site/dogs", "RC-unknown-reference"),
+        ("- {refused: RC-exposure-limit}", "- {refused: RC-exposure-limits}", None, "RC-unknown-cause"),
+    ],
+)
+def test_a_problem_of_a_test_file_is_at_its_key(editor: Editor, acme: Path, before: str, after: str, mark: str | None, code: str) -> None:
+    uri = editor.open(acme / "tests" / "colleagues.yaml")
+    assert editor.problems(uri) == []
+    assert before in editor.texts[uri]
+    editor.type(uri, editor.texts[uri].replace(before, after, 1))
+    problems = editor.problems(uri)
+    assert code in {problem.code for problem in problems}
+    assert mark is None or mark in {editor.marked(uri, problem.range) for problem in problems}
+
+
+def test_a_test_file_follows_what_the_project_declares(editor: Editor, acme: Path) -> None:
+    tests = editor.open(acme / "tests" / "colleagues.yaml")
+    assert editor.problems(tests) == []
+    content = editor.open(acme / "content.yaml")
+    editor.type(content, editor.texts[content].replace("space: handbook,", "space: manual,"))
+    editor.eventually(lambda: any("acme/space/handbook" in problem.message for problem in editor.diagnostics[tests].diagnostics))
+
+
 def test_unsaved_texts_count_instead_of_those_on_the_disk(editor: Editor, acme: Path) -> None:
     content = editor.open(acme / "content.yaml")
     docs = editor.open(acme / "sites" / "docs.yaml")

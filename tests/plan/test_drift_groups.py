@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
+from reconciler.model import Cause
 from reconciler.model.drift import Drift, DriftClass, DriftGroup
 from reconciler.report.drift_groups import group_text
 from tests.harness import Org
@@ -106,6 +107,40 @@ def test_a_deletion_contains_what_was_deleted_with_it(org: Org) -> None:
     assert {url.after for url in group.urls} == {None}
 
 
+def test_every_url_of_a_deleted_default_ends(org: Org) -> None:
+    tree = small()
+    node(tree, "api")["spaces"] = [{"space": "three", "default": True}, "six"]
+    applied(org, tree)
+    org.call("DELETE", f"{AT}/{org.id(SITE)}/sections/{org.id('acme/site/docs/section/api')}")
+    ended = [url.before.rpartition("/published")[2] for url in only(drifted(org)).urls]
+    assert ended == ["/docs/api/three/**", "/docs/api/**", "/docs/api/six/**"]
+
+
+def test_a_deleted_site_says_that_its_urls_end_although_nobody_knows_them(org: Org) -> None:
+    applied(org, small())
+    org.call("DELETE", f"{AT}/{org.id(SITE)}")
+    group = only(drifted(org))
+    assert (group.urls, group.effects) == ((), ("its published URLs stop working",))
+
+
+def test_a_deleted_team_exposes_nothing_and_nobody_changed_the_files(org: Org) -> None:
+    applied(org, small())
+    org.call("DELETE", f"/orgs/org_acme/teams/{org.id('acme/team/writers')}")
+    group = only(drifted(org))
+    assert (group.drift_class, [*map(str, group.addresses)]) == (DELETING, ["acme/team/writers", "acme/saml/okta"])
+    (delta,) = next(resource for resource in group.resources if resource.kind == "saml").fields
+    assert (delta.name, delta.last, delta.cause) == ("defaultTeam", "acme/team/writers", Cause.DRIFT)
+
+
+def test_what_was_created_again_has_its_address_among_the_losses(org: Org) -> None:
+    applied(org, small())
+    copy = org.call("POST", f"/spaces/{org.id('acme/space/four')}/duplicate")["id"]
+    org.call("PATCH", f"/spaces/{copy}", {"title": "Four"})
+    org.call("DELETE", f"/spaces/{org.id('acme/space/four')}")
+    group = next(group for group in drifted(org).groups if group.drift_class is DELETING)
+    assert {str(address) for change in group.readers for address in change.addresses} == {"acme/space/four"}
+
+
 def test_what_was_in_a_deleted_collection_was_deleted_with_it(org: Org) -> None:
     applied(org, small())
     org.call("DELETE", f"/collections/{org.id('acme/collection/product')}")
@@ -167,6 +202,28 @@ def test_a_member_that_is_unmanaged_is_access_where_people_are_declared(org: Org
     del tree["members"]
     applied(org, tree)
     assert drifted(org).groups == ()
+
+
+@pytest.mark.parametrize(
+    ("act", "effect"),
+    [
+        (lambda org: org.call("PATCH", "/orgs/org_acme/members/usr_linus", {"role": None}), "less is permitted than before"),
+        (lambda org: org.call("DELETE", "/orgs/org_acme/members/usr_linus"), "no longer may sign in to the organization"),
+        (lambda org: org.call("DELETE", f"/orgs/org_acme/saml/{org.id('acme/saml/okta')}"), "people can no longer sign in through it"),
+    ],
+    ids=["role", "person", "provider"],
+)  # fmt: skip
+def test_who_can_do_less_is_said_where_no_reader_shows_it(org: Org, act: Act, effect: str) -> None:
+    applied(org, small())
+    act(org)
+    group = only(drifted(org))
+    assert (group.drift_class, group.effects) == (LOCKING_OUT, (effect,))
+
+
+def test_an_unlisted_site_can_still_be_read_by_whoever_has_the_url(org: Org) -> None:
+    applied(org, small())
+    org.call("PATCH", f"{AT}/{org.id(SITE)}", {"visibility": "unlisted"})
+    assert "anyone, except anyone with the URL" in {change.who for change in only(drifted(org)).readers}
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from reconciler.cli.wiring.loading import sensitive_texts
 from reconciler.cli.wiring.twin import ProjectTest
 from reconciler.config import Project
 from reconciler.config.environments.folder import SUFFIX, files as environment_files
-from reconciler.config.keys import ENVIRONMENTS, IGNORED, PROJECT_FILE, project_file
+from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE, project_file
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.files import ProjectFiles
@@ -38,8 +38,8 @@ from reconciler.resource import Kinds
 from reconciler.testing.declared import Header, TwinStep
 from reconciler.testing.expectations import Readers
 from reconciler.testing.files import ENDING, FOLDER, discovered, in_folder
-from reconciler.testing.keys import EXAMPLES as POLICY_KEYS, TESTS
-from reconciler.testing.reading import FORM, TestReader, headers
+from reconciler.testing.keys import TESTS
+from reconciler.testing.reading import FORM, TestReader, check_top, headers
 from reconciler.text.names import did_you_mean
 
 UNKNOWN: Final = FileAccess(decrypt=False, stand_ins=True)
@@ -148,13 +148,7 @@ class _Gathering:
         top = policy_examples.document(path, self.problems, "tests", name=name)
         if top is None:
             return None
-        for key, entry in top.entries.items():
-            if key not in (TESTS, *POLICY_KEYS) and not key.startswith(IGNORED):
-                hint = did_you_mean(key, (TESTS, *POLICY_KEYS)) or f"; a test file has {TESTS}, {', '.join(POLICY_KEYS)}"
-                self.problems.add(entry.at, f'unknown key "{key}"{hint}', id="RC-unknown-key")
-        if not {TESTS, EXAMPLES} & top.entries.keys():
-            wrong = f"this file has no tests; write {TESTS}: {FORM}, or move it out of this folder if it is something else"
-            self.problems.add(top.at, wrong, id="RC-missing-key")
+        check_top(top, self.problems)
         return TestFile(name, path, top)
 
     def _wanted(self, name: str) -> bool:

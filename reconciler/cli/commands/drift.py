@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from reconciler.cli import codes, completion, exits, options as shared, reports
 from reconciler.cli.checks.rules_from import judged
 from reconciler.cli.declare import OutputFile
 from reconciler.cli.drift import groups as drift_groups, requests
-from reconciler.cli.drift.accept import accept as accept_into_files
+from reconciler.cli.drift.accept import accept as accept_into_files, by_hand
 from reconciler.cli.drift.proposals import drift_proposal
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
@@ -37,7 +38,7 @@ from reconciler.text.names import HERE
 
 @click.command("drift", short_help="Show what was changed outside Reconciler.")
 @shared.project()
-@shared.targets()
+@shared.selection()
 @shared.rules()
 @shared.absences()
 @shared.service()
@@ -151,12 +152,25 @@ def command(
         return exits.DONE
     drifted = screen.masked_data(reading.shown)
     document, made_at = drift_document(drifted), now()
-    generated = frozenset(project.desired.generated)
-    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, command=options.command_line, generated=generated)
+    sheet = partial(drift_sheet, drifted, full=full, zone=HERE, **ways(screen, options, reading, baseline))
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     return codes.of_drift(drifted, fail_on=fail_on)
+
+
+def ways(screen: Screen, options: Options, reading: DriftReading, baseline: Path | None = None) -> dict[str, Any]:
+    """What `drift_sheet` must know of the two ways on: the commands, which changes none accepts, and which groups no plan puts back."""
+
+    def command(name: str) -> str:
+        if name == "apply":
+            return options.without_saved().command_line(name)
+        return options.command_line(name) + (f" --baseline {quote(str(baseline))}" if baseline is not None else "")
+
+    kinds, planned, shown = reading.kinds, reading.planned, reading.shown
+    refused = by_hand(options, kinds, reading.project, planned, shown)
+    instead = drift_groups.instead_of_plans(options, kinds, planned, shown.groups)
+    return {"command": command, **screen.masked_data({"by_hand": refused, "instead": instead})}
 
 
 @dataclass(frozen=True)
@@ -186,11 +200,12 @@ def read(
         desired = project.desired
         looking = looking_for_access(kinds, desired)
         kept = kept_trees(screen, options, project, service) if pages else None
-        planned = run.read_only(Narration(screen), service, kinds, looking, state, options, everything=coverage, kept=kept)
+        plain = replace(options, allow_replace=())  # what would be replaced has drifted all the same
+        planned = run.read_only(Narration(screen), service, kinds, looking, state, plain, everything=coverage, kept=kept)
         between = drift_groups.bounds(screen, options, project, service, planned)
         inputs = drift_groups.RevertInputs(service.identity, plan_file.digests_of(screen, state.lineage, key), by.origin)
     drifted = drift(kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage)
     drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
     shown = without_known(drifted, known, (planned.actual.date or now()).date())
-    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between)
+    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between, selection=run.selected(options))
     return DriftReading(kinds, project, planned, drifted, new, shown, inputs)

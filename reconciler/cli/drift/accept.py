@@ -17,11 +17,13 @@ from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.importer.accept import Acceptance, AcceptedField, chosen
 from reconciler.importer.matched import MatchedProject, excluded_objects
+from reconciler.importer.proposal import acceptable
 from reconciler.model import Action, Exposure, Plan
-from reconciler.model.drift import Drift
+from reconciler.model.drift import Drift, Drifted
 from reconciler.plan.guard import consent_to_exposures
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
+from reconciler.report.drift_groups import ACCEPTED_MAX
 from reconciler.resource import Kinds
 from reconciler.yamltext import line_ends
 
@@ -31,7 +33,7 @@ ACCEPTING: Final = "accepting this makes something public or removes a protectio
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, names: Sequence[str]) -> None:
     """Write the named values. Raises `Refused`, `UsageError` or `ReconcilerError`; then the files are as before."""
     root, before = read(options.project, kinds)
-    picked = chosen(drift, names, project.desired.generated)
+    picked = chosen(drift, names, project.desired.generated, kinds)
     taken = taken_in(screen, options, kinds, project, planned, before, picked)
     if taken.left:
         wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(taken.left)}"
@@ -86,6 +88,29 @@ def taken_in(
     known = [replace(exposure, source=None) for exposure in former.exposures]
     exposures = tuple(exposure for exposure in again.exposures if replace(exposure, source=None) not in known)
     return TakenIn(texts, tuple(left), exposures)
+
+
+def by_hand(options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift) -> dict[str, str]:
+    """What `accept` would refuse, ADDRESS or ADDRESS.field, and what people do instead, as a clause. Of many changes, only what `forEach`
+    generates: no command line names them all."""
+    generated = project.desired.generated
+    if len(drift.resources) > ACCEPTED_MAX:
+        left = [str(resource.address) for resource in drift.resources if resource.address in generated]
+        ways = dict.fromkeys(left, "")
+    else:
+        fitting = acceptance(kinds, project, planned, read(options.project, kinds)[1])
+        ways = {item.name: item.way for item in acceptable(drift, fitting, generated, planned.plan.moved_outside)[1]}
+    by_name = {name: resource.address for resource in drift.resources for name in _names(resource)}
+    clauses = {}
+    for name, way in ways.items():
+        first = way.partition(";")[0].rstrip(".")
+        is_generated = by_name[name] in generated
+        clauses[name] = f"change the forEach of {by_name[name]}" if is_generated else f"{first[:1].lower()}{first[1:]} ({name})"
+    return clauses
+
+
+def _names(resource: Drifted) -> list[str]:
+    return [str(resource.address), *(f"{resource.address}.{delta.name}" for delta in resource.fields)]
 
 
 def _pending(plan: Plan) -> set[str]:

@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from reconciler.address import Address, Glob, bare
+from reconciler.cli.option_table import ROWS
 from reconciler.cli.options import Options
 from reconciler.cli.saved.origin import origin
 from reconciler.cli.terminal.screen import Screen
@@ -22,9 +23,8 @@ from reconciler.cli.wiring.run import Planned, narrowed
 from reconciler.client import encode
 from reconciler.config import Project
 from reconciler.errors import Refused, UsageError
-from reconciler.model import Action, Cause, Plan
+from reconciler.model import Action, Cause, Plan, Unmanaged
 from reconciler.model.drift import Drift, DriftBounds, DriftClass, DriftGroup
-from reconciler.plan.guard import guard
 from reconciler.report.drift_groups import group_text
 from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import Digests
@@ -99,8 +99,11 @@ def save_revert(
     targeted = replace(options, target=tuple(Glob.parse(str(address)) for address in addresses), exclude=())
     reverting = narrowed(kinds, project.desired, targeted, planned, None)
     _check_only(targeted, reverting.plan, addresses)
+    changed = {change.address for change in reverting.plan.changes}
+    left = [str(address) for address in addresses if address not in changed and address in reverting.plan.differing]
+    if left:
+        screen.say(f"this plan does not put back {listed(left, NAMED)}. Plan it and decide: {options.command_line('plan')}")
     screen.spans(sheet_text(plan_sheet(screen.masked_data(reverting.plan), zone=HERE), width=screen.width))
-    guard(reverting.plan, project.desired, **options.limits)
     inputs = plan_file.plan_inputs(targeted, project, planned.state, saved.service, origin(project, current_user()), saved.rules)
     plan_file.write(screen, path, reverting, kinds, inputs=inputs, digests=saved.digests, created_at=now())
     screen.out(f"Apply it with: {targeted.saved_line(path)}\n")
@@ -113,15 +116,31 @@ def _check_only(options: Options, plan: Plan, addresses: Sequence[Address]) -> N
     if others:
         names = listed(list(map(str, others)), NAMED)
         raise Refused(f"what puts this back also changes {names}", id="RC-not-reverted", hint=by_hand)
-    created = {Action.CREATE, Action.RESTORE, Action.REPLACE}  # all values of such an object are declared again
+    created = {Action.CREATE, Action.RESTORE, Action.REPLACE, Action.ADOPT}  # all values of such an object are declared again
     existing = [change for change in plan.changes if created.isdisjoint(change.actions)]
     yours = [(change.address, delta) for change in existing for delta in change.fields if delta.cause is Cause.YOURS]
     declared = [f"{address}.{delta.name}" for address, delta in yours if delta.note is None]
     if declared:
         names = listed(declared, NAMED)
         raise Refused(f"the same requests would also apply changes of your files: {names}", id="RC-not-reverted", hint=by_hand)
-    if not plan.steps:
+    if not plan.steps and not plan.changes:
         raise Refused("no request puts this back", id="RC-not-reverted", hint=f"See why: {options.command_line('plan')}")
+
+
+def instead_of_plans(options: Options, kinds: Kinds, planned: Planned, groups: Sequence[DriftGroup]) -> dict[str, str]:
+    """For each group that no plan puts back, by its id, a sentence about it, with the command that does where there is such a command."""
+    changed = {change.address for change in planned.plan.changes}
+    blocked = {item.address: item.reason for item in planned.plan.blocked}
+    sentences = {}
+    for group in groups:
+        if group.unmanaged is not None:
+            line = _delete_line(options, kinds, planned, group.unmanaged)
+            no_request = f"No request deletes {group.addresses[0]}."
+            sentences[group.id] = f"Revert {group.addresses[0]}: {line}" if line is not None else no_request
+        elif changed.isdisjoint(group.addresses) and all(resource.place is None for resource in group.resources):
+            why = next((f": {blocked[address]}" for address in group.addresses if address in blocked), "")
+            sentences[group.id] = f"No request puts {group.addresses[0]} back{why}."
+    return sentences
 
 
 def _by_hand(options: Options, kinds: Kinds, planned: Planned, groups: Sequence[DriftGroup]) -> Iterator[str]:
@@ -129,16 +148,22 @@ def _by_hand(options: Options, kinds: Kinds, planned: Planned, groups: Sequence[
     for group in groups:
         if group.unmanaged is None:
             continue
-        kind = kinds[group.unmanaged.kind]
-        observed = planned.actual.find(kind.name, group.unmanaged.id)
-        verb = kind.api.get("delete")
-        if observed is None or verb is None:
+        line = _delete_line(options, kinds, planned, group.unmanaged)
+        if line is None:
             yield f"{group.addresses[0]}: it is unmanaged, and no request deletes it."
-            continue
-        holes = {**{name: bare(id) for name, id in observed.within.items()}, "id": bare(observed.id), "slug": bare(observed.id)}
-        path = encode(verb.path, holes)
-        line = Options(sandbox=options.sandbox, base_url=options.base_url, directories=options.directories).command_line(
-            f"api {verb.method} {path}"
-        )
-        where = f" --project {quote(str(options.project))}" if options.project != Path() else ""
-        yield f"{group.addresses[0]}: it is unmanaged, so no plan deletes it. Delete it with: {line}{where}"
+        else:
+            yield f"{group.addresses[0]}: it is unmanaged, so no plan deletes it. Delete it with: {line}"
+
+
+def _delete_line(options: Options, kinds: Kinds, planned: Planned, unmanaged: Unmanaged) -> str | None:
+    """The command that deletes an unmanaged object; None where no request does."""
+    kind = kinds[unmanaged.kind]
+    observed = planned.actual.find(kind.name, unmanaged.id)
+    verb = kind.api.get("delete")
+    if observed is None or verb is None:
+        return None
+    holes = {**{name: bare(id) for name, id in observed.within.items()}, "id": bare(observed.id), "slug": bare(observed.id)}
+    path = encode(verb.path, holes)
+    reading = {row.field: getattr(options, row.field) for row in ROWS if row.group in ("reading", "service")}
+    line = Options(**reading, directories=options.directories).command_line(f"api {verb.method} {path}")
+    return line + (f" --project {quote(str(options.project))}" if options.project != Path() else "")

@@ -5,7 +5,9 @@ In: a drift, and what it was found from. Out: `Proposal`. Writes nothing: whoeve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Final
 
 from reconciler.cli.drift.accept import TakenIn, acceptance, taken_in
 from reconciler.cli.options import Options
@@ -18,8 +20,12 @@ from reconciler.importer.accept import AcceptedField
 from reconciler.importer.proposal import LeftToPeople, Proposal, acceptable, title_of
 from reconciler.model.drift import Drift
 from reconciler.report.drift import DECIDE
+from reconciler.report.drift_groups import differences
 from reconciler.report.sheet import Sheet, SheetEntry
 from reconciler.resource import Kinds
+
+VIOLATION: Final = "violation"
+EXPOSURE: Final = "exposure"
 
 
 def drift_proposal(
@@ -50,23 +56,37 @@ def drift_proposal(
         waiting += [part for part in (rest[half:], rest[:half]) if part]
     desired = project.desired
     title = title_of(desired.project, desired.environment, len(accepted))
+    whole = not left and all(group.unmanaged is None for group in drift.groups)
     # A mask would be written into the files, which people have in their repository; what people read is masked.
-    words, names = screen.masked_data(_lines(sheet, accepted, whole=not left)), screen.masked_data(tuple(left))
+    words, names = screen.masked_data(_lines(sheet, accepted, left, whole=whole)), screen.masked_data(tuple(left))
     return Proposal(desired.project, desired.environment, taken.texts, title, words, names, taken.exposures)
 
 
-def _lines(sheet: Sheet, fields: Sequence[AcceptedField], *, whole: bool) -> tuple[str, ...]:
-    """What the commit says: the lines of the report about what it accepts. `whole`: whether that is everything."""
-    accepted = {str(field.drifted.address) for field in fields}
-    lines = [line for entry in sheet.entries if entry.title in accepted for line in _entry_lines(entry)]
+def _lines(sheet: Sheet, fields: Sequence[AcceptedField], left: Sequence[LeftToPeople], *, whole: bool) -> tuple[str, ...]:
+    """What the commit says: the lines of the report about what it accepts, and the rules that are violated. Without what is left to
+    people, also where that is about a resource of which other fields are accepted. `whole`: whether it accepts everything."""
+    accepted, others = {str(field.drifted.address) for field in fields}, {item.name for item in left}
+    lines = []
+    for entry in sheet.entries:
+        entry_lines = _entry_lines(entry, others) if entry.title in accepted else []
+        rules = replace(entry, lines=[line for line in entry.lines if line.name == VIOLATION]) if fields else replace(entry, lines=[])
+        lines += entry_lines or _entry_lines(rules, others)
+    # Of siblings that were changed alike, and of many changes, there is one entry.
+    alone = {entry.title for entry in sheet.entries if any(line.name not in (EXPOSURE, VIOLATION) for line in entry.lines)}
+    resources = {field.drifted.address: field.drifted for field in fields if str(field.drifted.address) not in alone}
+    lines += [f"{address}: {differences(resource)}" for address, resource in resources.items()]
     return (*(sentence.text for sentence in sheet.consequences if whole), *lines)
 
 
-def _entry_lines(entry: SheetEntry) -> list[str]:
+def _entry_lines(entry: SheetEntry, left: Collection[str]) -> list[str]:
     """The lines of an entry, with those that continue another one in it. How to choose the group is left out: it has been decided."""
     lines: list[str] = []
+    omitted = False
     for line in entry.lines:
-        if line.name == DECIDE:
+        if line.name:
+            field = line.value.partition(" ")[0] if line.name == EXPOSURE else line.name
+            omitted = line.name == DECIDE or f"{entry.title}.{field.partition('.')[0]}" in left
+        if omitted:
             continue
         if line.name or not lines:
             lines.append(f"{entry.title}: {line.name} {line.value}".rstrip())

@@ -225,9 +225,8 @@ def _access(call: Call) -> Said:
 
 def _drift(call: Call) -> Said:
     reading = drift.read(call.screen, _selected(call), load_kinds(), coverage=call.given["coverage"])
-    shown, ways = call.screen.masked_data(reading.shown), call.options.command_line
-    generated = frozenset(reading.project.desired.generated)
-    folded, whole = (drift_sheet(shown, full=full, zone=HERE, command=ways, generated=generated, more=PAGED) for full in (False, True))
+    shown, ways = call.screen.masked_data(reading.shown), drift.ways(call.screen, call.options, reading)
+    folded, whole = (drift_sheet(shown, full=full, zone=HERE, more=PAGED, **ways) for full in (False, True))
     return _said(call, folded, whole)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.model import (
     Actual,
     Cause,
@@ -86,6 +86,17 @@ def drift(
             if deltas or place is not None:
                 status = DriftWord.CHANGED if any(not delta.container for delta in deltas) else DriftWord.MOVED
                 resources.append(replace(drifted, status=status, fields=deltas, place=place, title=title(now)))
+    resources = list(_with_deleted_references(resources))
+    again = [
+        f"{resource.address} was created again outside Reconciler ({bare(matches.ids[resource.address])}), and apply adopts that object"
+        for resource in resources
+        if resource.status is DriftWord.DELETED and matches.ids.get(resource.address, resource.id) != resource.id
+    ]
+    again += [
+        f"{resource.address} was not deleted but transferred outside Reconciler, and belongs to {to} now"
+        for resource in resources
+        if (to := matches[resource.address].transferred) is not None
+    ]
     failures, notes = _failures(kinds, desired, state, matches, plan.unknown)
     unmet_tests, undecided = unmet(kinds, desired, actual, matches.ids, present)
     return Drift(
@@ -94,7 +105,7 @@ def drift(
         resources=tuple(resources),
         unmanaged=plan.unmanaged,
         unknown=failures,
-        notes=notes,
+        notes=(*notes, *again),
         unread=tuple(unread),
         managed=sum(matches.binding(address) is not None for address, resource in desired.resources.items() if not resource.implied),
         coverage=_coverage(kinds, desired, actual, matches.ids),
@@ -106,6 +117,19 @@ def drift(
         undecided=tuple(Unread(address, desired.resources[address].kind, reason) for address, reason in undecided.items()),
         exposures=tuple(_exposures(kinds, desired, actual, matches, resources)),
     )
+
+
+def _with_deleted_references(resources: Sequence[Drifted]) -> Iterator[Drifted]:
+    """The resources with addresses where they referred to what was deleted. Such a reference is declared as before: its object is not the
+    same, so that a plan sends it again, and nobody changed the files."""
+    deleted = {bare(str(resource.id)): str(resource.address) for resource in resources if resource.status is DriftWord.DELETED}
+    for resource in resources:
+        fields = []
+        for delta in resource.fields:
+            last = deleted.get(delta.last) if isinstance(delta.last, str) else None
+            cause = Cause.DRIFT if last is not None and str(delta.after) == last else delta.cause
+            fields.append(replace(delta, last=last, cause=cause) if last is not None else delta)
+        yield replace(resource, fields=tuple(fields))
 
 
 def looking_for_access(kinds: Kinds, desired: Desired) -> Desired:

@@ -35,6 +35,9 @@ def before_drift(kinds: Kinds, actual: Actual, matches: Matches, drifted: Iterab
         if resource.status is DriftWord.DELETED:
             objects[kind.name][binding.id] = _revived(kinds, matches, kind, binding, observed)
             deleted.append((kind.name, binding.id))
+            for name in (name for name, field in kind.fields.items() if field.role is FieldRole.CHOICE):
+                child = last_value(kind, binding, name)
+                chosen |= {((kind.name, binding.id), name): child} if isinstance(child, str) else {}
         elif observed is not None:
             names = [delta.name for delta in resource.fields if delta.name in kind.fields]
             values = {name: last_value(kind, binding, name) for name in names if kind.fields[name].role is not FieldRole.CHOICE}

@@ -31,9 +31,14 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.urls.changes import ANY
 from reconciler.plan.urls.variants import Published, variants
 from reconciler.plan.warnings.exposure import canonical, reader_text
+from reconciler.plan.world import Selection
 from reconciler.resource import UNSET, Exposes, FieldRole, Kind, Kinds
+from reconciler.resource.risks import ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
 
+STRANGERS: Final = (ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS)
+"""Readers whom nobody invited, the most first."""
 UNBOUNDED: Final = DriftBounds()
+LESS: Final = "less is permitted than before"
 ID_DIGITS: Final = 12
 """Of the digest that identifies a group."""
 
@@ -53,10 +58,12 @@ class _Cause:
 
 
 def grouped(
-    kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, drift: Drift, *, between: DriftBounds = UNBOUNDED
+    kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, drift: Drift, *, between: DriftBounds = UNBOUNDED,
+    selection: Selection | None = None,
 ) -> Drift:  # fmt: skip
-    """The drift with its groups. `between`: when it happened, as far as readings say it."""
-    undeclared = {(found.kind, found.id): found for found in drift.unmanaged if _matters(kinds, desired, actual, matches, found)}
+    """The drift with its groups. `between`: when it happened, as far as readings say it. `selection`: that of the drift."""
+    chosen = selection or Selection()
+    undeclared = {(found.kind, found.id): found for found in drift.unmanaged if _matters(kinds, desired, actual, matches, found, chosen)}
     causes = [*_causes(kinds, matches, drift.resources), *(_Cause(unmanaged=found, keys=[key]) for key, found in undeclared.items())]
     if not causes:
         return drift
@@ -124,14 +131,14 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _matters(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, found: Unmanaged) -> bool:
-    """Whether an undeclared object may give people access to what is managed."""
+def _matters(kinds: Kinds, desired: Desired, actual: Actual, matches: Matches, found: Unmanaged, chosen: Selection) -> bool:
+    """Whether an undeclared object may give people access to what is managed, and the selection takes it or what contains it."""
     kind, observed = kinds[found.kind], actual.find(found.kind, found.id)
     if observed is None or kind.within is None:
         return False
     outer = (kind.within, observed.within.get(kind.within, ""))
     container = next((address for address, id in matches.ids.items() if (desired.resources[address].kind, id) == outer), None)
-    if container is None:
+    if container is None or not any(map(chosen.takes, (container, container.child(kind.name, bare(found.id))))):
         return False
     if kind.undeclared:  # where the project lists no people, it says nothing about them
         return any(
@@ -166,7 +173,10 @@ class _Worlds:
         complete = actual.complete | {(name, id) for name in kinds for some in before.values() for id in some.keys() - _ids(actual)}
         self.before = Audiences(kinds, with_local(local, ids, before), complete=complete, copies=copies)
         self.now = Audiences(kinds, with_local(local, ids, actual.objects), complete=complete, copies=copies)
-        addresses = {(desired.resources[address].kind, id): address for address, id in ids.items() if address in desired.resources}
+        # What was deleted and created again has two ids.
+        bound = [(address, str(binding.id)) for address in desired.resources if (binding := matches.binding(address)) is not None]
+        known = [(address, id) for address, id in (*bound, *ids.items()) if address in desired.resources]
+        addresses = {(desired.resources[address].kind, id): address for address, id in known}
         self.called = caller(kinds, addresses, actual.objects, before)
         self.published = Published(kinds, self.now)
         self.published_before = Published(kinds, self.before, earlier=self.published)
@@ -187,7 +197,8 @@ def _add_readers(kinds: Kinds, worlds: _Worlds, by_key: Mapping[Key, _Cause]) ->
             if cause is not None:
                 readers = cause.gains if gains else cause.losses
                 for key, access in sorted(opening.opened, key=lambda entry: (entry[0], order(entry[1]))):
-                    readers[_who(objects.objects, worlds, key, access)][worlds.called(key)] = None
+                    who = _who(objects.objects, worlds, key, access) + ("" if gains else _except(worlds.now, key, access))
+                    readers[who][worlds.called(key)] = None
 
 
 def _on_the_way(opening: Opening, by_key: Mapping[Key, _Cause]) -> _Cause | None:
@@ -196,6 +207,12 @@ def _on_the_way(opening: Opening, by_key: Mapping[Key, _Cause]) -> _Cause | None
 
 def _who(objects: Objects, worlds: _Worlds, key: Key, access: Access) -> str:
     return reader_text(objects, worlds.called, key, access)
+
+
+def _except(now: Audiences, key: Key, lost: Access) -> str:
+    """Of readers who lost an object, the class that can still read it although nobody invited them: `, except anyone with the URL`."""
+    kept = [access.who for access in now.of(key) if access != lost and lost.includes(access)]
+    return next((f", except {who}" for who in STRANGERS if who in kept and who != lost.who), "")
 
 
 # -- URLs ------------------------------------------------------------------------------------------------------------------------------
@@ -271,6 +288,8 @@ def _is_shown(kinds: Kinds, worlds: _Worlds, cause: _Cause) -> bool:
 
 def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, between: DriftBounds) -> DriftGroup:
     wider, narrower, looser = _effects(kinds, matches, worlds.now.objects, cause)
+    ended = _ended(kinds, matches, cause)
+    deleted = {drifted.address for drifted in cause.resources if drifted.status is DriftWord.DELETED}
     if cause.unmanaged is not None:
         kind = kinds[cause.unmanaged.kind]
         drift_class = DriftClass.ACCESS if kind.lets else DriftClass.EXPOSING
@@ -284,7 +303,7 @@ def _group(kinds: Kinds, worlds: _Worlds, matches: Matches, cause: _Cause, betwe
     sides = ((True, cause.gains), (False, cause.losses))
     changes = [(who, gains, tuple(sorted(at.keys() - itself))) for gains, side in sides for who, at in side.items()]
     readers = [DriftedReaders(who, gains, at) for who, gains, at in changes if at]
-    effects = tuple(dict.fromkeys((*wider, *looser)))
+    effects = tuple(dict.fromkeys((*wider, *looser, *ended, *([LESS] if narrower and cause.root not in deleted else []))))
     deleted_at = [drifted.deleted_at for drifted in cause.resources if drifted.deleted_at is not None]
     bounds = DriftBounds(min(deleted_at), min(deleted_at)) if deleted_at else between
     parts = [_difference(kinds, matches, worlds.now.objects, drifted) for drifted in cause.resources] or [
@@ -337,6 +356,22 @@ def _effects(kinds: Kinds, matches: Matches, now: Objects, cause: _Cause) -> tup
             elif exposes.widened(value, then):
                 narrower = True
     return wider, narrower, looser
+
+
+def _ended(kinds: Kinds, matches: Matches, cause: _Cause) -> Iterator[str]:
+    """What a deletion ends that neither readers nor URLs show."""
+    for drifted in cause.resources:
+        kind, binding = kinds[drifted.kind], matches.binding(drifted.address)
+        if drifted.status is not DriftWord.DELETED or binding is None:
+            continue
+        if kind.loses:
+            yield kind.loses
+        elif kind.access and kind.audience is None:
+            yield f"no longer {kind.access}"
+        # Of a site that no longer exists, nobody knows the URL; only that it had one.
+        unless = kind.published.unless if kind.published is not None and not kind.published.secret else None
+        if unless is not None and last_value(kind, binding, unless[0]) not in (UNSET, unless[1]) and not cause.urls:
+            yield "its published URLs stop working"
 
 
 def _says(exposes: Exposes, then: Any, now: Any) -> str:

@@ -63,14 +63,37 @@ def current_order(present: Sequence[S], parent: Address | None) -> list[S]:
     shown: dict[str, list[S]] = defaultdict(list)
     for sibling in base:
         shown[sibling.kind.name].append(sibling)
-    for name, some in shown.items():
+    for some in shown.values():
         ranks = {
             sibling.address: sibling.observed.rank for sibling in some if sibling.observed is not None and sibling.observed.rank is not None
         }
         if len(ranks) == len(some):
-            ranked = iter(sorted(some, key=lambda sibling: ranks[sibling.address]))
-            base = [next(ranked) if sibling.kind.name == name else sibling for sibling in base]
+            base = _ranked(base, ranks)
     return base
+
+
+def _ranked(row: Sequence[S], ranks: Mapping[Address, int]) -> list[S]:
+    """A row with the siblings that a listing shows in its order. Each that people moved is behind the one that it follows in the listing;
+    all others, and what no listing shows, keep their places."""
+    then = [sibling.address for sibling in row if sibling.address in ranks]
+    now = sorted(then, key=ranks.__getitem__)
+    moved = {move.item for move in moves(then, now)}
+    if not moved:
+        return list(row)
+    by_address = {sibling.address: sibling for sibling in row}
+    behind: dict[Address | None, list[S]] = defaultdict(list)
+    previous: Address | None = None
+    for address in now:
+        if address in moved:
+            behind[previous].append(by_address[address])
+        else:
+            previous = address
+    first = next(address for address in now if address not in moved)
+    order: list[S] = []
+    for sibling in row:
+        order += behind[None] if sibling.address == first else []
+        order += [] if sibling.address in moved else [sibling, *behind[sibling.address]]
+    return order
 
 
 def last_index(sibling: Sibling, parent: Address | None) -> int | None:
