@@ -9,13 +9,13 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from reconciler.config.schemas.document import schema
 from reconciler.kinds import load as kinds
-from reconciler.report.schemas.documents import schemas
+from reconciler.report.schemas.documents import schema_of
 
 
 @cache
 def validator(name: str) -> Draft202012Validator:
     """Of the documents of that name, e.g. `plan`."""
-    return Draft202012Validator(_schemas()[f"{name}.schema.json"], format_checker=FormatChecker())
+    return Draft202012Validator(schema_of(name), format_checker=FormatChecker())
 
 
 @cache
@@ -28,8 +28,3 @@ def valid(document: Any, name: str) -> Any:
     """The document, which is as its schema says."""
     validator(name).validate(document)
     return document
-
-
-@cache
-def _schemas() -> dict[str, Any]:
-    return schemas()

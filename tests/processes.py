@@ -2,7 +2,7 @@
 
 `Popen` and `run` take what those of `subprocess` take, for `[sys.executable, "-m" or "-c", ...]`. Such a process has its own streams,
 folder, environment, signals and exit code, but its parent is the fork server. A test that needs more takes `subprocess`.
-`program` is a folder with a `reconciler` for scripts of a shell.
+`program` is a folder with a `reconciler` for scripts of a shell, which passes on SIGINT and SIGTERM.
 
     test ──── multiprocessing ────> fork server (everything imported) ──fork──> program
     script ── `reconciler` ──socket──> a program that listens ──fork──> program
@@ -160,12 +160,15 @@ class _Descriptors:
 # -- scripts of a shell ---------------------------------------------------------------------------------------------------------------
 
 LAUNCHER: Final = """#!{python} -SEs
-import os, socket, sys
+import os, signal, socket, sys
 body = repr((sys.argv[1:], os.getcwd(), dict(os.environ))).encode("utf-8", "surrogateescape")
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({socket!r})
     socket.send_fds(server, [len(body).to_bytes({length}, "big")], [0, 1, 2])
     server.sendall(body)
+    pid = int.from_bytes(server.recv({length}), "big")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: os.kill(pid, number))
     code = server.recv({length}) or sys.exit("the server of processes has ended")
 sys.exit(int.from_bytes(code, "big"))
 """
@@ -198,6 +201,7 @@ class _Request(socketserver.BaseRequestHandler):
             os._exit(_ended(_entered(["-m", "reconciler", *argv], cwd, environ, descriptors, session=False)))
         for descriptor in descriptors:
             os.close(descriptor)
+        self.request.sendall(pid.to_bytes(LENGTH, "big"))
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         self.request.sendall((code if code >= 0 else 128 - code).to_bytes(LENGTH, "big"))
 

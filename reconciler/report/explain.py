@@ -107,10 +107,15 @@ def _fields(kind: Kind) -> dict[str, Field]:
     return {field.name: field for field in kind.fields.values() if field.written}
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
+def _definitions(kinds: Kinds) -> dict[str, Any]:
+    """What the schema defines, which takes longer to make than everything else here, and is the same for all kinds."""
+    return dict(schema(kinds)["$defs"])
+
+
 def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
     """Every key that the YAML of a kind may contain, with its description in the schema."""
-    definitions: dict[str, Any] = schema(kinds)["$defs"]
+    definitions = _definitions(kinds)
     definition = definitions[kind.name]
     if kind.place.value_is is not None:
         return {kind.place.value_is: str(definition["description"])}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -99,7 +98,7 @@ REFERENCE: Final = Scene(
 FLEET_UP: Final = """
 # What works until it is interrupted: 124, as of `timeout`, once it says that it works.
 goes_on() {
-  "$@" > said.txt 2>&1 &
+  reconciler "$@" > said.txt 2>&1 &
   for _ in $(seq 600); do
     grep -Eq "http://|is ready" said.txt && { cat said.txt; kill $!; wait $!; return 124; }
     kill -0 $! 2> /dev/null || { cat said.txt; wait $!; return; }
@@ -109,25 +108,24 @@ goes_on() {
 }
 trap 'kill $(jobs -p); wait' EXIT
 openssl rand -hex 16 > token.txt; export ACME_TOKEN=$(cat token.txt)
-$PYTHON sandbox serve --db mydocs/.reconciler/sandbox.db --port 0 --token-file token.txt > serve.log 2>&1 &
+reconciler sandbox serve --db mydocs/.reconciler/sandbox.db --port 0 --token-file token.txt > serve.log 2>&1 &
 until URL=$(grep -o 'http://127.0.0.1:[0-9]*' serve.log); do kill -0 $! || exit; sleep 0.1; done
 printf '%s\n' 'version: 1' 'projects:' '  - name: acme' \\
   "    source: {git: 'file://$PWD/mydocs'}" "    project: mydocs" "    baseUrl: $URL" \
   '    token: {env: ACME_TOKEN}' > fleet.yaml
-$PYTHON fleet up fleet.yaml --no-serve > up.log 2>&1 &
+reconciler fleet up fleet.yaml --no-serve > up.log 2>&1 &
 until grep -q ready up.log; do kill -0 $! || { cat up.log; exit; }; sleep 0.1; done
 """
 FLEET: Final = Scene(
     f"reconciler init mydocs --sandbox; reconciler apply mydocs --yes; cd mydocs; {GIT}; cd ..",
-    {"PYTHON": f"{sys.executable} -P -m reconciler"},
     replaced={
         "reconciler init mydocs --sandbox": "mkdir again; cd again; reconciler init mydocs --sandbox",
         "reconciler apply docs --base-url https://api.example.com": "reconciler apply mydocs --yes --base-url $URL",
-        "reconciler sandbox serve": "openssl rand -hex 16 > token.txt; goes_on $PYTHON sandbox serve",
+        "reconciler sandbox serve": "openssl rand -hex 16 > token.txt; goes_on sandbox serve",
         "reconciler fleet preview fleet.yaml --from origin/main": "reconciler -C mydocs fleet preview ../fleet.yaml --from main",
-        "reconciler fleet serve &": "goes_on $PYTHON fleet serve --port 0",
-        "reconciler fleet serve": "goes_on $PYTHON fleet serve",
-        "reconciler fleet worker": "goes_on $PYTHON fleet worker",
+        "reconciler fleet serve &": "goes_on fleet serve --port 0",
+        "reconciler fleet serve": "goes_on fleet serve",
+        "reconciler fleet worker": "goes_on fleet worker",
         "'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'": "$(cat .reconciler/fleet/url)",
         "/etc/reconciler --database 'postgresql://owner@db.example.com/fleet?sslmode=verify-full'": "roles",
         "--port 8400": "--port 0",

@@ -144,6 +144,11 @@ class _Run:
         place = self.project.token
         return message.replace("RECONCILER_TOKEN", f"the {'variable' if place.kind == 'env' else 'file'} {place.name}")
 
+    def _failure(self, code: int, message: str) -> ReconcilerError:
+        """Why a process failed: its last message. One that was killed has no last message about that, only warnings."""
+        said = "" if code < 0 else self._words_of(message)
+        return ReconcilerError(said or f"it ended with {code}", id="RC-fleet-run-failed")
+
     async def _read(self, root: Path, secrets: Mapping[str, str], *, selection: Sequence[str] = ()) -> None:
         """Read the service, and store the plan. `selection`: options that limit the plan; the reading is unchanged by them."""
         argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
@@ -156,7 +161,7 @@ class _Run:
         if late:
             raise ReconcilerError(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
         if code != 0:
-            raise ReconcilerError(self._words_of(message) or f"it ended with {code}", id="RC-fleet-run-failed")
+            raise self._failure(code, message)
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
@@ -320,7 +325,7 @@ class _Run:
         if late:
             raise ReconcilerError(f"it took longer than {REHEARSE_SECONDS:g} s", id="RC-fleet-run-late")
         if code != 0:
-            raise ReconcilerError(self._words_of(message) or f"it ended with {code}", id="RC-fleet-run-failed")
+            raise self._failure(code, message)
         document = _document(self.folder / "rehearsal.json", REHEARSAL_MAX)
         return result_of(plan, reading, document, _text(self.folder / "rehearsal.txt").decode("utf-8", "replace"))
 
