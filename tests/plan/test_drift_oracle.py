@@ -103,7 +103,7 @@ def edits(org: Watched, tree: Tree, chance: random.Random) -> Iterator[Edit]:
                 yield Edit("PATCH", path, chance.choice(fields))
                 yield Edit("DELETE", path, deletes=True)
             case "share-link":
-                active = chance.random() < 0.5
+                active = not next(link["active"] for link in org.items(f"{site}/share-links") if link["id"] == id)
                 yield Edit("PATCH", f"{site}/share-links/{id}", {"active": active}, EXPOSING if active else LOCKING_OUT)
                 yield Edit("DELETE", f"{site}/share-links/{id}", None, LOCKING_OUT)
             case "collection":
