@@ -86,7 +86,7 @@ def accepting(root: Path, many: int) -> Callable[[], object]:
     found = drift(kinds(), declared, state, actual, made)
     ids = identify(kinds(), declared, state, actual).ids
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.yaml")}
-    accepted = chosen(found, [str(one.address) for one in found.resources], {})
+    accepted = chosen(found, [str(one.address) for one in found.resources], {}, kinds())
     assert len(accepted) == many + 1
     return lambda: Acceptance(MatchedProject(kinds(), declared, state, actual, ids), texts).edited(accepted)
 

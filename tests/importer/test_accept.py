@@ -37,7 +37,7 @@ def accept(org: Org, *words: str) -> None:
     made = plan(kinds(), desired, state, actual)
     before = {path.name: path.read_text("utf-8") for path in org.project.glob("*.yaml")}
     texts = Acceptance(MatchedProject(kinds(), desired, state, actual, ids), before)
-    for file, text in texts.edited(chosen(drifted(org), words, desired.generated), made.moved_outside).items():
+    for file, text in texts.edited(chosen(drifted(org), words, desired.generated, kinds()), made.moved_outside).items():
         (org.project / file).write_text(text, encoding="utf-8")
 
 

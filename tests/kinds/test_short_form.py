@@ -66,7 +66,7 @@ def test_a_short_form_becomes_a_map_where_drift_of_another_field_is_accepted(org
         {"reconciler.yaml": path.read_text("utf-8")},
     )
     made = plan(kinds(), desired, state, actual)
-    for file, text in texts.edited(chosen(drifted(org), [LINK], {}), made.moved_outside).items():
+    for file, text in texts.edited(chosen(drifted(org), [LINK], {}, kinds()), made.moved_outside).items():
         (org.project / file).write_text(text, encoding="utf-8")
     assert "partners: Resellers" in path.read_text("utf-8")
     assert described(org.plan()) == []
