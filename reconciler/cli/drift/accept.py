@@ -94,6 +94,8 @@ def by_hand(options: Options, kinds: Kinds, project: Project, planned: Planned, 
     """What `accept` would refuse, ADDRESS or ADDRESS.field, and what people do instead, as a clause. Of many changes, only what `forEach`
     generates: no command line names them all."""
     generated = project.desired.generated
+    if not drift.resources:
+        return {}
     if len(drift.resources) > ACCEPTED_MAX:
         left = [str(resource.address) for resource in drift.resources if resource.address in generated]
         ways = dict.fromkeys(left, "")
