@@ -172,7 +172,8 @@ def _expression(project: CheckedProject, place: Place) -> Iterator[Item]:
     if member is not None:
         names: Mapping[str, str] = {
             "vars": dict.fromkeys(project.variables, ""), "each": EACH, "env": {"name": "The name of the environment."},
-        }.get(member[1]) or dict.fromkeys(_secrets(project, member[2] or ""), "")  # fmt: skip
+            None: dict.fromkeys(_secrets(project, member[2] or ""), ""),
+        }[member[1]]  # fmt: skip
         for name, doc in names.items():
             # The word at the cursor includes what is before the dot.
             yield Item(

@@ -114,7 +114,8 @@ def test_secrets_are_completed_by_name_without_their_values(editor: Editor, tmp_
     project = Path(shutil.copytree(EXAMPLES / "secrets", tmp_path / "secrets"))
     uri = editor.open(project / "reconciler.yaml")
     assert typed(editor, uri, "secrets.billing.apiKey", "secrets.|").keys() == {"billing"}
-    offered = typed(editor, uri, '"${{ secrets.', '"${{ secrets.billing.a|')
+    assert typed(editor, uri, '"${{ secrets.', '"${{ vars.|').keys() == set(), "the project has no variables"
+    offered = typed(editor, uri, '"${{ vars.', '"${{ secrets.billing.a|')
     assert offered.keys() == {"apiKey"}
     edit = offered["apiKey"].text_edit
     assert isinstance(edit, types.TextEdit)
