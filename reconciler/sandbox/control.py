@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from reconciler.sandbox.bodies import ClockSet
+from reconciler.sandbox.door import bearer
 from reconciler.sandbox.endpoints import Needs, Query, Request, Router
 from reconciler.sandbox.service import Fault, Service
 from reconciler.sandbox.sites.audience import audience
@@ -16,7 +17,7 @@ router = Router(prefix="/_sandbox", include_in_schema=False)
 async def service(request: Request) -> Service:
     """The service, for whoever holds the control token."""
     running: Service = request.app.state.service
-    if running.control is None or request.headers.get("authorization") != f"Bearer {running.control}":
+    if not running.is_control(bearer(request.headers.get("authorization", ""))):
         raise Fault(401, "control endpoints require the token that the server was started with")
     return running
 

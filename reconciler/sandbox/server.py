@@ -17,6 +17,8 @@ from typing import Any
 import uvicorn
 
 from reconciler.sandbox.app import create_app
+from reconciler.sandbox.door import Door, refuse, refuse_browser
+from reconciler.sandbox.entrance import Entrance
 from reconciler.sandbox.seed import plant
 
 START = 20.0  # seconds an embedded service may take to answer
@@ -25,7 +27,8 @@ GRACE = 0.1  # seconds that an embedded service that ends gives to requests it i
 
 @dataclass(frozen=True)
 class Embedded:
-    """A service inside this process. `created`: its file was made just now."""
+    """A service inside this process. `token`: the secret of the process, without which it answers nothing. `created`: its file was made
+    just now."""
 
     base_url: str
     token: str
@@ -46,14 +49,17 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-def _config(app: Any) -> uvicorn.Config:
+def _config(door: Door) -> uvicorn.Config:
+    """Whatever listens is behind a door. Nothing that a stranger sends is a warning in somebody's terminal."""
     return uvicorn.Config(
-        app, lifespan="off", log_level="warning", access_log=False, date_header=False, server_header=False, timeout_graceful_shutdown=1
+        door, lifespan="off", ws="none", log_level="error", access_log=False, date_header=False, server_header=False,
+        timeout_graceful_shutdown=1,
     )  # fmt: skip
 
 
-def serve(db: Path, *, port: int, token: str | None, ready: Callable[[str], None]) -> None:
-    """Serve a file on 127.0.0.1 until interrupted; `ready` gets one line when requests are taken. Port 0 is any free one.
+def serve(db: Path, *, port: int, token: str | None, say: Callable[[str], None]) -> None:
+    """Serve a file on 127.0.0.1 until interrupted. Port 0 is any free one. `say` gets the URL when requests are taken, then the link for a
+    browser, and the next link whenever one was used.
 
     Raises `NotASandbox` for a file that is something else, `OSError` for a port that is taken.
     """
@@ -67,8 +73,14 @@ def serve(db: Path, *, port: int, token: str | None, ready: Callable[[str], None
         token = secrets.token_urlsafe(24)
         line += f" with token {token}"
     service.control = token
-    server = uvicorn.Server(_config(app))
-    watcher = threading.Thread(target=_announce, args=(server, lambda: ready(line)), daemon=True)
+    entrance = Entrance(app, base, refuse=refuse_browser, opened=lambda: say(f"opened in a browser; to open it elsewhere: {entrance.link}"))
+    server = uvicorn.Server(_config(Door(app, service.knows, otherwise=entrance)))
+
+    def announce() -> None:
+        say(line)
+        say(f"in a browser: {entrance.link}")
+
+    watcher = threading.Thread(target=_announce, args=(server, announce), daemon=True)
     watcher.start()
     try:
         server.run(sockets=[listener])
@@ -145,7 +157,7 @@ def embedded(
         store.discard()
         listener.close()
         raise
-    server = _Embedded(_config(app))
+    server = _Embedded(_config(Door(app, app.state.service.is_control, otherwise=refuse)))
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the process's signals belong to whoever embeds us
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True, name="sandbox")
     thread.start()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from hmac import compare_digest
 from typing import Annotated, Any, TypeVar
 
+from reconciler.sandbox.door import NO_TOKEN, UNKNOWN_TOKEN, bearer
 from reconciler.sandbox.endpoints import Needs, Query, Request
 from reconciler.sandbox.store import Object, Store
 
@@ -33,6 +35,13 @@ class Service:
     control: str | None
     base: str = "http://127.0.0.1"
     readings: list[dict[str, Any]] = field(default_factory=list)
+
+    def is_control(self, token: str) -> bool:
+        return self.control is not None and compare_digest(token.encode(errors="replace"), self.control.encode())
+
+    def knows(self, token: str) -> bool:
+        """Whether a token is one of the service."""
+        return self.is_control(token) or self.store.has_token(token)
 
 
 @dataclass(frozen=True)
@@ -96,17 +105,17 @@ class Caller:
 
 def who(service: Service, authorization: str, method: str) -> Caller:
     """The caller behind the bearer token. Raises 401 without or with an unknown token, 403 for a read token's write."""
-    scheme, _, token = authorization.partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
-        raise Fault(401, "an access token is required: Authorization: Bearer <ACCESS_TOKEN>")
-    known = service.store.token(token.strip())
+    token = bearer(authorization)
+    if not token:
+        raise Fault(401, NO_TOKEN)
+    known = service.store.token(token)
     if known is not None:
         calling = Caller(service, known[0], known[2])
     # tests and the command line have no seeded person to act as, so the token that started the server stands for the first admin
-    elif service.control is not None and token.strip() == service.control:
+    elif service.is_control(token):
         calling = Caller(service, None, "write")
     else:
-        raise Fault(401, "the access token is unknown")
+        raise Fault(401, UNKNOWN_TOKEN)
     if calling.access != "write" and method not in ("GET", "HEAD"):
         raise Fault(403, "this access token is read-only")
     return calling

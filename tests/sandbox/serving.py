@@ -14,7 +14,7 @@ SERVE = """
 import sys
 from pathlib import Path
 from reconciler.sandbox.server import serve
-serve(Path(sys.argv[1]), port=0, token=None, ready=lambda line: print(line, flush=True))
+serve(Path(sys.argv[1]), port=0, token=None, say=lambda line: print(line, flush=True))
 """
 
 

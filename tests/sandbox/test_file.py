@@ -157,7 +157,7 @@ def test_serve_tells_its_address_and_makes_a_token_where_the_file_has_none(tmp_p
 
 def test_serve_says_when_its_port_is_taken(tmp_path: Path) -> None:
     with embedded(tmp_path / "x.db") as running, pytest.raises(OSError, match="in use"):
-        serve(tmp_path / "y.db", port=int(running.base_url.rsplit(":", 1)[1]), token=None, ready=print)
+        serve(tmp_path / "y.db", port=int(running.base_url.rsplit(":", 1)[1]), token=None, say=print)
 
 
 def test_an_embedded_service_is_seeded_once_and_says_when_it_was_made(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_a_file_that_is_something_else_is_refused_and_not_touched(tmp_path: Path
     path = tmp_path / "x.db"
     _other(path, kind)
     before = path.read_bytes()
-    for attempt in (lambda: Store(path), lambda: seed(path, SEED), lambda: serve(path, port=0, token=None, ready=print)):
+    for attempt in (lambda: Store(path), lambda: seed(path, SEED), lambda: serve(path, port=0, token=None, say=print)):
         with pytest.raises(NotASandbox, match=r"x\.db is not a sandbox.*; choose another file$"):
             attempt()
     with pytest.raises(NotASandbox), embedded(path, seed=SEED):

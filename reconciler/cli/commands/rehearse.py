@@ -82,7 +82,8 @@ def command(
     back. Exits with 4 if a policy or an access test refuses the plan, and with 1 if it went differently than planned.
 
     With --plan FILE, rehearse what `plan --out FILE` saved. A plan that is no longer valid is refused, as by `apply`.
-    --serve prints the URL of a preview: every site before and after, as every reader. --report html=FILE writes the same as one file.
+    --serve prints a link that opens a preview once: every site before and after, as every reader. --report html=FILE writes the same as
+    one file.
 
     \b
     Example:
@@ -131,7 +132,11 @@ async def _served(screen: Screen, service: ConnectedService, rehearsal: Rehearsa
         async def text(content: str, id: str) -> dict[str, str]:
             return await read_text(screen, reader, known, (content, id))
 
-        await serve_preview(html, policy(live=True), text, ready=lambda url: screen.out(f"The preview is ready, until Ctrl-C: {url}\n"))
+        await serve_preview(
+            html, policy(live=True), text,
+            ready=lambda url: screen.out(f"The preview is ready, until Ctrl-C: {url}\n"),
+            used=lambda url: screen.out(f"It was opened. To open it in another browser: {url}\n"),
+        )  # fmt: skip
 
 
 def _code(rehearsal: Rehearsal, *, detailed: bool) -> int:

@@ -53,9 +53,10 @@ DB = click.option("--db", type=click.Path(path_type=Path), required=True, metava
 @shared.output()
 @click.pass_obj
 def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **parameters: Any) -> None:
-    """Serve a sandbox on 127.0.0.1 until interrupted. Prints one line when it is ready.
+    """Serve a sandbox on 127.0.0.1 until interrupted. Prints its URL when it is ready, and a link for a browser.
 
-    In a browser, / shows its content, and /published/SITE each published site as its readers get it.
+    The link works once; when it is used, the next is printed. In the browser, the first page shows the content, with each published site as
+    its readers get it. Programs send a token, also for /published/SITE.
 
     \b
     Example:
@@ -67,7 +68,7 @@ def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **p
     with sandbox_errors():
         from reconciler.sandbox.server import serve
 
-        serve(db, port=port, token=token, ready=lambda line: screen.out(line + "\n"))
+        serve(db, port=port, token=token, say=lambda line: screen.out(line + "\n"))
 
 
 @click.command("seed", short_help="Load initial data.")

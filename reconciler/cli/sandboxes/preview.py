@@ -1,31 +1,30 @@
 """The preview of a rehearsal over HTTP, for the browser of this machine's user: one page, and the texts of pages when they are opened.
 
-    GET /open/TOKEN   sets a cookie, and leads to /
-    GET /             the page
-    GET /text         ?content=SPACE&page=PAGE: safe markup, or the reason why there is none
+    GET /PATH/open/CODE   once: sets a cookie, and leads to /PATH/
+    GET /PATH/            the page
+    GET /PATH/text        ?content=SPACE&page=PAGE: safe markup, or the reason why there is none
 
 A page of another origin gets nothing: names other than loopback are refused, the cookie is not sent from other sites, and no answer allows
-frames. The token of the service stays in this process.
+frames. A program at another port gets nothing either, because the cookie is for a path that it does not know (`sandbox.entrance`). The
+token of the service stays in this process.
 """
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from hmac import compare_digest
 from typing import Final
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from reconciler.sandbox.entrance import Entrance
 from reconciler.serving import CommandServer
 
 Texts = Callable[[str, str], Awaitable[dict[str, str]]]
@@ -43,36 +42,26 @@ HEADERS: Final = {
 }
 
 
-def preview_app(html: str, policy: str, texts: Texts, *, port: int, token: str) -> Starlette:
-    """`policy`: of the page; that of all other answers allows nothing."""
-    cookie, session = f"reconciler-preview-{port}", secrets.token_urlsafe(24)
-
-    def is_known(request: Request) -> bool:
-        return compare_digest(request.cookies.get(cookie, "").encode(), session.encode())
-
-    async def opened(request: Request) -> Response:
-        if not compare_digest(request.path_params["token"].encode(), token.encode()):
-            return _refused()
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(cookie, session, httponly=True, samesite="strict")
-        return answer
+def preview_app(html: str, policy: str, texts: Texts, *, port: int, say: Callable[[str], None]) -> tuple[ASGIApp, str]:
+    """The application, and the link that opens it once. `policy`: of the page; that of all other answers allows nothing. `say`: gets the
+    next link when one was used."""
 
     async def page(request: Request) -> Response:
-        if not is_known(request):
-            return _refused()
         return HTMLResponse(html, headers={"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"})
 
     async def text(request: Request) -> Response:
-        if not is_known(request):
-            return _refused()
         return JSONResponse(await texts(request.query_params.get("content", ""), request.query_params.get("page", "")))
 
-    routes = [Route("/open/{token}", opened), Route("/", page), Route("/text", text)]
-    return Starlette(routes=routes, middleware=[Middleware(_Loopback, hosts=frozenset(f"{name}:{port}" for name in LOOPBACK))])
+    app = Starlette(routes=[Route("/", page), Route("/text", text)])
+    entrance = Entrance(app, f"http://127.0.0.1:{port}", refuse=REFUSED, opened=lambda: say(entrance.link))
+    return _Loopback(entrance, frozenset(f"{name}:{port}" for name in LOOPBACK)), entrance.link
 
 
-def _refused() -> Response:
-    return PlainTextResponse("Open the URL that `reconciler rehearse --serve` printed.\n", 403)
+REFUSED: Final = PlainTextResponse(
+    "The preview opens with a link that works once.\n"
+    "Open the newest link that `reconciler rehearse --serve` printed in its terminal: when one is used, it prints the next.\n",
+    403,
+)
 
 
 class _Loopback:
@@ -98,21 +87,20 @@ class _Loopback:
         await app(scope, receive, headed)
 
 
-async def serve_preview(html: str, policy: str, texts: Texts, *, ready: Callable[[str], None]) -> None:
-    """Serve on a free port of 127.0.0.1 until cancelled. `ready` gets the URL with the token when requests are answered."""
-    token = secrets.token_urlsafe(24)
+async def serve_preview(html: str, policy: str, texts: Texts, *, ready: Callable[[str], None], used: Callable[[str], None]) -> None:
+    """Serve on a free port of 127.0.0.1 until cancelled. `ready` gets the link when requests are answered, `used` the next one."""
     with closing(_listener()) as listener:
-        port = listener.getsockname()[1]
+        app, link = preview_app(html, policy, texts, port=listener.getsockname()[1], say=used)
         server = CommandServer(
             uvicorn.Config(
-                preview_app(html, policy, texts, port=port, token=token), lifespan="off", log_level="critical", access_log=False,
+                app, lifespan="off", log_level="critical", access_log=False,
                 server_header=False, ws="none", timeout_graceful_shutdown=1,
             )
         )  # fmt: skip
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await server.ready.wait()
-            ready(f"http://127.0.0.1:{port}/open/{token}")
+            ready(link)
             await running
         finally:
             server.should_exit = True

@@ -16,6 +16,7 @@ _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'",
     "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",  # the URL may contain the path of a browser
 }
 
 

@@ -69,14 +69,24 @@ def site_named(store: Store, name: str) -> Object | None:
 
 
 def page_of(
-    store: Store, base: str, site: str, path: str, reader: Reader, *, choice: Choice | None = None, search: str | None = None
+    store: Store,
+    base: str,
+    site: str,
+    path: str,
+    reader: Reader,
+    *,
+    choice: Choice | None = None,
+    search: str | None = None,
+    above: str = "",
 ) -> Answer:
     """The page at a path of a site. `base`: what published URLs begin with. `search`: show the titles that contain this instead.
 
-    `choice`: show the bar in which people choose the reader; without it, the page is all that the reader gets.
+    `choice`: show the bar in which people choose the reader; without it, the page is all that the reader gets. `above`: the path below
+    which this person gets the sandbox.
     """
     data = site_named(store, site)
-    served = ServedSite(store, base, data, reader, name=site, query=choice.query if choice else ()) if data is not None else None
+    query = choice.query if choice else ()
+    served = ServedSite(store, base, data, reader, name=site, query=query, above=above) if data is not None else None
     bar = served.bar(choice, path) if served is not None and choice is not None else None
     if served is None or not served.opens:
         return problem(404, MISSING, "No site at this URL is open to this reader.", bar)
@@ -96,7 +106,8 @@ def problem(status: int, title: str, text: str, bar: Mapping[str, Any] | None = 
 
 @dataclass
 class ServedSite:
-    """Composes the pages of one site for one reader. `name`: as its URLs name it. `query`: what every link keeps."""
+    """Composes the pages of one site for one reader. `name`: as its URLs name it. `query`: what every link keeps. `above`: the path that
+    every link begins with."""
 
     store: Store
     base: str
@@ -104,6 +115,7 @@ class ServedSite:
     reader: Reader
     name: str
     query: Sequence[tuple[str, str]] = ()
+    above: str = ""
     opens: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,7 +141,7 @@ class ServedSite:
 
     def url(self, path: str, *, query: Sequence[tuple[str, str]] | None = None) -> str:
         """The URL of a path on this host, with the reader."""
-        address = "/".join(filter(None, [ROOT, quote(self.name, safe=""), quote(path)]))
+        address = "/".join(filter(None, [f"{self.above}{ROOT}", quote(self.name, safe=""), quote(path)]))
         pairs = urlencode(self.query if query is None else query)
         return f"{address}?{pairs}" if pairs else address
 
@@ -174,7 +186,8 @@ class ServedSite:
         if self._begins is None:
             sites = self.store.select("site", organization=self.site["organization"])
             own = [(published_url(self.base, self.site), self.url("", query=()))]
-            others = [(published_url(self.base, site), f"{ROOT}/{quote(str(site.get('basename') or site['id']))}") for site in sites]
+            root = f"{self.above}{ROOT}"
+            others = [(published_url(self.base, site), f"{root}/{quote(str(site.get('basename') or site['id']))}") for site in sites]
             self._begins = own + [pair for pair in others if pair[0] != own[0][0]]
         return self._begins
 
@@ -309,6 +322,7 @@ class ServedSite:
         claims = {**(reader.claims or {}), UNSIGNED: reader.unsigned}
         return {
             "name": choice.name,
+            "up": f"{self.above}/",
             "claims": claims_text(choice),
             "reason": "" if self.at(path) else self._reason(reader, path),
             "choices": [

@@ -1,4 +1,4 @@
-"""Published sites over HTTP, without a token: `/published/{site}/{path}`."""
+"""Published sites over HTTP, for readers: `/published/{site}/{path}`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ async def published(request: Request) -> Response:
     else:
         shown = choice if header is None else None
         path, search = request.path_params.get("path", ""), request.query_params.get("q")
-        answer = page_of(service.store, service.base, name, path, choice.reader, choice=shown, search=search)
+        above = request.scope.get("root_path", "")
+        answer = page_of(service.store, service.base, name, path, choice.reader, choice=shown, search=search, above=above)
     return HTMLResponse(answer.html, answer.status, HEADERS)
 
 
