@@ -18,7 +18,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-HEADER: Final = "X-Sandbox-Secret"
+from reconciler.sandbox.header import SECRET
+
 NO_TOKEN: Final = "an access token is required: Authorization: Bearer <ACCESS_TOKEN>"  # noqa: S105 - a sentence
 UNKNOWN_TOKEN: Final = "the access token is unknown"  # noqa: S105
 TO_BROWSERS: Final = (
@@ -37,7 +38,7 @@ class Door:
         if scope["type"] != "http":
             return
         headers = Headers(scope=scope)
-        is_open = any(secret and self.opens(secret) for secret in (bearer(headers.get("authorization", "")), headers.get(HEADER, "")))
+        is_open = any(secret and self.opens(secret) for secret in (bearer(headers.get("authorization", "")), headers.get(SECRET, "")))
         await (self.app if is_open else self.otherwise)(scope, receive, send)
 
 

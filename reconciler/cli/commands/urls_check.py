@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from contextlib import ExitStack
 from functools import partial
@@ -19,7 +20,7 @@ from reconciler.cli.commands.urls import site_of, site_option
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect, known_service, open_store
+from reconciler.cli.wiring.connect import TOKEN, connect, known_service, open_store
 from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.errors import UsageError, os_reason
@@ -77,10 +78,16 @@ def command(
                 "no published URLs are recorded", id="RC-url-not-recorded", hint="An apply of a project with urls: records them."
             )
         base = urlsplit(service.settings.base_url)
-        checker = UrlChecker(hosts, per_second=options.max_rps, served=base.netloc if base.hostname in LOOPBACK else None)
+        served = base.netloc if base.hostname in LOOPBACK else None
+        secret = service.settings.token if service.embedded else os.environ.get(TOKEN, "")
+        if served is not None and not secret and hosts & LOOPBACK:
+            hint = f"Set {TOKEN} to a token of the sandbox at {service.settings.base_url}: it serves pages to whoever has one."
+            raise UsageError("there is no token for the sandbox", id="RC-no-token", hint=hint)
+        screen.hide([secret])
+        checker = UrlChecker(hosts, per_second=options.max_rps, served=served, secret=secret, clock=service.settings.clock)
         urls = list(dict.fromkeys([*live, *old])) if sitemap is None else _of_sitemap(checker, sitemap)
         with Narration(screen).lasting(f"Asking {count(len(urls), 'URL')}"):
-            answers = asyncio.run(checker.answers(urls))
+            answers = asyncio.run(checker.answers(urls, pages=[*live, *(urls if sitemap is not None else [])]))
     return _report(screen, options, project, report, answers, frozenset(old) - frozenset(live))
 
 
