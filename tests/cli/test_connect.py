@@ -30,11 +30,12 @@ from reconciler.kinds import load as kinds
 from reconciler.model import State
 from reconciler.report.findings import Check
 from reconciler.report.words import Level
-from reconciler.sandbox.server import Embedded, embedded
+from reconciler.sandbox.seed import seed
 from tests.cli.conftest import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
 from tests.harness import Org
+from tests.sandbox.serving import serving
 
 PROJECT = """\
 version: 1
@@ -230,12 +231,13 @@ SEED: dict[str, Any] = {
 
 
 @pytest.fixture
-def served(cli: Cli) -> Iterator[Embedded]:
-    """A service beside a project, spoken to over HTTP with a token of one's own."""
+def served(cli: Cli) -> Iterator[str]:
+    """The URL of a service beside a project, spoken to over HTTP with a token of one's own."""
     cli.write("reconciler.yaml", DOCTOR_PROJECT)
-    with embedded(cli.root / "served.db", seed=SEED) as running:
-        cli.env |= {"RECONCILER_BASE_URL": running.base_url, "RECONCILER_TOKEN": "of-ada"}
-        yield running
+    seed(cli.root / "served.db", SEED)
+    with serving(cli.root / "served.db") as url:
+        cli.env |= {"RECONCILER_BASE_URL": url, "RECONCILER_TOKEN": "of-ada"}
+        yield url
 
 
 def checks(cli: Cli, *words: str) -> tuple[int, list[dict[str, Any]]]:
@@ -258,7 +260,7 @@ def text(found: list[dict[str, Any]], check: str) -> str:
 # -- well -----------------------------------------------------------------------------------------------------------------------------
 
 
-def test_where_all_is_well_it_says_so_sends_only_gets_and_writes_nothing(cli: Cli, served: Embedded) -> None:
+def test_where_all_is_well_it_says_so_sends_only_gets_and_writes_nothing(cli: Cli, served: str) -> None:
     before = sorted(path.name for path in cli.root.iterdir())
     done = cli("doctor", "-v", code=0)
     assert done.stdout.endswith("No problems found.\n")
@@ -292,7 +294,7 @@ def test_a_sandbox_wants_no_token(cli: Cli) -> None:
 # -- the project ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_broken_project_exits_with_3_and_the_token_is_looked_at_all_the_same(cli: Cli, served: Embedded) -> None:
+def test_a_broken_project_exits_with_3_and_the_token_is_looked_at_all_the_same(cli: Cli, served: str) -> None:
     cli.edit("reconciler.yaml", "title: Writers", "titel: Writers")
     code, found = checks(cli)
     assert code == 3
@@ -310,14 +312,14 @@ def test_without_a_project_it_says_what_makes_one(cli: Cli) -> None:
 # -- the service and the token ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_service_that_is_down(cli: Cli, served: Embedded) -> None:
+def test_a_service_that_is_down(cli: Cli, served: str) -> None:
     cli.env["RECONCILER_BASE_URL"] = "http://127.0.0.1:9"
     code, found = checks(cli)
     assert (code, bad(found)) == (1, [("service", "problem")])
     assert "cannot be reached" in text(found, "service")
 
 
-def test_a_token_that_is_refused(cli: Cli, served: Embedded) -> None:
+def test_a_token_that_is_refused(cli: Cli, served: str) -> None:
     cli.env["RECONCILER_TOKEN"] = "wrong-token"
     code, found = checks(cli)
     assert (code, bad(found)) == (1, [("token", "problem")])
@@ -325,34 +327,34 @@ def test_a_token_that_is_refused(cli: Cli, served: Embedded) -> None:
     assert "wrong-token" not in json.dumps(found)
 
 
-def test_no_token_at_all(cli: Cli, served: Embedded) -> None:
+def test_no_token_at_all(cli: Cli, served: str) -> None:
     cli.env["RECONCILER_TOKEN"] = None
     code, found = checks(cli)
     assert (code, bad(found)) == (1, [("token", "problem")])
 
 
-def test_an_address_that_only_the_yaml_names_is_not_used_and_nobody_is_asked(cli: Cli, served: Embedded) -> None:
+def test_an_address_that_only_the_yaml_names_is_not_used_and_nobody_is_asked(cli: Cli, served: str) -> None:
     cli.env["RECONCILER_BASE_URL"] = None
-    cli.edit("reconciler.yaml", "service: {", f"service: {{baseUrl: {served.base_url}, ")
+    cli.edit("reconciler.yaml", "service: {", f"service: {{baseUrl: {served}, ")
     code, found = checks(cli)
     assert (code, bad(found)) == (1, [("service", "problem")])
-    assert f"--base-url {served.base_url}" in text(found, "service")
+    assert f"--base-url {served}" in text(found, "service")
 
 
-def test_an_organization_that_the_token_does_not_reach(cli: Cli, served: Embedded) -> None:
+def test_an_organization_that_the_token_does_not_reach(cli: Cli, served: str) -> None:
     cli.env["RECONCILER_TOKEN"] = "of-eve"
     code, found = checks(cli)
     assert (code, bad(found)) == (1, [("reach", "problem")])
     assert "org_beta 'Beta'" in text(found, "token")
 
 
-def test_a_member_that_is_none(cli: Cli, served: Embedded) -> None:
+def test_a_member_that_is_none(cli: Cli, served: str) -> None:
     cli.edit("reconciler.yaml", "ada@acme.example", "nobody@acme.example")
     code, found = checks(cli)
     assert (code, bad(found)) == (1, [("member", "problem")])
 
 
-def test_a_member_who_does_not_reach_every_space(cli: Cli, served: Embedded) -> None:
+def test_a_member_who_does_not_reach_every_space(cli: Cli, served: str) -> None:
     cli.edit("reconciler.yaml", "ada@acme.example", "linus@acme.example")
     code, found = checks(cli)
     assert (code, bad(found)) == (0, [("member", "warning")])
@@ -378,7 +380,7 @@ def test_a_reading_that_is_forbidden_is_named(tmp_path: Path, segment: str, expe
     assert any(one.check == check and said in one.text for one in found), found
 
 
-def test_permissions_that_the_project_needs_and_the_token_lacks(cli: Cli, served: Embedded) -> None:
+def test_permissions_that_the_project_needs_and_the_token_lacks(cli: Cli, served: str) -> None:
     cli.env["RECONCILER_TOKEN"] = "of-linus"
     code, found = checks(cli)
     assert ("permissions", "warning") in bad(found)
@@ -386,7 +388,7 @@ def test_permissions_that_the_project_needs_and_the_token_lacks(cli: Cli, served
     assert code == 0
 
 
-def test_a_limit_that_is_nearly_used_up_and_a_clock_that_is_off(cli: Cli, served: Embedded) -> None:
+def test_a_limit_that_is_nearly_used_up_and_a_clock_that_is_off(cli: Cli, served: str) -> None:
     rule = '{"fault": "rate-limit", "limit": 40, "window": 600}'
     assert cli("sandbox", "faults", "set", "--db", "served.db", "--rule", rule).exit_code == 0
     assert cli("sandbox", "clock", "--db", "served.db", "--now", "2199-01-01T00:00:00Z").exit_code == 0  # in one window
@@ -402,14 +404,14 @@ def test_a_limit_that_is_nearly_used_up_and_a_clock_that_is_off(cli: Cli, served
 # -- the state ------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_state_that_is_damaged(cli: Cli, served: Embedded) -> None:
+def test_a_state_that_is_damaged(cli: Cli, served: str) -> None:
     cli.write("broken.db", "this is no database at all, but long enough to be looked at" * 20)
     code, found = checks(cli, "--state", "sqlite:///broken.db")
     assert (code, bad(found)) == (1, [("state", "problem")])
     assert "accepted" in text(found, "token")
 
 
-def test_a_state_that_another_run_holds(cli: Cli, served: Embedded) -> None:
+def test_a_state_that_another_run_holds(cli: Cli, served: str) -> None:
     assert cli("apply", "--yes").exit_code == 0
     with (cli.root / ".reconciler" / "state.db.lock").open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -421,7 +423,7 @@ def test_a_state_that_another_run_holds(cli: Cli, served: Embedded) -> None:
     assert bad(checks(cli)[1]) == []
 
 
-def test_a_binding_whose_line_was_removed(cli: Cli, served: Embedded) -> None:
+def test_a_binding_whose_line_was_removed(cli: Cli, served: str) -> None:
     assert cli("apply", "--yes").exit_code == 0
     cli.edit("reconciler.yaml", "    teams:\n      writers: {title: Writers}\n", "")
     code, found = checks(cli)
@@ -429,7 +431,7 @@ def test_a_binding_whose_line_was_removed(cli: Cli, served: Embedded) -> None:
     assert "acme/team/writers" in text(found, "state")
 
 
-def test_a_binding_to_another_object_than_the_yaml_names(cli: Cli, served: Embedded) -> None:
+def test_a_binding_to_another_object_than_the_yaml_names(cli: Cli, served: str) -> None:
     assert cli("apply", "--yes").exit_code == 0
     cli.edit("reconciler.yaml", "id: org_acme", "id: org_beta")
     code, found = checks(cli)
@@ -437,7 +439,7 @@ def test_a_binding_to_another_object_than_the_yaml_names(cli: Cli, served: Embed
     assert "tracks org_acme, but the YAML says org_beta" in text(found, "reach")
 
 
-def test_state_files_are_unchanged(cli: Cli, served: Embedded) -> None:
+def test_state_files_are_unchanged(cli: Cli, served: str) -> None:
     assert cli("apply", "--yes").exit_code == 0
     folder = cli.root / ".reconciler"
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path(folder).iterdir()}

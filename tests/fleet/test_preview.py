@@ -609,12 +609,12 @@ def test_organizations_that_the_fleet_listed_are_planned_also_if_their_generator
         "members": [{"organization": f"org_{name}", "id": "usr_ada", "email": "a@x.example", "role": "admin"} for name in NAMES],
         "tokens": [{"token": "tok_ada_0123456789", "member": "usr_ada"}],
     }
-    monkeypatch.setenv("ACME_TOKEN", "tok_ada_0123456789")
     text = PROJECT.format(name="org", title="Org").replace("project: org-docs\n", "project: docs-${{ vars.id }}\nvars: {id: {}}\n")
     fleet.write("shared/reconciler.yaml", text.replace("id: org_org", 'id: "${{ vars.id }}"'))
     generator = '  - organizations: {}\n    template: {name: "${{ each.id }}", project: "docs-*", vars: {id: "${{ each.id }}"},\n'
     generator += "      source: {path: shared}}\n"
     with embedded(tmp_path / "sandbox.db", seed=seed) as service:
+        monkeypatch.setenv("ACME_TOKEN", service.token)
         start = FLEET.format(root=fleet.root).replace("https://api.example.com", service.base_url).partition("  - directories")[0]
         fleet.write("fleet.yaml", start + generator)
         commit(fleet)

@@ -133,10 +133,9 @@ def test_organizations_are_listed_within_the_budget_of_their_token(
     seed = {
         "organizations": [{"id": f"org_{name}", "title": name} for name in named],
         "members": [{"organization": f"org_{name}", "id": "usr_ada", "email": "a@x.example", "role": "admin"} for name in named],
-        "tokens": [{"token": "tok_ada_0123456789", "member": "usr_ada"}],
     }
-    monkeypatch.setenv("TOKEN", "tok_ada_0123456789")
     with embedded(tmp_path / "sandbox.db", seed=seed) as service:
+        monkeypatch.setenv("TOKEN", service.token)
         generators = 'generators: [{organizations: {}, template: {name: "${{ each.id }}"}}]'
         assert Generated(database, tmp_path, generators, service.base_url).later() == "The generators changed the fleet: 2 appear."
         with database.transaction() as connection:

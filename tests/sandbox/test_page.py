@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.sandbox.header import SECRET
 from reconciler.sandbox.pages.overview import Sketch, emoji
 from reconciler.sandbox.pages.render import visible
 from reconciler.sandbox.server import embedded
@@ -90,7 +91,6 @@ def test_writes_are_remembered_by_the_file(box: Box) -> None:
 
 
 def test_a_browser_shows_it_and_looks_again_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    browser.program()
     looks = []
     whole = Sketch.whole
 
@@ -101,12 +101,19 @@ def test_a_browser_shows_it_and_looks_again_by_itself(tmp_path: Path, monkeypatc
         return looks[-1]
 
     monkeypatch.setattr(Sketch, "whole", looked)
-    with embedded(tmp_path / "sandbox.db", seed=SEED) as service:
-        found = browser.run(f"{service.base_url}/", "--dump-dom", "--virtual-time-budget=9000", "--enable-logging=stderr")
-        assert "Acme, seen again" in words(found.stdout)
-        assert "Refused" not in found.stderr
-        assert len(looks) > 2
-        assert browser.picture(f"{service.base_url}/", tmp_path / "page.png").stat().st_size > 20_000
+    with embedded(tmp_path / "sandbox.db", seed=SEED) as service, browser.chromium() as chromium:
+        page = chromium.new_context(extra_http_headers={SECRET: service.token}).new_page()
+        wrong: list[str] = []
+        page.on("console", lambda message: wrong.append(message.text))
+        page.clock.install()
+        page.goto(f"{service.base_url}/")
+        for number in (2, 3):
+            with page.expect_response(f"{service.base_url}/"):
+                page.clock.fast_forward(2_100)
+            assert len(looks) == number
+        page.get_by_text("Acme, seen again").first.wait_for()
+        assert wrong == []
+        assert len(page.screenshot(full_page=True)) > 20_000
 
 
 @pytest.mark.proof
@@ -118,7 +125,8 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(tmp_path: Path, 
     cli = Cli(tmp_path)
     assert cli("apply", str(project), "--sandbox", "s.db", "--state", "sqlite:///state.db", "--create-state", "--yes").exit_code == 0
     with embedded(tmp_path / "s.db") as service, browser.chromium() as chromium:
-        page = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}).new_page()
+        secret = {SECRET: service.token}
+        page = chromium.new_context(extra_http_headers=secret, color_scheme=scheme, viewport={"width": width, "height": 900}).new_page()
         for name in ("", "docs"):
             page.goto(f"{service.base_url}/{name}", wait_until="load")
             page.evaluate("document.querySelectorAll('details').forEach((part, number) => part.open = number % 5 == 0)")

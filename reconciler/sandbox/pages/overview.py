@@ -158,4 +158,4 @@ class Sketch:
 @router.get("/")
 async def page(request: Request) -> HTMLResponse:
     service: Service = request.app.state.service
-    return rendered("page.html", Sketch(service.store, service.base).whole(newest(service, REQUESTS_MAX)))
+    return rendered("page.html", request, Sketch(service.store, service.base).whole(newest(service, REQUESTS_MAX)))

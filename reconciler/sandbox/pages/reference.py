@@ -104,4 +104,4 @@ def _limits(schema: Mapping[str, Any]) -> list[str]:
 
 @router.get("/docs")
 async def reference(request: Request) -> HTMLResponse:
-    return rendered("reference.html", whole(request.app.openapi()))
+    return rendered("reference.html", request, whole(request.app.openapi()))

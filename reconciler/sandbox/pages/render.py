@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 if TYPE_CHECKING:
@@ -40,6 +42,6 @@ def html(template: str, data: Any) -> str:
     return _environment().get_template(template).render(it=data)
 
 
-def rendered(template: str, data: Any) -> HTMLResponse:
-    """A page of one template with the headers of the sandbox's own pages."""
-    return HTMLResponse(html(template, data), headers=_HEADERS)
+def rendered(template: str, request: Request, data: Mapping[str, Any]) -> HTMLResponse:
+    """A page of one template with the headers of the sandbox's own pages. Its links begin with `above`, the path of this browser."""
+    return HTMLResponse(html(template, {**data, "above": request.scope.get("root_path", "")}), headers=_HEADERS)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.sandbox.server import embedded
+from reconciler.sandbox.header import SECRET
+from reconciler.sandbox.server import Embedded, embedded
 from tests import browser
 from tests.proofs import spread
 from tests.sandbox.served.organizations import HOSTILE_TEXT, hostile, looked_at
@@ -38,22 +39,22 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def docs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     made = looked_at(tmp_path_factory.mktemp("docs"))
     made.store.close()
     with embedded(made.store.db) as service:
-        yield f"{service.base_url}/published/"
+        yield service
 
 
-def opened(chromium: Browser, url: str, **words: Any) -> tuple[Page, list[str]]:
+def opened(chromium: Browser, service: Embedded, path: str, **words: Any) -> tuple[Page, list[str]]:
     """A page, and what is wrong with it: messages, dialogs, requests for anything but pages of this service."""
-    page = chromium.new_context(**words).new_page()
+    page = chromium.new_context(extra_http_headers={SECRET: service.token}, **words).new_page()
     wrong: list[str] = []
     # the browser notes each answer that is 404 as an error
     page.on("console", lambda message: wrong.append(message.text) if "404 (Not Found)" not in message.text else None)
     page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss())[1])
     page.on("request", lambda request: None if request.resource_type == "document" else wrong.append(request.url))
-    page.goto(url)
+    page.goto(f"{service.base_url}/published/{path}")
     return page, wrong
 
 
@@ -65,8 +66,10 @@ def violations(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "width", "scheme"), spread(CASES, 6))
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(chromium: Browser, docs: str, name: str, width: int, scheme: Any) -> None:
-    page, wrong = opened(chromium, docs + PATHS[name], color_scheme=scheme, viewport={"width": width, "height": 900})
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
+    chromium: Browser, docs: Embedded, name: str, width: int, scheme: Any
+) -> None:
+    page, wrong = opened(chromium, docs, PATHS[name], color_scheme=scheme, viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     # of one name, only one is open at a time
     page.evaluate("document.querySelectorAll('details').forEach(part => { part.removeAttribute('name'); part.open = true })")
@@ -82,15 +85,15 @@ def test_hostile_texts_run_nothing_and_fetch_nothing(chromium: Browser, tmp_path
     assert "evil.example" in HOSTILE_TEXT
     with embedded(made.store.db) as service:
         for path in ("evil", "evil?as=visitor"):
-            page, wrong = opened(chromium, f"{service.base_url}/published/{path}", viewport={"width": 360, "height": 800})
+            page, wrong = opened(chromium, service, path, viewport={"width": 360, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
             assert violations(page) == []
             assert wrong == []
             page.context.close()
 
 
-def test_a_person_chooses_a_reader_in_the_bar_and_stays_that_reader(chromium: Browser, docs: str) -> None:
-    page, wrong = opened(chromium, f"{docs}docs", viewport={"width": 360, "height": 800}, java_script_enabled=False)
+def test_a_person_chooses_a_reader_in_the_bar_and_stays_that_reader(chromium: Browser, docs: Embedded) -> None:
+    page, wrong = opened(chromium, docs, "docs", viewport={"width": 360, "height": 800}, java_script_enabled=False)
     assert page.get_by_role("link", name="Staff").count() == 0
     page.get_by_text("Read as", exact=True).click()
     page.get_by_label("Works at Acme").check()
