@@ -42,6 +42,7 @@ def report(chromium: Browser) -> Iterator[tuple[BrowserContext, str]]:
 @contextmanager
 def sandbox(chromium: Browser) -> Iterator[tuple[BrowserContext, str]]:
     """The page of a sandbox with the acme example."""
+    from reconciler.sandbox.header import SECRET
     from reconciler.sandbox.server import embedded
 
     terminal = runpy.run_path(str(ROOT / "docs" / "picture.py"))
@@ -53,7 +54,7 @@ def sandbox(chromium: Browser) -> Iterator[tuple[BrowserContext, str]]:
         (acme / "content.yaml").write_text(re.sub(r', emoji: "[^"]*"', "", content), encoding="utf-8")
         terminal["run"](Path(folder), "apply", "examples/acme", "--yes")
         with embedded(Path(folder) / terminal["SANDBOX"]) as service:
-            yield chromium.new_context(**VIEW), f"{service.base_url}/"
+            yield chromium.new_context(extra_http_headers={SECRET: service.token}, **VIEW), f"{service.base_url}/"
 
 
 @contextmanager

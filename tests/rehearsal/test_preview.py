@@ -21,7 +21,7 @@ from tests import processes
 from tests.cli.conftest import Cli, cli as cli
 from tests.rehearsal.previewed import HOSTILE, SANDBOX, PreviewFile, applied, changed, tree, write, written
 
-PORT, TOKEN = 4321, "token-of-the-preview"
+PORT = 4321
 BASE = f"http://127.0.0.1:{PORT}"
 
 
@@ -135,45 +135,90 @@ async def _text(content: str, page: str) -> dict[str, str]:
     return {"html": f"<p>{content} {page}</p>"}
 
 
-def _sent(*requests: tuple[str, str], headers: dict[str, str] | None = None) -> list[httpx2.Response]:
-    """The answers to requests of one browser."""
+class Previewed:
+    """A preview without a server. `link`: the first; `said`: those that came later. `root`: its path."""
 
-    async def send() -> list[httpx2.Response]:
-        app = preview_app("<p>page</p>", policy(live=True), _text, port=PORT, token=TOKEN)
-        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=BASE, headers=headers) as client:
-            return [await client.request(method, path) for method, path in requests]
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.app, self.link = preview_app("<p>page</p>", policy(live=True), _text, port=PORT, say=self.said.append)
+        self.root = self.link.removeprefix(BASE).partition("/open/")[0]
 
-    return asyncio.run(send())
+    def sent(self, *requests: tuple[str, str], headers: dict[str, str] | None = None) -> list[httpx2.Response]:
+        """The answers to requests of one browser."""
+
+        async def send() -> list[httpx2.Response]:
+            async with httpx2.AsyncClient(transport=httpx2.ASGITransport(self.app), base_url=BASE, headers=headers) as client:
+                return [await client.request(method, path) for method, path in requests]
+
+        return asyncio.run(send())
 
 
-def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_get() -> None:
-    opened, page, text = _sent(("GET", f"/open/{TOKEN}"), ("GET", "/"), ("GET", "/text?content=spc&page=p"))
-    assert (opened.status_code, opened.headers["location"]) == (303, "/")
-    cookie = opened.headers["set-cookie"].lower()
-    assert "httponly" in cookie
-    assert "samesite=strict" in cookie
-    assert TOKEN not in cookie
+@pytest.fixture
+def preview() -> Previewed:
+    return Previewed()
+
+
+def test_the_link_becomes_a_cookie_that_scripts_other_sites_and_other_paths_do_not_get(preview: Previewed) -> None:
+    root = preview.root
+    opened, page, text = preview.sent(("GET", preview.link), ("GET", f"{root}/"), ("GET", f"{root}/text?content=spc&page=p"))
+    assert (opened.status_code, opened.headers["location"]) == (303, f"{root}/")
+    cookie = opened.headers["set-cookie"]
+    assert {"httponly", "samesite=strict"} <= {part.strip().lower() for part in cookie.split(";")}
+    assert f"Path={root}/" in cookie
+    assert preview.link.rpartition("/")[2] not in cookie
     assert (page.status_code, page.text) == (200, "<p>page</p>")
     assert text.json() == {"html": "<p>spc p</p>"}
+    assert len(root) > 30
 
 
-@pytest.mark.parametrize("path", ["/", "/text?content=a&page=b", "/open/guess", "/?token=" + TOKEN])
-def test_nobody_else_gets_anything(path: str) -> None:
-    (answer,) = _sent(("GET", path))
-    assert answer.status_code == 403
-    assert "page" not in answer.text
+@pytest.mark.parametrize(
+    "path", ["/", "/text?content=a&page=b", "/open/guess", "ROOT/", "ROOT", "ROOT/text?content=a&page=b", "ROOT/open/guess"]
+)
+def test_nobody_else_gets_anything(preview: Previewed, path: str) -> None:
+    nothing, answer = preview.sent(("GET", "/nothing"), ("GET", path.replace("ROOT", preview.root)))
+    assert (answer.status_code, answer.text) == (403, nothing.text)
+    assert "<p>" not in answer.text
+
+
+def test_a_link_works_once_and_the_next_is_printed(preview: Previewed) -> None:
+    for link in (preview.link, *preview.said):
+        preview.sent(("HEAD", link))  # looking at it does not use it
+        assert preview.sent(("GET", link))[0].status_code == 303
+        (again,) = preview.sent(("GET", link))
+        assert again.status_code == 403
+        assert "Open the newest link that `reconciler rehearse --serve` printed" in again.text
+        assert "set-cookie" not in again.headers
+    assert len({preview.link, *preview.said}) == 2
+    assert preview.sent(("GET", preview.said[0]))[0].status_code == 303
+
+
+def test_the_browser_that_has_the_cookie_may_follow_a_used_link(preview: Previewed) -> None:
+    answers = preview.sent(("GET", preview.link), ("GET", preview.link), ("GET", f"{preview.root}/"))
+    assert [answer.status_code for answer in answers] == [303, 303, 200]
+    assert len(preview.said) == 1
+
+
+def test_who_comes_from_a_page_of_another_site_asks_once_more(preview: Previewed) -> None:
+    """Browsers send no strict cookie then, not even to where the link leads."""
+    led = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    (answer,) = preview.sent(("GET", f"{preview.root}/"), headers=led)
+    assert (answer.status_code, 'http-equiv="refresh"' in answer.text, "<p>" in answer.text) == (200, True, False)
+    (other,) = preview.sent(("GET", "/"), headers=led)
+    assert other.status_code == 403
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:4321", "127.0.0.1:1", "127.0.0.1", "[::1]:4321", ""])
-def test_other_host_names_get_nothing_with_the_cookie_too(host: str) -> None:
-    answers = _sent(("GET", f"/open/{TOKEN}"), ("GET", "/"), headers={"Host": host})
+def test_other_host_names_get_nothing_with_the_cookie_too(preview: Previewed, host: str) -> None:
+    answers = preview.sent(("GET", preview.link), ("GET", f"{preview.root}/"), headers={"Host": host})
     assert [answer.status_code for answer in answers] == [421, 421]
     assert "set-cookie" not in answers[0].headers
+    assert preview.said == []
 
 
-def test_no_answer_is_stored_framed_or_may_fetch_from_elsewhere() -> None:
-    answers = _sent(("GET", f"/open/{TOKEN}"), ("GET", "/"), ("GET", "/text?content=a&page=b"), ("GET", "/nothing"), ("POST", "/"))
-    assert [answer.status_code for answer in answers] == [303, 200, 200, 404, 405]
+def test_no_answer_is_stored_framed_or_may_fetch_from_elsewhere(preview: Previewed) -> None:
+    asked = [("GET", "/"), ("GET", "/text?content=a&page=b"), ("GET", "/nothing"), ("POST", "/")]
+    answers = preview.sent(("GET", preview.link), *((method, f"{preview.root}{path}") for method, path in asked), ("GET", "/"))
+    assert [answer.status_code for answer in answers] == [303, 200, 200, 404, 405, 403]
     for answer in answers:
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["x-content-type-options"] == "nosniff"
