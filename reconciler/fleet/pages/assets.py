@@ -56,7 +56,7 @@ def assets() -> dict[str, Asset]:
 
 def url(name: str) -> str:
     """The URL of a file."""
-    return f"{links.STATIC}{name}?{assets()[name].digest}"
+    return links.to(f"{links.STATIC}{name}?{assets()[name].digest}")
 
 
 def _asset(name: str, content: bytes) -> Asset:

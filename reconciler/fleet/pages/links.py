@@ -1,7 +1,12 @@
-"""The paths of the pages, for the routes and the templates. Pure."""
+"""The paths of the pages, for the routes and the templates.
+
+A link begins with the path below which this request came, as with the script prefix of other frameworks: `to`, and each function here. The
+constants are what routes see. Pure but for that prefix, which the server sets for a request.
+"""
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from datetime import date
 from typing import Final, Literal
 from urllib.parse import quote
@@ -19,12 +24,20 @@ EVENTS: Final = "/events"  # server-sent events named `changed`, whose data is n
 STATIC: Final = "/static/"
 RUNS: Final = "/runs/"  # and the id of a run in the fleet, which logs and the audit log name
 
+ROOT: ContextVar[str] = ContextVar("root", default="")
+"""The path below which this request came; "" if it came without one."""
+
 Action = Literal["rehearse", "approve", "reject", "pause", "resume", "sync", "revert", "ignore"]
 ACTIONS: Final[tuple[Action, ...]] = ("rehearse", "approve", "reject", "pause", "resume", "sync", "revert", "ignore")
 
 
+def to(path: str) -> str:
+    """The link to a path of this site."""
+    return ROOT.get() + path
+
+
 def project(name: str) -> str:
-    return f"/projects/{quote(name, safe='')}"
+    return to(f"/projects/{quote(name, safe='')}")
 
 
 def run(name: str, number: int) -> str:
@@ -45,13 +58,13 @@ def status_of(name: str, digest: str, rehearsal: str = "") -> str:
 
 def events(name: str = "") -> str:
     """The events of a project, or of all projects that the viewer sees."""
-    return f"{EVENTS}?project={quote(name, safe='')}" if name else EVENTS
+    return to(f"{EVENTS}?project={quote(name, safe='')}" if name else EVENTS)
 
 
 def login_start(back: str) -> str:
     """A link instead of a form: a form may send the browser to this site only, and this leads to another one."""
-    return f"{LOGIN_START}?back={quote(back, safe='')}"
+    return to(f"{LOGIN_START}?back={quote(back, safe='')}")
 
 
 def calendar(month: date) -> str:
-    return f"{CALENDAR}?month={month:%Y-%m}"
+    return to(f"{CALENDAR}?month={month:%Y-%m}")

@@ -10,6 +10,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 
+from reconciler.fleet.pages import links
+
 PAGE_SIZE: Final = 50
 PAGE_MAX: Final = 1_000_000
 TEXT_MAX: Final = 200
@@ -61,7 +63,7 @@ class Query:
         """Whether any filter is set."""
         return bool(self.text or self.status or self.health or self.tenant or self.mode)
 
-    def link(self, path: str = "/", **changes: Any) -> str:
+    def link(self, path: str = links.LIST, **changes: Any) -> str:
         """The URL of this query with changes. A changed filter or order starts at the first page."""
         return _url(path, replace(self, **{"page": 1, **changes}), {"seen"})
 
@@ -86,7 +88,7 @@ class AuditQuery:
         texts = {name: given[name].strip()[:TEXT_MAX].replace("\0", "") for name in ("person", "action", "project") if name in given}
         return cls(**texts, before=number(given.get("before", ""), 0), after=number(given.get("after", ""), 0))
 
-    def link(self, path: str = "/audit", **changes: Any) -> str:
+    def link(self, path: str = links.AUDIT, **changes: Any) -> str:
         return _url(path, replace(self, **{"before": 0, "after": 0, **changes}))
 
 
@@ -98,4 +100,4 @@ def number(text: str, otherwise: int) -> int:
 def _url(path: str, query: Query | AuditQuery, without: set[str] = frozenset()) -> str:  # type: ignore[assignment]
     values = {field.name: getattr(query, field.name) for field in fields(query) if field.name not in without}
     changed = {name: value for name, value in values.items() if value != getattr(type(query), name)}
-    return f"{path}?{urlencode(changed)}" if changed else path
+    return links.to(f"{path}?{urlencode(changed)}" if changed else path)

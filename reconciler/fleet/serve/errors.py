@@ -104,9 +104,10 @@ def install(app: FastAPI) -> None:
     def not_logged_in(request: Request, error: NotLoggedIn) -> Response:
         if not is_for_programs(request) and request.method == "GET":
             if request.headers.get("hx-request"):
-                return Response(status_code=401, headers={"HX-Redirect": links.LOGIN})
+                return Response(status_code=401, headers={"HX-Redirect": links.to(links.LOGIN)})
             path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-            return RedirectResponse(f"{links.LOGIN}?back={quote(path, safe='')}" if path != "/" else links.LOGIN, 303)
+            login = links.to(links.LOGIN)
+            return RedirectResponse(f"{login}?back={quote(path, safe='')}" if path != "/" else login, 303)
         response = shown(request, PageError(401, "Nobody is logged in.", "Log in, or send the token as Authorization: Bearer."))
         response.headers["WWW-Authenticate"] = "Bearer"
         return response

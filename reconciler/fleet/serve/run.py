@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import ipaddress
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reconciler import __version__
 from reconciler.errors import ReconcilerError, StateError, UsageError, os_reason
+from reconciler.fleet.pages import links
 from reconciler.fleet.secrets import resolved
 from reconciler.fleet.serve import connections, errors
 from reconciler.fleet.serve.feed import Feed
@@ -51,7 +54,22 @@ def create_app(database: FleetDatabase, url: str, *, single: SinglePerson | None
     errors.install(app)
     for routes in ROUTES:
         app.include_router(routes.router)
-    return Guard(app, url=site.url, cookie=site.cookie, say=say)
+    return _below(site.root, Guard(app, url=site.url, cookie=site.cookie, say=say))
+
+
+def _below(root: str, app: ASGIApp) -> ASGIApp:
+    """The same application, also below a path; what comes below it gets links below it."""
+
+    async def below(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        head, inner = path[: len(root)], path[len(root) :]
+        is_below = inner.startswith("/") and hmac.compare_digest(head.encode(errors="replace"), root.encode())
+        links.ROOT.set(root if is_below else "")
+        if root and is_below:
+            scope = {**scope, "path": inner, "raw_path": quote(inner).encode()}
+        await app(scope, receive, send)
+
+    return below
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,13 @@ WAY = "single"
 
 @dataclass
 class SinglePerson:
-    """`name`: for the audit log. `token`: sent by programs as `Authorization: Bearer`, None for none."""
+    """`name`: for the audit log. `token`: sent by programs as `Authorization: Bearer`, None for none. `root`: the path below which a
+    browser is logged in: it sends the cookies of 127.0.0.1 to every port, but those of a path only to that path, which no other program
+    knows."""
 
     name: str
     token: str | None = None
+    root: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(24)}")
     _code: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -27,7 +30,7 @@ class SinglePerson:
 
     def link(self, url: str) -> str:
         """The link that logs in once."""
-        return f"{url}/login?token={self._code}"
+        return f"{url}{self.root}/login?token={self._code}"
 
     def exchange(self, code: str) -> bool:
         """Whether a code is the one of the link; the link then gets a new code."""

@@ -41,6 +41,11 @@ class Dashboard:
         return self.url.startswith("https://")
 
     @property
+    def root(self) -> str:
+        """The path below which browsers get the pages; "" where a provider identifies people."""
+        return self.single.root if self.single is not None else ""
+
+    @property
     def cookie(self) -> str:
         """The name of the cookie. Ports of one host share cookies, so a plain one has its port in its name."""
         return "__Host-reconciler" if self.is_secure else f"reconciler-{urlsplit(self.url).port or 80}"

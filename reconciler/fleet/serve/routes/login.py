@@ -43,7 +43,7 @@ def login(request: Request, token: str = "", back: str = "/") -> Response:
     if token:
         return _exchanged(request, site, token, back)
     if find(request) is not None:
-        return RedirectResponse(_inside(back), 303)
+        return RedirectResponse(links.to(_inside(back)), 303)
     oidc = site.settings().oidc if site.single is None else None
     if site.single is None and oidc is None:
         return shown(request, PageError(503, "Nobody can log in: the fleet file no longer names a provider.", NO_PROVIDER))
@@ -60,6 +60,8 @@ async def login_with_token(request: Request, fields: Fields) -> Response:
 
 def _exchanged(request: Request, site: Dashboard, token: str, back: str) -> Response:
     if site.single is None or not site.single.exchange(token.strip()):
+        if find(request) is not None:  # the browser that used the link follows it again
+            return RedirectResponse(links.to(_inside(back)), 303)
         remedy = (
             "Open the newest link that `fleet serve` printed: each works once." if site.single is not None else "Log in with the provider."
         )
@@ -76,11 +78,11 @@ def _begin(site: Dashboard, person: dict[str, Any], back: str, grant: ClaimsGran
             people.see(connection, identity_of(person), person["name"], person["values"])
         about = {"issuer": person["way"], "subject": person["subject"]} if person["way"] != SINGLE else {}
         audit.write(connection, audit.AuditRecord(str(person["name"]), "login", details=about))
-    response = RedirectResponse(back, 303)
+    response = RedirectResponse(site.root + back, 303)
     lasts = int(sessions.LASTS.total_seconds())
     # a link in a message must find the session of a site that others link to; nobody links to a loopback address
     same: Literal["strict", "lax"] = "strict" if site.single is not None else "lax"
-    response.set_cookie(site.cookie, cookie, max_age=lasts, httponly=True, secure=site.is_secure, samesite=same, path="/")
+    response.set_cookie(site.cookie, cookie, max_age=lasts, httponly=True, secure=site.is_secure, samesite=same, path=f"{site.root}/")
     return response
 
 
@@ -90,7 +92,7 @@ def start(request: Request, back: str = "/") -> Response:
     site = site_of(request)
     oidc = site.settings().oidc
     if oidc is None or site.single is not None:
-        return RedirectResponse(links.LOGIN, 303)
+        return RedirectResponse(links.to(links.LOGIN), 303)
     try:
         begun = provider.begin(oidc, site.url + CALLBACK)
     except LoginFailed as error:
@@ -136,8 +138,8 @@ def logout(request: Request, caller: Acting) -> Response:
     with site.database.transaction() as connection:
         sessions.end(connection, caller.session)
         audit.write(connection, audit.AuditRecord(caller.person.name, "logout", details=caller.person.about))
-    response = RedirectResponse(links.LOGIN, 303)
-    response.delete_cookie(site.cookie, path="/", secure=site.is_secure, httponly=True)
+    response = RedirectResponse(links.to(links.LOGIN), 303)
+    response.delete_cookie(site.cookie, path=f"{site.root}/", secure=site.is_secure, httponly=True)
     return response
 
 
