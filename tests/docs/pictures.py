@@ -78,7 +78,9 @@ def dashboard(chromium: Browser) -> Iterator[tuple[BrowserContext, str]]:
                 connection.execute(update(schema.generation).values(error=None, read_at=datetime.now(UTC)))
             with served(database) as site, closing(site.logged_in()) as person:
                 context = chromium.new_context(**VIEW)
-                context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": site.url} for cookie in person.cookies.jar])
+                context.add_cookies(
+                    [{"name": cookie.name, "value": cookie.value or "", "url": f"{site.url}/"} for cookie in person.cookies.jar]
+                )
                 yield context, f"{site.url}/"
     finally:
         postgres.remove()

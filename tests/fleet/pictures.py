@@ -164,7 +164,7 @@ def main(words: Sequence[str] | None = None) -> int:
         chromium = stack.enter_context(browser.chromium())
         person = site.logged_in()
         stack.callback(person.close)
-        cookies = [{"name": cookie.name, "value": cookie.value or "", "url": site.url} for cookie in person.cookies.jar]
+        cookies = [{"name": cookie.name, "value": cookie.value or "", "url": f"{site.url}/"} for cookie in person.cookies.jar]
         for name in given.pages.split(","):
             seconds = []
             for _ in range(TIMES):

@@ -15,11 +15,12 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from reconciler.sandbox.header import SECRET
 from reconciler.sandbox.sites.pages import SitePages
 from reconciler.sandbox.sites.readers import HEADER, Gate, Reader, Shown
 from reconciler.sandbox.sites.structure import published_url
 from reconciler.sandbox.store import Store
-from tests.organizations import BETA, ORGANIZATION, TWO_SEED, Tree
+from tests.organizations import BETA, ORGANIZATION, TOKEN, TWO_SEED, Tree
 
 WORDS: Final = ("a", "b", "c", "v1", "v2", "use")
 SPACES: Final = tuple(f"s{number}" for number in range(6))
@@ -341,7 +342,7 @@ def crawled(base: str, urls: Iterable[str], readers: Mapping[str, Reader]) -> di
     titles: dict[str, str] = {}
     for url in sorted(set(urls)):
         reader = next((reader for root, reader in readers.items() if f"{url}/".startswith(f"{root}/")), KNOWS_THE_URL)
-        with httpx2.Client(base_url=base, headers={HEADER: reader.model_dump_json()}) as client:
+        with httpx2.Client(base_url=base, headers={HEADER: reader.model_dump_json(), SECRET: TOKEN}) as client:
             answer = client.get(urlsplit(url).path)
         assert answer.status_code in (200, 404), (url, answer.status_code)
         if answer.status_code == 200:

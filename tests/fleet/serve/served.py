@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 from sqlalchemy import func, insert, update
@@ -26,12 +27,21 @@ SECONDS = 20.0
 
 
 class Served:
-    """`url`: of the dashboard. `shown`: what the terminal shows; `said`: what the log has."""
+    """`url`: of the dashboard, with the path below which a single person is logged in. `shown`: what the terminal shows; `said`: what the log has."""
 
     def __init__(self, database: FleetDatabase) -> None:
         self.database, self.url = database, ""
         self.shown: queue.Queue[str] = queue.Queue()
         self.said: list[str] = []
+
+    @property
+    def root(self) -> str:
+        """The path of the single person; "" with a provider."""
+        return urlsplit(self.url).path
+
+    @property
+    def origin(self) -> str:
+        return self.url.removesuffix(self.root)
 
     def link(self) -> str:
         """The newest link of the terminal."""

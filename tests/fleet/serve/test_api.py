@@ -103,7 +103,7 @@ def test_a_run_is_found_by_its_number_in_its_project_and_by_its_id_in_the_fleet(
             404,
         ]
         led = program.get(f"/runs/{ids[2]}", follow_redirects=False)
-        assert (led.status_code, led.headers["location"]) == (303, "/projects/beta#run-2")
+        assert (led.status_code, led.headers["location"]) == (303, f"{site.root}/projects/beta#run-2")
         assert 'id="run-2"' in program.get("/projects/beta").text
         assert program.get("/runs/999999", follow_redirects=False).status_code == 404
 

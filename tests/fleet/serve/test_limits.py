@@ -183,7 +183,7 @@ def test_a_response_that_nobody_reads_ends(database: FleetDatabase, monkeypatch:
         parts = urlsplit(site.url)
         deaf.connect((parts.hostname, parts.port))
         cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
-        request = f"GET /api/v1/projects?size=500 HTTP/1.1\r\nHost: {parts.netloc}\r\nCookie: {cookie}\r\n\r\n".encode()
+        request = f"GET {site.root}/api/v1/projects?size=500 HTTP/1.1\r\nHost: {parts.netloc}\r\nCookie: {cookie}\r\n\r\n".encode()
         with suppress(ConnectionError):
             for _ in range(200):  # more than the buffers of the system take
                 deaf.sendall(request)
@@ -276,7 +276,7 @@ def test_the_requests_of_one_session_leave_room_for_those_of_others(database: Fl
         for cookie in cookies:  # however the header is written, it is one session
             slow.append(stack.enter_context(connect(site.url)))
             more = f"{form}Cookie: {cookie}\r\nExpect: 100-continue\r\n"
-            slow[-1].sendall(head("/projects/acme/sync", length=100, host=urlsplit(site.url).netloc, more=more))
+            slow[-1].sendall(head(f"{site.root}/projects/acme/sync", length=100, host=urlsplit(site.url).netloc, more=more))
             assert answer(slow[-1]).startswith(b"HTTP/1.1 100 ")
         assert first.get("/").status_code == 429
         assert second.get("/").status_code == 200
@@ -330,7 +330,7 @@ def test_a_fleet_file_that_names_a_provider_is_followed_unless_it_cannot_be(
     monkeypatch.delenv("OIDC_SECRET", raising=False)
     with provided() as provider, served(database, token=None) as site:
         assert "/login?token=" in site.link()
-        own = site.url
+        own = site.origin
 
         def say(**oidc: Any) -> None:
             settings = {"dashboard": {"url": own, "oidc": oidc, "roles": [], "metrics": None}} if oidc else {}
@@ -346,7 +346,7 @@ def test_a_fleet_file_that_names_a_provider_is_followed_unless_it_cannot_be(
             assert "provider" not in browser.get("/login").text, "nobody is locked out by a fleet file that cannot be followed"
         say(**known, clientSecret=None)
         assert site.shown.get(timeout=SECONDS) == f"The dashboard is ready: {own}"
-        with site.browser() as browser:
+        with httpx2.Client(base_url=own, follow_redirects=True) as browser:
             assert "127.0.0.1" in browser.get("/login").text
             assert browser.get("/").url.path == "/login"
         say()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import closing
+from html import unescape
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from reconciler.fleet.status import Reading
@@ -18,13 +22,15 @@ def test_the_link_logs_in_once_and_forms_work_with_the_token_of_their_session_on
     read(database, "acme", GOOD)
     with served(database) as site, site.browser() as stranger:
         link = site.link()
-        assert (stranger.get("/").url.path, stranger.get("/api/v1/projects").status_code) == ("/login", 401)
+        assert (stranger.get("/").url.path, stranger.get("/api/v1/projects").status_code) == (f"{site.root}/login", 401)
         assert stranger.get("/login?token=guess").status_code == 401
         with site.browser() as browser:
             page = browser.get(link)
-            assert (page.status_code, page.url.path) == (200, "/")
+            assert (page.status_code, page.url.path) == (200, f"{site.root}/")
             assert "acme" in page.text
             assert stranger.get(link).status_code == 401  # it worked once
+            assert "Open the newest link that `fleet serve` printed: each works once." in unescape(stranger.get(link).text)
+            assert browser.get(link).url.path == f"{site.root}/", "the browser that used it"
             assert {"httponly", "samesite=strict"} <= {part.strip() for part in page.history[0].headers["set-cookie"].lower().split(";")}
             for path in (
                 "/projects/acme",
@@ -49,13 +55,34 @@ def test_the_link_logs_in_once_and_forms_work_with_the_token_of_their_session_on
             ]
             assert [answer.status_code for answer in refused] == [403, 403, 403, 403, 421, 421]
             assert [row["wanted_at"] for row in rows_of(database, tables.projects)] == [None, None]
-            done = browser.post("/projects/acme/sync", data={"csrf": token}, headers={"Origin": site.url, "Sec-Fetch-Site": "same-origin"})
-            assert (done.status_code, done.url.path) == (200, "/projects/acme")
-            assert browser.post("/logout", data={"csrf": token}).url.path == "/login"
-            assert browser.get("/projects/acme").url.path == "/login"
+            done = browser.post(
+                "/projects/acme/sync", data={"csrf": token}, headers={"Origin": site.origin, "Sec-Fetch-Site": "same-origin"}
+            )
+            assert (done.status_code, done.url.path) == (200, f"{site.root}/projects/acme")
+            assert browser.post("/logout", data={"csrf": token}).url.path == f"{site.root}/login"
+            assert browser.get("/projects/acme").url.path == f"{site.root}/login"
         lines = [(line["person"], line["action"], line["project"]) for line in rows_of(database, tables.audit)]
         assert lines == [(PERSON, action, name) for action, name in (("login", None), ("view", "acme"), ("sync", "acme"), ("logout", None))]
         assert link.rpartition("=")[2] not in "".join(site.said)
+
+
+def test_a_session_of_the_single_person_is_of_a_path_that_no_other_port_knows(database: FleetDatabase) -> None:
+    declare(database, project("acme"))
+    with served(database) as site, closing(site.logged_in()) as browser:
+        (cookie,) = browser.cookies.jar
+        assert (cookie.path, cookie.domain_specified) == (f"{site.root}/", False)
+        assert len(site.root) > 30
+        assert browser.get(f"{site.origin}/").url.path == "/login", (
+            "a browser sends the cookie to no other path, at this port and all others"
+        )
+        given = {"Cookie": f"{cookie.name}={cookie.value}"}
+        with httpx2.Client(base_url=site.origin, headers=given) as thief:
+            for path in ("/", "/projects/acme", "/guess/projects/acme", "/api/v1/projects"):
+                assert thief.get(path).status_code in (303, 401, 404), path
+            assert thief.get(f"{site.root}/projects/acme").status_code == 200
+        links = re.findall(r'(?:href|src|action|hx-get|sse-connect)="(/[^"]*)"', browser.get("/").text + browser.get("/projects/acme").text)
+        assert len(links) > 20
+        assert [link for link in links if not link.startswith(f"{site.root}/")] == []
 
 
 def test_the_person_of_the_link_has_the_name_that_the_commands_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
