@@ -70,21 +70,22 @@ def test_a_stranger_hears_nothing_while_a_command_runs(living: Cli, words: tuple
 def test_a_stranger_hears_nothing_while_a_server_for_agents_rehearses(living: Cli) -> None:
     command = [sys.executable, "-m", "reconciler", "mcp", ".", *SANDBOX]
     with subprocess.Popen(command, cwd=living.root, env=environ(living), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
-        assert run.stdin is not None
-        assert run.stdout is not None
+        given, taken = run.stdin, run.stdout
+        assert given is not None
+        assert taken is not None
 
         def send(**message: object) -> None:
-            run.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-            run.stdin.flush()
+            given.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            given.flush()
 
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
         send(id=1, method="initialize", params=client)
-        assert json.loads(run.stdout.readline())["id"] == 1
+        assert json.loads(taken.readline())["id"] == 1
         send(method="notifications/initialized")
         send(id=2, method="tools/call", params={"name": "rehearse", "arguments": {}})
-        run.stdin.close()  # the server ends after its answer
+        given.close()  # the server ends after its answer
         heard = strangers.heard(run.pid, lambda: run.poll() is None)
-        said = run.stdout.read()
+        said = taken.read()
     assert heard, said
     assert strangers.told(heard) <= NOTHING
 

@@ -27,7 +27,8 @@ SECONDS = 20.0
 
 
 class Served:
-    """`url`: of the dashboard, with the path below which a single person is logged in. `shown`: what the terminal shows; `said`: what the log has."""
+    """`url`: of the dashboard, with the path below which a single person is logged in. `shown`: what the terminal shows; `said`: what the
+    log has."""
 
     def __init__(self, database: FleetDatabase) -> None:
         self.database, self.url = database, ""
