@@ -51,7 +51,7 @@ def command(
     """Ask each published URL whether it answers, as a reader without a token, through the network of this machine.
 
     Only hosts of the project's sites are asked, at most 10 requests a second (--max-rps), a sandbox as fast as it answers. A redirect to
-    another host is not followed.
+    another host is not followed, and one to a page to sign in leads to no page. A server that asks to come later is asked again.
     Exits with 2 if a URL answers nothing, and with 5 if one could not be asked.
 
     \b
