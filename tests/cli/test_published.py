@@ -294,10 +294,10 @@ def test_who_always_wants_fewer_requests_is_not_known_to_be_dead() -> None:
 
 
 @pytest.mark.parametrize("path", ["/choice", "/unmodified", "/empty"])
-def test_an_answer_without_a_page_is_no_page(path: str) -> None:
+def test_an_answer_without_a_page_is_not_a_page(path: str) -> None:
     with serving() as (url, _):
         (answer,) = answers(quick(), url + path)
-    assert (answer.known, answer.wrong) == (True, f"answers {STATUSES[path]}: that is no page")
+    assert (answer.known, answer.wrong) == (True, f"answers {STATUSES[path]}: that is not a page")
 
 
 @pytest.mark.parametrize("path", ["/timeout", "/early"])

@@ -109,7 +109,7 @@ goes_on() {
 trap 'kill $(jobs -p); wait' EXIT
 openssl rand -hex 16 > token.txt; export ACME_TOKEN=$(cat token.txt)
 reconciler sandbox serve --db mydocs/.reconciler/sandbox.db --port 0 --token-file token.txt > serve.log 2>&1 &
-until URL=$(grep -o 'http://127.0.0.1:[0-9]*' serve.log); do kill -0 $! || exit; sleep 0.1; done
+until URL=$(grep -m1 -o 'http://127.0.0.1:[0-9]*' serve.log); do kill -0 $! || exit; sleep 0.1; done
 printf '%s\n' 'version: 1' 'projects:' '  - name: acme' \\
   "    source: {git: 'file://$PWD/mydocs'}" "    project: mydocs" "    baseUrl: $URL" \
   '    token: {env: ACME_TOKEN}' > fleet.yaml

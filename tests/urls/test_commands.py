@@ -19,7 +19,8 @@ import yaml
 from reconciler.cli import exits
 from tests.cli.conftest import Cli
 from tests.documents import valid
-from tests.organizations import ORGANIZATION, SEED
+from tests.organizations import ORGANIZATION, SEED, TOKEN
+from tests.sandbox.serving import serving as served
 from tests.urls.nginx import serving
 
 BASE = "http://127.0.0.1/published/docs"
@@ -257,6 +258,17 @@ def test_the_published_urls_are_asked_on_the_sandbox(cli: Cli, tmp_path: Path) -
     suite = ElementTree.parse(tmp_path / "urls.xml").getroot()
     results = json.loads((tmp_path / "urls.sarif").read_text())["runs"][0]["results"]
     assert int(suite.attrib["failures"]) == len(results) > 0
+
+
+def test_a_sandbox_that_is_served_is_asked_with_a_token_of_it(cli: Cli) -> None:
+    with served(cli.root / "p" / "sandbox.db") as url:
+        token = {"RECONCILER_TOKEN": TOKEN}
+        cli.write("p/reconciler.yaml", yaml.safe_dump(project(FIRST, NGINX), sort_keys=False))
+        cli("apply", "p", "--yes", "--allow-exposure", "**", "--base-url", url, env=token, code=0)
+        assert ", 0 do not, 0 could not be asked." in cli("urls", "check", "p", *FAST, "--base-url", url, env=token, code=0).stdout
+        refused = cli("urls", "check", "p", *FAST, "--base-url", url, code=exits.WRONG).stderr
+    assert "there is no token for the sandbox [RC-no-token]" in refused
+    assert f"Set RECONCILER_TOKEN to a token of the sandbox at {url}" in refused
 
 
 @pytest.fixture

@@ -280,7 +280,7 @@ def _wrong(reply: _Reply) -> str:
     if status == 429:
         return "answers 429: its server wants fewer requests; try a smaller --max-rps"
     if status in EMPTY or 300 <= status < 400:
-        return f"answers {status}: that is no page"
+        return f"answers {status}: that is not a page"
     return "" if status < 300 else f"answers {status}"
 
 
