@@ -165,8 +165,8 @@ class RunningTwin:
             stack.enter_context(recording_end(journal))
             narration = Narration(self.screen)
             session = stack.enter_context(ApplySession(narration, self.service, self.kinds, project, journal, Operation(limits=limits)))
-            planned = session.plan()
             try:
+                planned = session.plan()
                 check(planned.plan, project.desired, limits)
             except Refused as refused:
                 self.refusals[-1] = Refusal(refused.id, refused.message, step.source)
@@ -186,7 +186,11 @@ class RunningTwin:
         yield from ()
 
     def _planned(self, project: Project) -> Planned:
-        return read_only(Narration(self.screen), self.service, self.kinds, project.desired, self.state.read(), self.operation)
+        """A plan that finds what a step is about, whatever an apply would refuse of it."""
+        return self._read(project, Operation(limits=EVERYTHING))
+
+    def _read(self, project: Project, operation: Operation) -> Planned:
+        return read_only(Narration(self.screen), self.service, self.kinds, project.desired, self.state.read(), operation)
 
     def _edit(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         planned, address = self._planned(project), self._address(step)
@@ -262,7 +266,7 @@ class RunningTwin:
     @cached_property
     def last(self) -> Planned:
         """A fresh plan after the last step."""
-        return self._planned(self.project)
+        return self._read(self.project, self.operation)
 
     @property
     def plan(self) -> Plan:
