@@ -9,6 +9,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
+from reconciler.cli.declare import SharedOption
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.own_files import fleet_folder, named_folder
@@ -17,7 +18,7 @@ from reconciler.own_files import fleet_folder, named_folder
 @click.command("move", short_help="Move the data of an earlier version.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER")
 @click.option(
-    "--data", cls=shared.SharedOption, group="fleet", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--data", cls=SharedOption, group="fleet", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
     help="Where to move it.  [default: where the fleet of the current directory is kept, in your state directory]",
 )  # fmt: skip
 @shared.output()

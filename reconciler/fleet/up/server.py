@@ -138,8 +138,7 @@ def server_user() -> pwd.struct_passwd:
     """Who runs a server: this user, and for root the user that the package creates. Raises OSError."""
     if os.geteuid() != 0:
         return pwd.getpwuid(os.geteuid())
-    user = _package().ensure_user_exists("pgserver")
-    assert user is not None
+    user: pwd.struct_passwd = _package().ensure_user_exists("pgserver")
     return user
 
 
