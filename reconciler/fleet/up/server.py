@@ -2,7 +2,7 @@
 
 A cluster decides what its server runs: `restore_command`, `archive_command`, `shared_preload_libraries` and others in its files name
 programs. So a cluster is started only if the key of the folder signed it (`server.json`), which happens where it is created, and where
-somebody moves one of an earlier version. The files with settings, and with who may connect, are written anew before each start.
+somebody moves one of an earlier version. The files with settings, and with who may connect, are written before each start.
 
 The password of the superuser is set in single-user mode, which listens nowhere. The URL requires SCRAM of the server too, so a program
 that takes the socket's place gets no password. A socket whose path would be too long gets a private folder with a name that nobody can
