@@ -123,6 +123,7 @@ FLEET: Final = Scene(
         "reconciler apply docs --base-url https://api.example.com": "reconciler apply mydocs --yes --base-url $URL",
         "reconciler sandbox serve": "openssl rand -hex 16 > token.txt; goes_on sandbox serve",
         "reconciler fleet preview fleet.yaml --from origin/main": "reconciler -C mydocs fleet preview ../fleet.yaml --from main",
+        "reconciler fleet move .reconciler/fleet": "mkdir -p .reconciler/fleet/repositories; reconciler fleet move .reconciler/fleet",
         "reconciler fleet serve &": "goes_on fleet serve --port 0",
         "reconciler fleet serve": "goes_on fleet serve",
         "reconciler fleet worker": "goes_on fleet worker",

@@ -57,7 +57,15 @@ def modes(folder: Path) -> dict[Path, int]:
     return {parent: stat.S_IMODE(parent.stat().st_mode) for parent in (folder, *folder.parents)}
 
 
-@pytest.mark.parametrize("name", ["data", DEEP])
+@pytest.fixture
+def umasked(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umasked")
+@pytest.mark.parametrize(("name", "umasked"), [("data", 0o022), ("data", 0o027), (DEEP, 0o077)], indirect=["umasked"])
 def test_nobody_connects_without_the_password(tmp_path: Path, name: str) -> None:
     data = tmp_path / name
     above = modes(tmp_path)
@@ -131,14 +139,15 @@ def marker() -> Iterator[Path]:
 
 
 def user() -> str | None:
-    return server.server_user().pw_name if os.geteuid() == 0 else None
+    other = server.server_user()
+    return other.pw_name if other is not None else None
 
 
 def cluster(folder: Path, marker: Path) -> Path:
     """A cluster as an earlier version left it, whose settings run a program in many ways."""
     folder.mkdir(parents=True, mode=0o700)
-    if user() is not None:
-        os.chown(folder, server.server_user().pw_uid, server.server_user().pw_gid)
+    if (other := server.server_user()) is not None:
+        os.chown(folder, other.pw_uid, other.pw_gid)
     place = str(server.HERE if user() is not None else folder)
     words = [str(PROGRAMS / "initdb"), "--auth=trust", "--no-sync", "--encoding=utf8", "-U", "postgres", "-D", place]
     ended = command.run(words, environ={"LC_ALL": "C", "PATH": os.defpath}, folder=folder, seconds=60, most=2**20, user=user())

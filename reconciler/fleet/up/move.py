@@ -79,7 +79,8 @@ def _check_untracked(source: Path) -> None:
 
 def _check_own(folder: Path) -> None:
     """Raise `UsageError` for what is a link, or belongs to somebody else than this user and the server's."""
-    users = {os.geteuid(), server_user().pw_uid}
+    user = server_user()
+    users = {os.geteuid(), *([user.pw_uid] if user is not None else [])}
     for path, status in _all(folder):
         if status.st_uid not in users:
             raise UsageError(f"{path} belongs to another user", id="RC-fleet-earlier-data", hint="Move it as the user who ran `fleet up`.")

@@ -8,9 +8,9 @@ The password of the superuser is set in single-user mode, which listens nowhere.
 that takes the socket's place gets no password. A socket whose path would be too long gets a private folder with a name that nobody can
 guess.
 
-The package that contains the programs is used for these alone: its server trusts everybody until it is told otherwise, and if root starts
-it, the folders above the cluster become readable for everybody. PostgreSQL refuses to run as root, so root's server runs as another user,
-who reaches the cluster by `/proc/self/cwd`: no folder above it is opened.
+The package that contains the programs is used for these alone: its clusters trust everybody at first, and if root starts it, the folders
+above the cluster become readable for everybody. PostgreSQL refuses to run as root, so root's server runs as another user, who reaches the
+cluster by `/proc/self/cwd`: no folder above it is opened.
 
     server.json   signed: the password, the cluster's number in its file system, the folder of the socket, the URL
     server.lock   locked by everyone who uses the server; the last one stops it, also after a kill of the others
@@ -67,7 +67,7 @@ class Server:
 
     own: OwnFolder
     programs: Path
-    user: str | None
+    user: pwd.struct_passwd | None
     lock: int
 
     @property
@@ -87,7 +87,7 @@ class Server:
         """Run a program of the server's, in its folder. Its input is in no error and no list of processes."""
         return command.run(
             [str(self.programs / program), *arguments], environ={"LC_ALL": "C", "PATH": os.defpath}, folder=self.cluster,
-            seconds=SECONDS, most=OUTPUT_MAX, given=given.encode("ascii"), user=self.user,
+            seconds=SECONDS, most=OUTPUT_MAX, given=given.encode("ascii"), user=self.user.pw_name if self.user is not None else None,
         )  # fmt: skip
 
     def must(self, program: str, *arguments: str, given: str = "") -> None:
@@ -115,7 +115,8 @@ def start(own: OwnFolder) -> tuple[Server, str]:
     lock = os.open(own.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         with locked(own.path):
-            server = Server(own, *_programs(), lock)
+            user = server_user()
+            server = Server(own, _programs(user), user, lock)
             kept = _kept(server)
             url = str(kept.get("url", ""))
             if not url or not _answers(url):
@@ -134,10 +135,10 @@ def sign(own: OwnFolder, *, complete: bool, **more: str) -> dict[str, Any]:
     return kept
 
 
-def server_user() -> pwd.struct_passwd:
-    """Who runs a server: this user, and for root the user that the package creates. Raises OSError."""
+def server_user() -> pwd.struct_passwd | None:
+    """Who runs the server of root, a user that the package creates; None for every other user, who runs it themselves. Raises OSError."""
     if os.geteuid() != 0:
-        return pwd.getpwuid(os.geteuid())
+        return None
     user: pwd.struct_passwd = _package().ensure_user_exists("pgserver")
     return user
 
@@ -150,20 +151,20 @@ def _package() -> ModuleType:
     return utils
 
 
-def _programs() -> tuple[Path, str | None]:
-    """The folder of the programs, and who runs them, unless it is this user."""
+def _programs(user: pwd.struct_passwd | None) -> Path:
+    """The folder of the programs, which the user who runs them can reach."""
     package = _package()
     programs: Path = package.POSTGRES_VERSIONS[package.TARGET_POSTGRES_VERSION]
-    if os.geteuid() != 0:
-        return programs, None
-    user = server_user().pw_name
+    if user is None:
+        return programs
+    words = [str(programs / "postgres"), "--version"]
     try:
-        command.run([str(programs / "postgres"), "--version"], environ={}, folder=Path("/"), seconds=SECONDS, most=OUTPUT_MAX, user=user)
+        command.run(words, environ={}, folder=Path("/"), seconds=SECONDS, most=OUTPUT_MAX, user=user.pw_name)
     except PermissionError:  # the programs of an environment in root's own home
         package.ensure_prefix_permissions(programs)
         package.ensure_folder_permissions(programs, stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH)
         package.ensure_folder_permissions(programs.parent / "lib", stat.S_IRGRP | stat.S_IROTH)
-    return programs, user
+    return programs
 
 
 def _kept(server: Server) -> dict[str, Any]:
@@ -183,7 +184,7 @@ def _kept(server: Server) -> dict[str, Any]:
         )
     cluster.mkdir(mode=0o700)
     if server.user is not None:
-        os.chown(cluster, server_user().pw_uid, server_user().pw_gid)
+        os.chown(cluster, server.user.pw_uid, server.user.pw_gid)
     sign(own, complete=False)
     server.must("initdb", "--auth=trust", "--encoding=utf8", "-U", USER, "-D", server.directory)  # it listens nowhere
     return sign(own, complete=True)
@@ -212,14 +213,14 @@ def _write_setting(server: Server, name: str, text: str) -> None:
     with os.fdopen(handle, "w", encoding="ascii") as opened:
         opened.write(text)
         if server.user is not None:
-            os.fchown(handle, server_user().pw_uid, server_user().pw_gid)
+            os.fchown(handle, server.user.pw_uid, server.user.pw_gid)
 
 
 def _socket(server: Server, kept: str) -> str:
     """The private folder of a socket whose path would be too long in the cluster: that of the last start, if it exists; "" for none."""
     if len(os.fsencode(server.cluster)) <= SOCKET_MAX - len("/.s.PGSQL.5432"):
         return ""
-    uid = server_user().pw_uid
+    uid = server.user.pw_uid if server.user is not None else os.geteuid()
     if not _is_private(kept, uid):
         kept = tempfile.mkdtemp(prefix="reconciler-")
         os.chown(kept, uid, -1)
