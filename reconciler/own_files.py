@@ -32,7 +32,7 @@ from typing import Any, Final
 from platformdirs import user_state_path
 
 from reconciler.errors import UsageError, os_reason
-from reconciler.writing import NotRegular, open_regular, write_whole
+from reconciler.writing import open_regular, write_whole
 
 APP: Final = "reconciler"
 KEY: Final = "key"
@@ -40,7 +40,7 @@ KEY_BYTES: Final = 32
 FILE_MAX: Final = 2**20  # bytes of one file that is believed
 OTHERS_WRITE: Final = 0o022
 ANY_OTHERS: Final = 0o077
-ELSEWHERE: Final = "Pass --data DIR, a directory outside of every checkout that only you can write."
+ELSEWHERE: Final = "Pass --data DIR (for a fleet), or set XDG_STATE_HOME: a directory outside of every checkout that only you can write."
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def state_folder() -> Path:
         path = Path()
     if not path.is_absolute():
         wrong = "this user has no home directory, in which Reconciler would keep its own files"
-        raise UsageError(wrong, id="RC-no-home", hint=f"{ELSEWHERE} Or set XDG_STATE_HOME to such a directory.")
+        raise UsageError(wrong, id="RC-no-home", hint=ELSEWHERE)
     return path
 
 
@@ -139,9 +139,8 @@ def _usual() -> str:
 
 def check(path: Path) -> None:
     """Raise `UsageError` unless a folder is ours: this user's, and nobody else may write it; in the state folder, nobody may read it."""
-    levels = _levels(path)
-    inside = len(levels) > 1
-    for level in levels:
+    inside = _inside(path)
+    for level in inside or [path]:
         try:
             status = os.lstat(level)
         except OSError as error:
@@ -159,14 +158,13 @@ def check(path: Path) -> None:
         raise UsageError(f"{level} {wrong}, so Reconciler does not keep its own files there", id="RC-folder-not-own", hint=hint)
 
 
-def _levels(path: Path) -> list[Path]:
-    """The folders that have to be ours: one in the state folder with those above it, the state folder first."""
+def _inside(path: Path) -> list[Path]:
+    """The state folder and the folders that lead from it to one in it; none for a folder elsewhere."""
     try:
         base = state_folder()
     except UsageError:
-        return [path]
-    inner = [folder for folder in (path, *path.parents) if folder.is_relative_to(base)]
-    return [*reversed(inner)] or [path]
+        return []
+    return [folder for folder in (*reversed(path.parents), path) if folder.is_relative_to(base)]
 
 
 def _with_key(path: Path) -> OwnFolder | None:
@@ -187,7 +185,7 @@ def _content(file: Path, most: int) -> bytes | None:
             status = os.fstat(opened.fileno())
             private = status.st_uid == os.geteuid() and not status.st_mode & ANY_OTHERS
             content = opened.read(most + 1) if private else None
-    except (OSError, NotRegular):
+    except OSError:
         return None
     return content if content is not None and len(content) <= most else None
 

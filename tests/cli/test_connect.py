@@ -516,16 +516,17 @@ def test_a_user_without_a_home_has_to_name_a_folder() -> None:
         os.chmod(folder, 0o777)
         (Path(folder) / "fleet.yaml").write_text("version: 1\nprojects: []\n")
 
-        def plan(*words: str) -> subprocess.CompletedProcess[str]:
-            line = [sys.executable, "-c", NOBODY, "fleet", "plan", "fleet.yaml", *words]
+        def call(*words: str) -> subprocess.CompletedProcess[str]:
+            line = [sys.executable, "-c", NOBODY, "fleet", *words]
             return processes.run(line, cwd=folder, env=environ, capture_output=True, text=True)
 
-        refused = plan()
+        refused = call("plan")
         assert refused.returncode == 3, refused.stderr
         assert "this user has no home directory" in refused.stderr
         assert "--data DIR" in refused.stderr
-        named = plan("--data", f"{folder}/data")
+        named = call("plan", "--data", f"{folder}/data")
         assert named.returncode == 0, named.stderr
+        assert "there is no database" in call("status").stderr
         assert [path.name for path in Path(folder).iterdir()] == ["fleet.yaml"]
 
 

@@ -142,7 +142,8 @@ FLEET: Final = Scene(
     running=FLEET_UP,
 )
 FLEET_READ: Final = f"""{FLEET_UP}
-RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat ~/.local/state/reconciler/fleets/*/url) reconciler apply mydocs --yes --create-state --base-url $URL
+export RECONCILER_STATE=$(cat ~/.local/state/reconciler/fleets/*/url)
+RECONCILER_TOKEN=$ACME_TOKEN reconciler apply mydocs --yes --create-state --base-url $URL; unset RECONCILER_STATE
 reconciler fleet sync acme --wait
 """
 URLS: Final = (

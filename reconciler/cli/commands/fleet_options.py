@@ -97,7 +97,12 @@ def url_of(screen: Screen, given: str | None, folder: Path | None = None) -> str
 def _started_here(folder: Path | None) -> str | None:
     """The URL of the server that `fleet up` started; None if it runs none here. It is read from what `fleet up` signed, because whoever
     commits a file must not choose where people approve."""
-    own = OwnFolder.existing(folder if folder is not None else usual_folder())
+    try:
+        own = OwnFolder.existing(folder if folder is not None else usual_folder())
+    except UsageError as error:
+        if error.id != "RC-no-home":
+            raise
+        return None
     return started_url(own) if own is not None else None
 
 

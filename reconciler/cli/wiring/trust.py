@@ -55,12 +55,11 @@ def _known(root: Path) -> list[str]:
 
 
 def _read() -> dict[str, list[str]]:
-    """The confirmations by project; none if this user has no folder for them. Raises `UsageError` for one that is not this user's alone."""
+    """The confirmations by project; none if this user has no folder for them that is this user's alone."""
     try:
-        folder = state_folder()
+        own = OwnFolder.existing(state_folder())
     except UsageError:
         return {}
-    own = OwnFolder.existing(folder)
     document = own.read(FILE) if own is not None else None
     return dict(document["projects"]) if document is not None else {}
 
