@@ -258,7 +258,7 @@ def test_what_fleet_up_did_not_leave_is_not_moved(tmp_path: Path, trap: str) -> 
     assert sorted(earlier.rglob("*")) == before
 
 
-def test_a_move_to_another_file_system_keeps_the_owners(tmp_path: Path, marker: Path) -> None:
+def test_a_cluster_is_moved_to_another_file_system(tmp_path: Path, marker: Path) -> None:
     other = Path("/dev/shm") if not str(tmp_path).startswith("/dev/shm") else Path("/tmp")
     if not other.is_dir() or other.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("there is one file system only")

@@ -119,12 +119,16 @@ def _check_stopped(cluster: Path) -> None:
 
 
 def _take_content(cluster: Path) -> None:
-    """Leave nothing in a cluster that decides what its server runs but its content."""
+    """Leave nothing in a cluster that decides what its server runs but its content; all of it belongs to the server's user."""
     for name in (*SETTINGS, *ORDERS):
         (cluster / name).unlink(missing_ok=True)
     for path in cluster.iterdir():
         if stat.S_ISSOCK(path.lstat().st_mode):
             path.unlink()
+    user = server_user()
+    for path, status in list(_all(cluster)):
+        if user is not None and status.st_uid != user.pw_uid:
+            os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
     cluster.chmod(0o700)
 
 
@@ -137,7 +141,7 @@ def _merge(source: Path, target: Path) -> None:
 
 
 def _moved(source: Path, target: Path) -> None:
-    """Move a file or folder; to another file system, with the owners of its files."""
+    """Move a file or folder, also to another file system."""
     try:
         os.rename(source, target)
     except OSError:
@@ -148,6 +152,4 @@ def _moved(source: Path, target: Path) -> None:
                 place.mkdir(mode=0o700)
             elif stat.S_ISREG(status.st_mode):
                 shutil.copy2(path, place, follow_symlinks=False)
-            if place.exists() and status.st_uid != os.geteuid():
-                os.chown(place, status.st_uid, status.st_gid)
         shutil.rmtree(source) if source.is_dir() else source.unlink()
