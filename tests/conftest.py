@@ -110,9 +110,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _nothing_is_written_to_the_own_configuration(tmp_path_factory: pytest.TempPathFactory) -> None:
+def _nothing_is_written_to_the_own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What the program keeps for its user is in a folder of the tests."""
-    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        os.environ[name] = str(tmp_path_factory.mktemp(name.lower()))
 
 
 @pytest.fixture(scope="session", autouse=True)

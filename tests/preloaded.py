@@ -32,7 +32,7 @@ def warm(folder: str) -> None:
     """A sandbox with an applied project, looked at by the commands that tests start most."""
     assert isinstance(main, Program)
     before = dict(os.environ)
-    os.environ.update(HOME=folder, XDG_CONFIG_HOME=folder)
+    os.environ.update(HOME=folder, XDG_CONFIG_HOME=folder, XDG_STATE_HOME=folder)
     project, sandbox = f"{folder}/p", f"{folder}/p/.reconciler/sandbox.db"
     try:
         for words in (

@@ -23,6 +23,7 @@ from reconciler.fleet.runs.process import fork_server
 from reconciler.fleet.runs.work import Workplace, work
 from reconciler.fleet.store import FleetDatabase, admission, budgets, runs
 from reconciler.fleet.store.access import rows
+from reconciler.own_files import OwnFolder
 
 ADMIT_SECONDS: Final = 0.5
 END_SECONDS: Final = 15.0
@@ -59,9 +60,9 @@ async def serve(
 ) -> None:
     """Work until this is cancelled. A database that cannot be reached is tried again; runs in progress end or are recovered.
 
-    `log`: called with a sentence and facts at the end of each run.
+    `log`: called with a sentence and facts at the end of each run. Raises `UsageError` for a folder that is not ours.
     """
-    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    OwnFolder.create(settings.data)
     while True:
         try:
             await _Worker(database, settings, say, log).serve()

@@ -60,7 +60,7 @@ class Cli:
     def user(self) -> dict[str, str]:
         """Whose folders are used: `home`, else one in `root`."""
         home = self.home or self.root / "home"
-        return {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
+        return {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_STATE_HOME": str(home / ".state")}
 
     def __call__(self, *words: str, env: Mapping[str, str | None] = {}, input: str | None = None, code: int | None = None) -> Result:
         """What a command line answers. `code`: the exit code that it must have; None for any that its help lists."""

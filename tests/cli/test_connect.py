@@ -8,11 +8,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import re
+import shutil
 import socket
 import stat
+import subprocess
+import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,9 +33,11 @@ from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
 from reconciler.model import State
+from reconciler.own_files import OwnFolder
 from reconciler.report.findings import Check
 from reconciler.report.words import Level
 from reconciler.sandbox.seed import seed
+from tests import processes
 from tests.cli.conftest import Cli
 from tests.contains import assert_contains
 from tests.documents import valid
@@ -113,7 +120,7 @@ class Asked(Screen):
 
 def require(root: Path, answer: str | None, url: str = "https://api.example.com/x") -> str | None:
     """What came of it: None where it is trusted, else the error."""
-    env = {"HOME": str(root / "home"), "XDG_CONFIG_HOME": str(root / "home" / ".config")}
+    env = {"HOME": str(root / "home"), "XDG_STATE_HOME": str(root / "home" / ".state")}
     with CliRunner().isolation(input=answer, env=env):
         screen = Asked() if answer is not None else Screen()
         with contextlib.suppress(UsageError):
@@ -136,7 +143,7 @@ def test_confirmations_are_the_users_own_and_by_project(tmp_path: Path) -> None:
     require(tmp_path, "y\n")
     (file,) = (tmp_path / "home").rglob("trusted.json")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert json.loads(file.read_text()) == {"projects": {str((tmp_path / "p").resolve()): ["https://api.example.com"]}}
+    assert json.loads(file.read_text())["projects"] == {str((tmp_path / "p").resolve()): ["https://api.example.com"]}
     assert not (tmp_path / "p").exists()
 
 
@@ -145,6 +152,14 @@ def test_a_broken_file_confirms_nothing(tmp_path: Path, text: str) -> None:
     require(tmp_path, "y\n")
     (file,) = (tmp_path / "home").rglob("trusted.json")
     file.write_text(text)
+    assert require(tmp_path, None) == "refused"
+
+
+def test_confirmations_that_a_checkout_brings_as_the_home_directory_count_for_nothing(tmp_path: Path) -> None:
+    require(tmp_path, "y\n")
+    shutil.copytree(tmp_path / "home", tmp_path / "copy")
+    shutil.rmtree(tmp_path / "home")
+    (tmp_path / "copy").rename(tmp_path / "home")
     assert require(tmp_path, None) == "refused"
 
 
@@ -182,7 +197,7 @@ def test_a_setting_of_the_yaml_leads_no_password_to_another_server(cli: Cli) -> 
 
 
 def test_the_whole_url_of_a_state_is_what_is_confirmed(tmp_path: Path) -> None:
-    env = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "home" / ".config")}
+    env = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": str(tmp_path / "home" / ".state")}
     url = "postgresql://ada@db.example/x?sslmode=verify-full"
     with CliRunner().isolation(input="y\n", env=env):
         trust.require(Asked(), tmp_path / "p", url, what="the state's server", instead="--state", whole=True)
@@ -450,55 +465,127 @@ def test_state_files_are_unchanged(cli: Cli, served: str) -> None:
 LOCAL = "postgresql://postgres:secret@/postgres?host=/nowhere"
 
 
-def write(cli: Cli, text: str, mode: int = 0o600) -> Path:
-    file = cli.root / ".reconciler/fleet/url"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-    file.chmod(mode)
-    return file
+def planted(cli: Cli, folder: Path) -> OwnFolder:
+    """What `fleet up` leaves in a folder while its server runs."""
+    own = OwnFolder.create(folder)
+    own.write("server.json", {"password": "secret", "socket": "", "url": LOCAL, "cluster": 1, "complete": True})
+    (folder / "url").write_text(LOCAL)
+    return own
+
+
+def fleet(cli: Cli) -> Path:
+    """The folder of the fleet that is run in the folder of a command line."""
+    digest = hashlib.sha256(os.fsencode(cli.root.resolve())).hexdigest()[:16]
+    return Path(cli.user["XDG_STATE_HOME"]) / "reconciler/fleets" / digest
+
+
+def test_the_database_that_fleet_up_started_is_used_and_nothing_is_created_to_find_it(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    assert "there is no database" in cli("fleet", "status", code=3).stderr
+    assert not Path(cli.user["XDG_STATE_HOME"]).exists()
+    planted(cli, fleet(cli))
+    assert "/nowhere" in cli("fleet", "status", code=1).stderr
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
+@pytest.mark.parametrize("words", [("status",), ("approve", "acme"), ("pause", "acme", "--reason", "x")], ids=" ".join)
+def test_a_file_that_fleet_up_did_not_write_names_no_database(tmp_path: Path, words: tuple[str, ...], umask: int) -> None:
+    """A checkout brings the whole folder of another machine, with its key; also one that is the home directory."""
+    cli = Cli(tmp_path)
+    planted(cli, tmp_path / "theirs")
+    before = os.umask(umask)
+    try:
+        for place in (fleet(cli), tmp_path / ".reconciler/fleet"):
+            place.mkdir(parents=True)
+            for file in (tmp_path / "theirs").iterdir():
+                (place / file.name).write_bytes(file.read_bytes())
+    finally:
+        os.umask(before)
+    done = cli("fleet", *words, code=3)
+    assert ("there is no database" if umask == 0o077 else "can be read by other users") in done.stderr
+    assert "/nowhere" not in done.stderr
+
+
+NOBODY = "import os, sys; os.setuid(54321); from reconciler.cli import main; main(sys.argv[1:])"
+
+
+def test_a_user_without_a_home_has_to_name_a_folder() -> None:
+    """The usual one would be a folder named ~ in the current one, which somebody can commit."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become a user that does not exist")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "HOME"))}
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o777)
+        (Path(folder) / "fleet.yaml").write_text("version: 1\nprojects: []\n")
+
+        def call(*words: str) -> subprocess.CompletedProcess[str]:
+            line = [sys.executable, "-c", NOBODY, "fleet", *words]
+            return processes.run(line, cwd=folder, env=environ, capture_output=True, text=True)
+
+        refused = call("plan")
+        assert refused.returncode == 3, refused.stderr
+        assert "this user has no home directory" in refused.stderr
+        assert "--data DIR" in refused.stderr
+        named = call("plan", "--data", f"{folder}/data")
+        assert named.returncode == 0, named.stderr
+        assert "there is no database" in call("status").stderr
+        assert [path.name for path in Path(folder).iterdir()] == ["fleet.yaml"]
+
+
+@pytest.mark.parametrize("name", ["data", "linked/data", "nested/data"])
+def test_a_folder_for_own_files_in_a_checkout_is_refused(tmp_path: Path, name: str) -> None:
+    cli = Cli(tmp_path / "checkout")
+    cli.write("fleet.yaml", "version: 1\nprojects: []\n")
+    (cli.root / ".git").mkdir()
+    (cli.root / "linked").symlink_to(tmp_path)
+    refused = cli("fleet", "plan", "--data", name, code=3).stderr
+    assert f"is in the checkout {cli.root}" in refused
+    assert "--data DIR" in refused
+    (tmp_path / "into").symlink_to(cli.root)
+    assert "is in the checkout" in cli("fleet", "plan", "--data", str(tmp_path / "into/data"), code=3).stderr
+    assert cli("fleet", "plan").exit_code == 0, "the folder of the current directory is elsewhere"
 
 
 @pytest.mark.parametrize(
-    ("text", "mode"),
-    [
-        (LOCAL, 0o644),  # as git checks one out
-        (LOCAL, 0o640),
-        ("postgresql://postgres@db.evil.example/fleet", 0o600),
-        ("postgresql://postgres@/fleet?host=db.evil.example", 0o600),
-        ("postgresql://postgres@/fleet?host=/run,db.evil.example", 0o600),
-        ("postgresql://postgres@localhost/fleet?hostaddr=192.0.2.1", 0o600),
-        ("postgresql:///fleet?service=evil", 0o600),
-        ("postgresql:///fleet", 0o600),
-        ("\xff", 0o600),
-    ],
+    ("mode", "wrong"), [(0o770, "can be written by other users"), (0o702, "can be written by other users"), (0o755, "")]
 )
-def test_a_file_that_fleet_up_did_not_write_names_no_database(tmp_path: Path, text: str, mode: int) -> None:
-    cli = Cli(tmp_path)
-    write(cli, text, mode)
-    for words in (("status",), ("approve", "acme"), ("pause", "acme", "--reason", "x")):
-        done = cli("fleet", *words)
-        assert done.exit_code != 0
-        assert "is not a file that only you can read" in done.stderr
-        assert "--database" in done.stderr
-        assert "evil" not in done.stderr
+def test_a_folder_that_others_write_is_refused_with_the_way_past_it(tmp_path: Path, mode: int, wrong: str) -> None:
+    cli = Cli(tmp_path / "here")
+    cli.write("fleet.yaml", "version: 1\nprojects: []\n")
+    data = tmp_path / "it's data"
+    data.mkdir()
+    data.chmod(mode)
+    done = cli("fleet", "plan", "--data", str(data))
+    assert done.exit_code == (3 if wrong else 0)
+    assert wrong in done.stderr
+    if wrong:
+        line = re.search(r"chmod 700 .*", done.stderr)
+        assert line is not None
+        subprocess.run(["sh", "-c", line[0]], check=True)
+        assert cli("fleet", "plan", "--data", str(data)).exit_code == 0
 
 
-def test_a_link_and_a_pipe_name_no_database(tmp_path: Path) -> None:
-    cli = Cli(tmp_path)
-    file = write(cli, LOCAL)
-    file.rename(tmp_path / "elsewhere")
-    file.symlink_to(tmp_path / "elsewhere")
-    assert "is not a file that only you can read" in cli("fleet", "status").stderr
-    file.unlink()
-    os.mkfifo(file, 0o600)
-    assert "is not a file that only you can read" in cli("fleet", "status").stderr
+def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder to somebody else")
+    cli = Cli(tmp_path / "here")
+    cli.write("fleet.yaml", "version: 1\nprojects: []\n")
+    (tmp_path / "data").mkdir()
+    os.chown(tmp_path / "data", 54_321, 54_321)
+    assert "belongs to another user" in cli("fleet", "plan", "--data", str(tmp_path / "data"), code=3).stderr
 
 
-@pytest.mark.parametrize("text", [LOCAL, "postgresql://postgres:secret@127.0.0.1:5/postgres?require_auth=scram-sha-256"])
-def test_a_database_of_this_machine_is_used(tmp_path: Path, text: str) -> None:
-    cli = Cli(tmp_path)
-    write(cli, text)
-    done = cli("fleet", "status")
-    assert "is not a file" not in done.stderr
-    assert "cannot be reached" in done.stderr
-    assert "secret" not in done.stderr
+def test_what_an_earlier_version_kept_here_is_neither_used_nor_lost(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "here")
+    cli.write("fleet.yaml", "version: 1\nprojects: []\n")
+    kept = cli.write(".reconciler/fleet/repositories/0.lock", "0123456789abcdef 1\n")
+    for words in (("plan",), ("apply",), ("up",), ("worker",), ("status",), ("pause", "acme", "--reason", "x")):
+        refused = cli("fleet", *words, code=3).stderr
+        assert "it is not used" in refused, words
+        assert "reconciler fleet move .reconciler/fleet" in refused
+    assert kept.exists()
+    assert cli("fleet", "plan", "--data", str(tmp_path / "data")).exit_code == 0
+    cli("fleet", "move", ".reconciler/fleet", code=0)
+    assert not kept.exists()
+    assert (fleet(cli) / "repositories/0.lock").read_text() == "0123456789abcdef 1\n"
+    assert cli("fleet", "plan").exit_code == 0

@@ -123,10 +123,11 @@ FLEET: Final = Scene(
         "reconciler apply docs --base-url https://api.example.com": "reconciler apply mydocs --yes --base-url $URL",
         "reconciler sandbox serve": "openssl rand -hex 16 > token.txt; goes_on sandbox serve",
         "reconciler fleet preview fleet.yaml --from origin/main": "reconciler -C mydocs fleet preview ../fleet.yaml --from main",
+        "reconciler fleet move .reconciler/fleet": "mkdir -p .reconciler/fleet/repositories; reconciler fleet move .reconciler/fleet",
         "reconciler fleet serve &": "goes_on fleet serve --port 0",
         "reconciler fleet serve": "goes_on fleet serve",
         "reconciler fleet worker": "goes_on fleet worker",
-        "'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'": "$(cat .reconciler/fleet/url)",
+        "'postgresql://fleet@db.example.com/fleet?sslmode=verify-full'": "$(cat ~/.local/state/reconciler/fleets/*/url)",
         "/etc/reconciler --database 'postgresql://owner@db.example.com/fleet?sslmode=verify-full'": "roles",
         "--port 8400": "--port 0",
         "--port 8080": "--port 0",
@@ -141,7 +142,8 @@ FLEET: Final = Scene(
     running=FLEET_UP,
 )
 FLEET_READ: Final = f"""{FLEET_UP}
-RECONCILER_TOKEN=$ACME_TOKEN RECONCILER_STATE=$(cat .reconciler/fleet/url) reconciler apply mydocs --yes --create-state --base-url $URL
+export RECONCILER_STATE=$(cat ~/.local/state/reconciler/fleets/*/url)
+RECONCILER_TOKEN=$ACME_TOKEN reconciler apply mydocs --yes --create-state --base-url $URL; unset RECONCILER_STATE
 reconciler fleet sync acme --wait
 """
 URLS: Final = (

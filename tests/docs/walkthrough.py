@@ -27,7 +27,7 @@ def shell(script: str, folder: Path, *, environ: Mapping[str, str] = MappingProx
     added = environ
     path = os.pathsep.join([str(processes.program()), str(Path(sys.executable).parent), os.environ["PATH"]])
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
-    environ |= {"PATH": path, "HOME": str(folder), "COLUMNS": "100", **AUTHOR, **added}
+    environ |= {"PATH": path, "HOME": str(folder), "XDG_STATE_HOME": str(folder / ".local/state"), "COLUMNS": "100", **AUTHOR, **added}
     done = subprocess.run(
         ["bash", "-c", script], cwd=folder, env=environ, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
     )

@@ -37,6 +37,7 @@ command = LazyGroup(
         "roles": Lazy(
             "reconciler.cli.commands.fleet_work:roles_command", "Create roles of PostgreSQL for workers and dashboards.", (exits.REFUSED,)
         ),
+        "move": Lazy("reconciler.cli.commands.fleet_move:move_command", "Move the data of an earlier version."),
         "sessions": Lazy("reconciler.cli.commands.fleet_sessions:sessions_command", "List or end sessions of the dashboard."),
         "resume": Lazy("reconciler.cli.commands.fleet_people:resume_command", "End a pause or a quarantine."),
     },

@@ -75,7 +75,7 @@ def apply_command(screen: Screen, /, file: Path, database: str | None, data: Pat
 def declaration(file: Path, data: Path) -> tuple[dict[str, FleetProject], str, Fleet]:
     """Every project of a fleet file, its text, and the fleet."""
     fleet, text = read_fleet(file)
-    return generated(fleet, listing(fleet, data.absolute() / "repositories")), text.decode("utf-8-sig"), fleet
+    return generated(fleet, listing(fleet, data / "repositories")), text.decode("utf-8-sig"), fleet
 
 
 def take_effect(database: FleetDatabase, file: Path, data: Path, allow_vanish: int | None) -> Changes:

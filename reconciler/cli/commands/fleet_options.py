@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
 
 import click
 
+from reconciler import own_files
 from reconciler.cli.declare import SharedOption
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import current_user
 from reconciler.errors import StateError, UsageError
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import FleetDatabase, connected
+from reconciler.fleet.up import started_url
 from reconciler.git import user_email
+from reconciler.own_files import OwnFolder
 from reconciler.text.install import installing_extra
 from reconciler.text.names import did_you_mean
 from reconciler.text.redact import of_urls
 
 _LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
-DATA: Final = Path(".reconciler/fleet")
-URL_MAX: Final = 10_000  # characters
-LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+EARLIER: Final = Path(".reconciler/fleet")  # where versions before kept their data, in the folder where they were started
 NEEDED: Final = ("procrastinate", "psycopg", "sqlalchemy")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -52,10 +51,31 @@ def data() -> Decorator:
         cls=SharedOption,
         group="fleet",
         type=click.Path(path_type=Path, file_okay=False),
-        default=DATA,
+        callback=_data_folder,
         metavar="DIR",
-        help="Where copies of repositories and the embedded database are kept.  [default: .reconciler/fleet]",
+        help="Where copies of repositories and the embedded database are kept: a directory outside of every checkout that only you can "
+        "write.  [default: one for the current directory, in your state directory]",
     )
+
+
+def _data_folder(ctx: click.Context, param: click.Parameter, given: Path | None) -> Path:
+    """The folder of a fleet's own files, without links. Raises `UsageError` if others may decide what is in it."""
+    if ctx.resilient_parsing:
+        return given or EARLIER
+    return own_files.named_folder(given) if given is not None else usual_folder()
+
+
+def usual_folder() -> Path:
+    """The folder of the fleet that is run in the current folder. Raises `UsageError`, also if an earlier version kept its data below it."""
+    kept = [name for name in ("postgres", "repositories") if os.path.lexists(EARLIER / name)]
+    folder = own_files.fleet_folder(Path.cwd())
+    if kept:
+        raise UsageError(
+            f"{EARLIER} contains what an earlier version kept here ({', '.join(kept)}), or what somebody committed; it is not used",
+            id="RC-fleet-earlier-data",
+            hint=f"Look at it first (reconciler explain RC-fleet-earlier-data). To move it to {folder}: reconciler fleet move {EARLIER}",
+        )
+    return folder
 
 
 def installed(*modules: str) -> None:
@@ -65,46 +85,25 @@ def installed(*modules: str) -> None:
         raise UsageError(f"a fleet requires {', '.join(missing)}", id="RC-package-missing", hint=f"Install it: {installing_extra('fleet')}")
 
 
-def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None:
-    """The URL of the database, its password hidden from now on; None if none is set."""
-    url = given if given is not None else _started_here(folder / "url")
+def url_of(screen: Screen, given: str | None, folder: Path | None = None) -> str | None:
+    """The URL of the database, its password hidden from now on; None if none is set. `folder`: of the fleet's own files, None for that
+    of the current folder."""
+    url = given if given is not None else _started_here(folder)
     if url is not None:
         screen.hide(of_urls([url]))
     return url
 
 
-def _started_here(file: Path) -> str | None:
-    """The URL that `fleet up` wrote; None if it runs no database here. Raises `UsageError` for a file that it did not write, because
-    whoever commits one must not choose where people approve."""
-    url: str | None = None
+def _started_here(folder: Path | None) -> str | None:
+    """The URL of the server that `fleet up` started; None if it runs none here. It is read from what `fleet up` signed, because whoever
+    commits a file must not choose where people approve."""
     try:
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), encoding="utf-8") as opened:
-            status = os.fstat(opened.fileno())
-            private = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
-            url = opened.read(URL_MAX).strip() if private else None
-    except FileNotFoundError:
+        own = OwnFolder.existing(folder if folder is not None else usual_folder())
+    except UsageError as error:
+        if error.id != "RC-no-home":
+            raise
         return None
-    except (OSError, ValueError):
-        url = None
-    if url is None or not _is_of_this_machine(url):
-        raise UsageError(
-            f"{file} is not a file that only you can read, with the database that `fleet up` started on this machine",
-            id="RC-no-fleet-database",
-            hint="Delete it if you do not know it. Pass --database URL, or set RECONCILER_DATABASE, to use a server.",
-        )
-    return url
-
-
-def _is_of_this_machine(url: str) -> bool:
-    """Whether a URL names a socket or the loopback interface, and nothing else."""
-    try:
-        parts = urlsplit(url)
-        query = parse_qs(parts.query, keep_blank_values=True)
-        named = [*query.get("host", []), *filter(None, [parts.hostname])]
-    except ValueError:
-        return False
-    names = [name for text in named for name in text.split(",")]
-    return bool(names) and query.keys() <= {"host", "require_auth"} and all(name.startswith("/") or name in LOOPBACK for name in names)
+    return started_url(own) if own is not None else None
 
 
 @contextmanager

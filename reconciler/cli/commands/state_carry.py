@@ -16,7 +16,6 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import known_service, open_store, recording_end
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.trust import write_private
 from reconciler.cli.wiring.unseen import unseen, warn_unseen
 from reconciler.errors import Refused, UsageError, os_reason
 from reconciler.kinds import load as load_kinds
@@ -26,6 +25,7 @@ from reconciler.resource import Kinds
 from reconciler.state.transfer import PUSH
 from reconciler.text.credentials import has_credentials
 from reconciler.text.escape import as_json
+from reconciler.writing import write_whole
 
 BYTES_MAX: Final = 1 << 30  # of a document, most of which is history
 
@@ -65,7 +65,7 @@ def pull_command(screen: Screen, /, out: Path | None, **parameters: Any) -> None
         screen.raw(text)
         return
     try:
-        write_private(out, text)
+        write_whole(out, text)
     except OSError as error:
         raise UsageError(f"the state cannot be written to {out}: {os_reason(error)}", id="RC-file-not-written") from error
     screen.say(

@@ -16,7 +16,6 @@ from reconciler.cli.json_file import read_json
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
-from reconciler.cli.wiring.trust import write_private
 from reconciler.config import Project
 from reconciler.errors import Refused, UsageError, os_reason
 from reconciler.model import State
@@ -26,6 +25,7 @@ from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.plan import OptionsData, OriginData, PlanDocument, RulesFromData, SavedPlanDocument
 from reconciler.resource import Kinds
 from reconciler.text.escape import as_json
+from reconciler.writing import write_whole
 
 SIZE_MAX: Final = 20 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
 PARTS_MAX: Final = 1_500_000  # commas, colons and opening brackets, which decoding takes memory for; that plan has about 1,100,000
@@ -55,7 +55,7 @@ def write(
     if _too_large(text.encode("utf-8", "replace")):
         raise UsageError("the plan is too large to be saved", id="RC-plan-too-large", hint="Save it in parts: --target GLOB.")
     try:
-        write_private(path, text)
+        write_whole(path, text)
     except OSError as error:
         wrong = f"the plan cannot be saved to {path}: {os_reason(error)}"
         raise UsageError(wrong, id="RC-file-not-written") from error

@@ -1,20 +1,18 @@
-"""The hosts to which the token may be sent: confirmed by this user, and stored in the user's configuration directory, never in the project.
+"""The hosts to which the token may be sent: confirmed by this user, and stored, signed, in the user's state folder, never in the project.
 
 A pull request can change the YAML, so the YAML alone must not decide where the token is sent.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
-from reconciler.writing import write_whole
+from reconciler.own_files import OwnFolder, state_folder
 
 FILE = "trusted.json"
 
@@ -52,36 +50,25 @@ def _host(url: str) -> str:
     return f"{urlsplit(url).scheme}://{urlsplit(url).netloc.rpartition('@')[2]}"
 
 
-def path() -> Path:
-    """The file of confirmations."""
-    return Path(click.get_app_dir("reconciler")) / FILE
-
-
 def _known(root: Path) -> list[str]:
-    return [host for host in _read().get(str(root.resolve()), []) if isinstance(host, str)]
+    return _read().get(str(root.resolve()), [])
 
 
-def _read() -> dict[str, list[Any]]:
-    """The confirmations by project; none if the file cannot be read."""
+def _read() -> dict[str, list[str]]:
+    """The confirmations by project; none if this user has no folder for them that is this user's alone."""
     try:
-        document = json.loads(path().read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        own = OwnFolder.existing(state_folder())
+    except UsageError:
         return {}
-    projects = document.get("projects") if isinstance(document, dict) else None
-    return {name: hosts for name, hosts in projects.items() if isinstance(hosts, list)} if isinstance(projects, dict) else {}
+    document = own.read(FILE) if own is not None else None
+    return dict(document["projects"]) if document is not None else {}
 
 
 def _remember(root: Path, host: str) -> None:
     projects = _read()
     projects.setdefault(str(root.resolve()), []).append(host)
-    text = json.dumps({"projects": projects}, indent=2) + "\n"
+    own = OwnFolder.create(state_folder())
     try:
-        path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(path(), text)
+        own.write(FILE, {"projects": projects})
     except OSError as error:
-        raise UsageError(f"{path()} cannot be written: {os_reason(error)}", id="RC-file-not-written") from error
-
-
-def write_private(target: Path, text: str) -> None:
-    """Write a file atomically that only its owner can read. Raises OSError and `LinkRefused`."""
-    write_whole(target, text)
+        raise UsageError(f"{own.path / FILE} cannot be written: {os_reason(error)}", id="RC-file-not-written") from error

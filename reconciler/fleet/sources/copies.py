@@ -3,10 +3,13 @@
 A fetch runs in a new copy, which becomes the present one only if it succeeds. A fetch that fails, or is killed with its worker in the
 middle of a file, leaves a folder that nobody looks at.
 
-    NAME.lock       which copy is the present one, and after how many fetches; locked only while it is read or written
+    NAME.lock       which copy is the present one, after how many fetches, and the signature of both by the key of the folder; locked only
+                    while it is read or written
     NAME.RANDOM.git a copy: the present one, an earlier one that somebody may still read, or what a fetch is working on
 
-The files of packs never change, so a copy shares them with the one before (hard links).
+Each copy begins as an empty repository of our own and takes over the objects of the one before, and which commits are kept: never its
+settings, hooks or attributes. The files of packs never change, so two copies share them (hard links). A copy that is not signed was not
+written here, and is not used.
 """
 
 from __future__ import annotations
@@ -25,11 +28,17 @@ from typing import IO, Final, TypeVar
 
 from reconciler.errors import ReconcilerError, os_reason
 from reconciler.git import create
+from reconciler.own_files import OwnFolder
+from reconciler.writing import open_regular
 
 FETCHES_MAX: Final = 100  # after which a copy begins without the one before, so that it does not grow for ever
 KEPT_SECONDS: Final = 900.0  # for which a copy is kept that is not the present one: longer than anybody reads it, or a fetch lasts
-_PRESENT: Final = re.compile(r"([0-9a-f]{16}) ([0-9]{1,9})\n", re.ASCII)
-_NOT_COPIED: Final = shutil.ignore_patterns("*.lock", "FETCH_HEAD", "tmp_*")
+_PRESENT: Final = re.compile(r"([0-9a-f]{16}) ([0-9]{1,9}) ([0-9a-f]{64})\n", re.ASCII)
+_PRESENT_MAX: Final = 100  # characters
+_OBJECTS: Final = re.compile(
+    r"pack/pack-[0-9a-f]+\.(pack|idx|rev|bitmap|promisor|mtimes)|[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?", re.ASCII
+)
+_KEPT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?", re.ASCII)
 T = TypeVar("T")
 
 
@@ -39,16 +48,16 @@ class SourceError(ReconcilerError):
 
 def present(cache: Path, url: str) -> Path | None:
     """The present copy of a repository; None if there is none."""
-    with _locked(cache, url) as lock:
-        copy, _ = _read(cache, url, lock)
+    with _locked(cache, url) as (own, lock):
+        copy, _ = _read(own, url, lock)
     return copy
 
 
 def renewed(cache: Path, url: str, fetch: Callable[[Path], T], has: Callable[[Path, T], bool]) -> tuple[Path, T]:
     """A new copy after a fetch into it, and what the fetch returned. `has`: whether an earlier copy has that already; then it stays the
     present one. A fetch that fails beside what others fetched before is repeated alone. Raises what `fetch` raises."""
-    with _locked(cache, url) as lock:
-        before, fetches = _read(cache, url, lock)
+    with _locked(cache, url) as (own, lock):
+        before, fetches = _read(own, url, lock)
         _remove_old(cache, url, before)
     if before is not None and fetches < FETCHES_MAX:
         with suppress(SourceError):
@@ -63,21 +72,20 @@ def _fetched(
     number = token_hex(8)
     folder = _folder(cache, url, number)
     try:
+        ended = create(folder)
+        if ended.code != 0:
+            lines = ended.err.decode("utf-8", "replace").strip().splitlines()
+            wrong = f"git cannot create a repository in {cache}: {lines[-1] if lines else 'it gives no reason'}"
+            raise SourceError(wrong, id="RC-git-failed")
         if before is not None:
-            shutil.copytree(before, folder, copy_function=_shared, ignore=_NOT_COPIED)
-        else:
-            ended = create(folder)
-            if ended.code != 0:
-                lines = ended.err.decode("utf-8", "replace").strip().splitlines()
-                wrong = f"git cannot create a repository in {cache}: {lines[-1] if lines else 'it gives no reason'}"
-                raise SourceError(wrong, id="RC-git-failed")
+            _take_over(before, folder)
         result = fetch(folder)
         if before is not None and has(before, result):
             shutil.rmtree(folder, ignore_errors=True)
             return before, result
-        with _locked(cache, url) as lock:
-            replaced, _ = _read(cache, url, lock)
-            _write(lock, f"{number} {fetches}\n")
+        with _locked(cache, url) as (own, lock):
+            replaced, _ = _read(own, url, lock)
+            _write(lock, f"{number} {fetches} {own.signature(folder.name, fetches)}\n")
             if replaced is not None:
                 with suppress(OSError):
                     # somebody may still read the copy that was replaced: the time from which it is kept begins now
@@ -92,34 +100,58 @@ def _fetched(
     return folder, result
 
 
-def _shared(source: str, target: str) -> str:
-    """Copy a file; one of the object store, which never changes, becomes another name of the same file."""
-    if f"{os.sep}objects{os.sep}" in source:
-        # not every file system has hard links, and a cache may lie across two of them: then the file is copied
-        with suppress(OSError):
-            os.link(source, target)
-            return target
-    return str(shutil.copy2(source, target))
+def _take_over(before: Path, folder: Path) -> None:
+    """Give a new repository the objects of an earlier copy, the commits that are kept, and where their history was cut off."""
+    for path in sorted((before / "objects").glob("*/*")):
+        name = path.relative_to(before / "objects").as_posix()
+        if _OBJECTS.fullmatch(name):
+            _share(path, folder / "objects" / name)
+    for path in sorted((before / "refs/kept").glob("*")):
+        if _KEPT.fullmatch(path.name):
+            _write_in(folder, f"refs/kept/{path.name}", f"{path.name}\n")
+    with suppress(FileNotFoundError), open_regular(before / "shallow", follow=False) as file:
+        lines = file.read().decode("ascii", "replace").split()
+        _write_in(folder, "shallow", "".join(f"{line}\n" for line in lines if _KEPT.fullmatch(line)))
+
+
+def _share(source: Path, target: Path) -> None:
+    """Give a file of the object store, which never changes, another name; where that is not possible, copy it."""
+    target.parent.mkdir(exist_ok=True)
+    # not every file system has hard links, and a cache may lie across two of them
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        with open_regular(source, follow=False) as file, target.open("xb") as copy:
+            shutil.copyfileobj(file, copy)
+
+
+def _write_in(folder: Path, name: str, text: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(text, encoding="ascii")
 
 
 @contextmanager
-def _locked(cache: Path, url: str) -> Iterator[IO[str]]:
-    """The file that names the present copy, locked against the other processes of this machine. Nobody holds it during a fetch."""
-    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (cache / f"{_name(url)}.lock").open("a+") as lock:
+def _locked(cache: Path, url: str) -> Iterator[tuple[OwnFolder, IO[str]]]:
+    """The folder of copies, and the file that names the present copy, locked against the other processes of this machine. Nobody holds it
+    during a fetch. Raises `UsageError` if the folder is not ours."""
+    own = OwnFolder.create(cache)
+    handle = os.open(cache / f"{_name(url)}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    with os.fdopen(handle, "r+", encoding="ascii", errors="replace") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield lock
+        yield own, lock
 
 
-def _read(cache: Path, url: str, lock: IO[str]) -> tuple[Path | None, int]:
+def _read(own: OwnFolder, url: str, lock: IO[str]) -> tuple[Path | None, int]:
     """The present copy, and after how many fetches."""
     lock.seek(0)
-    # an earlier version or a full disk may have left another text or half of one; it names no copy, and the next fetch begins with nothing
-    match = _PRESENT.fullmatch(lock.read(100))
-    folder = _folder(cache, url, match[1]) if match is not None else None
-    if match is None or folder is None or not (folder / "HEAD").exists():
+    # an earlier version, a full disk or somebody else may have left another text; it names no copy, and the next fetch begins with nothing
+    match = _PRESENT.fullmatch(lock.read(_PRESENT_MAX))
+    if match is None:
         return None, 0
-    return folder, int(match[2])
+    folder, fetches = _folder(own.path, url, match[1]), int(match[2])
+    if not own.signed(match[3], folder.name, fetches) or not (folder / "HEAD").exists():
+        return None, 0
+    return folder, fetches
 
 
 def _write(lock: IO[str], text: str) -> None:

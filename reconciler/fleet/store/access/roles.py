@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from reconciler.errors import Refused
 from reconciler.fleet.store.access import rows
@@ -46,6 +47,15 @@ def exist(connection: Connection) -> bool:
     names = [f"{rows.prefix(connection)}{part}" for part in (WORKER, DASHBOARD)]
     query = text("SELECT count(*) FROM pg_roles WHERE rolname = ANY(:names)")
     return bool(connection.execute(query, {"names": names}).scalar_one() == len(names))
+
+
+def are_of_one_database(url: str, other: str) -> bool:
+    """Whether two URLs differ in nothing but who logs in."""
+    try:
+        nobody = [make_url(text).set(username=None, password=None) for text in (url, other)]
+    except ArgumentError:
+        return False
+    return nobody[0] == nobody[1]
 
 
 def can_create(connection: Connection) -> bool:
