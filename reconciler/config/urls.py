@@ -7,7 +7,6 @@ is not.
 
 from __future__ import annotations
 
-import glob
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -156,7 +155,7 @@ def _texts(root: Path, sites: Mapping[Address, SiteRedirects], at: Source, probl
         if (link := _link(root, site.folder)) is not None:
             problems.add(at, f"{link} is a link, and redirects are not written through one; {OWN_FOLDER}", id="RC-link-not-read")
             return
-        names = [path.relative_to(folder).as_posix() for pattern in ("*", f"{glob.escape(site.name)}/*") for path in folder.glob(pattern)]
+        names = [path.relative_to(folder).as_posix() for inner in (folder, folder / site.name) for path in inner.glob("*")]
         for format, name in existing_names(site.name, names):
             path = f"{site.folder}/{name}"
             text = _text(root, path, at, problems)

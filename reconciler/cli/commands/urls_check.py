@@ -30,7 +30,7 @@ from reconciler.report.words import count
 from reconciler.urls.redirects import LOOPBACK
 from reconciler.writing import open_regular
 
-LOCATION: Final = re.compile(r"<loc>\s*([^<>]{1,2048}?)\s*</loc>")
+LOCATION: Final = re.compile(r"<loc>([^<>]{1,4096}+)</loc>")
 MAPS: Final = 100  # sitemaps that one names
 
 
@@ -87,10 +87,10 @@ def command(
 def _of_sitemap(checker: UrlChecker, name: str) -> list[str]:
     """The URLs of a sitemap, and of those that it names."""
     text = asyncio.run(_text(checker, name))
-    urls = [unescape(url) for url in LOCATION.findall(text)]
+    urls = [unescape(url.strip()) for url in LOCATION.findall(text)]
     if "<sitemapindex" in text:
         inner = [asyncio.run(_text(checker, url)) for url in urls[:MAPS]]
-        urls = [unescape(url) for part in inner for url in LOCATION.findall(part)]
+        urls = [unescape(url.strip()) for part in inner for url in LOCATION.findall(part)]
     return list(dict.fromkeys(urls))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from reconciler.text.patterns import PathPattern
 
 FILES: Final = ("CODEOWNERS", ".github/CODEOWNERS", ".gitlab/CODEOWNERS", "docs/CODEOWNERS")
 MOST: Final = 1_000_000  # bytes; forges refuse larger ones too
@@ -15,7 +16,7 @@ MOST: Final = 1_000_000  # bytes; forges refuse larger ones too
 class Owners:
     """The rules of a repository, in their order. `folder`: of the project in it, with `/` at its end; "" for its top."""
 
-    rules: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = ()
+    rules: tuple[tuple[PathPattern, tuple[str, ...]], ...] = ()
     folder: str = ""
 
     @classmethod
@@ -33,19 +34,17 @@ class Owners:
     def of_file(self, name: str) -> tuple[str, ...]:
         """The owners of a file, by its path in the project."""
         path = f"{self.folder}{name}"
-        return next((owners for pattern, owners in reversed(self.rules) if pattern.match(path)), ())
+        return next((owners for pattern, owners in reversed(self.rules) if pattern.matches(path)), ())
 
 
-def _rule(line: str) -> tuple[re.Pattern[str], tuple[str, ...]] | None:
+def _rule(line: str) -> tuple[PathPattern, tuple[str, ...]] | None:
     words = line.partition("#")[0].split()
     if not words or words[0].startswith(("[", "^[")):  # a section of GitLab
         return None
     return _pattern(words[0]), tuple(words[1:])
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _pattern(text: str) -> PathPattern:
     """A pattern of .gitignore: with a `/` before its end it begins at the top, else anywhere; a folder includes what is in it."""
-    anywhere = "" if "/" in text.rstrip("/") else "(?:.*/)?"
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", text.lstrip("/").rstrip("/"))
-    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile(anywhere + "".join(wild.get(part) or re.escape(part) for part in parts) + "(?:/.*)?$")
+    begin = "" if "/" in text.rstrip("/") else "**/"
+    return PathPattern.parse(f"{begin}{text.strip('/')}/**", "*?")
