@@ -19,13 +19,13 @@ from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, untainted, wrong_form
 from reconciler.errors import os_reason
+from reconciler.links import open_regular
 from reconciler.model import GoneUrls, Redirect, RedirectFormat, SiteRedirects, Source, UrlSettings
 from reconciler.resource import Kinds
 from reconciler.text.names import did_you_mean, one_of
 from reconciler.text.urls import pattern_problem
 from reconciler.urls.formats import existing_names, is_ours
 from reconciler.urls.table import TableProblem, redirects_of
-from reconciler.writing import open_regular
 
 LINE_MAX: Final = 100  # bytes of the first line of a table, and more
 SIZE_MAX: Final = 256 * 1024 * 1024  # bytes of a file; a million redirects have about 150 million

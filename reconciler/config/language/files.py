@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.config.language.bounds import ExpressionError
+from reconciler.links import NotRegular, open_regular
 from reconciler.text.certificate import DER
-from reconciler.writing import NotRegular, open_regular
 
 # A field of a service takes less; a larger file would be shown in every plan.
 FILE_MAX: Final = 1024 * 1024  # bytes

@@ -19,9 +19,10 @@ from reconciler.config.keys import ENVIRONMENTS, IGNORED, is_encrypted, project_
 from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.nodes import HOLE_OPENING, List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Enough, Problems, described, empty, items_of, shown, wrong_form
+from reconciler.config.source.reader import FILE_MAX
 from reconciler.config.source.walk import NotWalked, files_matching
 from reconciler.errors import ConfigError
-from reconciler.links import leads_out
+from reconciler.links import leads_out, read_file
 from reconciler.model import Source
 from reconciler.resource import Kinds
 from reconciler.text.escape import is_plain, terminal
@@ -352,7 +353,9 @@ def texts(path: Path, kinds: Kinds, given: Mapping[str, str] | None = None) -> t
         names = all_files(Split(files, file.name, problems, dict(inner)), sections(kinds), documents) + environments
     if problems.found:
         raise ConfigError(problems.found)
-    return files.root, {name: given[name] if name in given else (files.root / name).read_bytes().decode("utf-8") for name in names}
+    return files.root, {
+        name: given[name] if name in given else read_file(files.root / name, FILE_MAX, within=files.root).decode("utf-8") for name in names
+    }
 
 
 def files_of_environments(root: Path) -> list[str]:
