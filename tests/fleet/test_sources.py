@@ -189,9 +189,7 @@ def test_all_authors_since_the_last_applied_commit_count_however_many_and_whatev
     "address", ["", " ", "\u200b", "\u3164@\u3164", "ada\u200b@acme.example", "@acme.example", "ada@", "root", "\xa0ada@acme.example"]
 )
 @pytest.mark.parametrize("place", ["author", "committer", "co-author"])
-def test_whoever_writes_a_commit_without_a_readable_address_is_a_stranger(
-    remote: Remote, tmp_path: Path, address: str, place: str
-) -> None:
+def test_whoever_writes_a_commit_without_a_readable_address_is_a_stranger(remote: Remote, tmp_path: Path, address: str, place: str) -> None:
     mallory, ada = f"Mallory <{address}>", "Ada <ada@acme.example>"
     trailer = f"\nCo-authored-by: {mallory}\n" if place == "co-author" else ""
     tree_of = remote("write-tree")
@@ -207,7 +205,9 @@ def test_whoever_writes_a_commit_without_a_readable_address_is_a_stranger(
     cache, source = tmp_path / "cache", remote.source(ref="main")
     people = git.authors(cache, source, git.fetched(cache, source), None)
     (stranger,) = set(people) - {"ada@acme.example"}
-    directory = of_settings({"people": [{"subject": None, "addresses": ["ada@acme.example", "grace@acme.example", "mallory@acme.example"]}]}, ())
+    directory = of_settings(
+        {"people": [{"subject": None, "addresses": ["ada@acme.example", "grace@acme.example", "mallory@acme.example"]}]}, ()
+    )
     assert not directory.is_known(stranger)
     assert stranger.startswith("Mallory") and stranger.isprintable()
 
