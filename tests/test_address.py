@@ -162,7 +162,9 @@ SHORT = st.text("ab", min_size=1, max_size=4)
 SHORT_GLOB = st.one_of(st.just("**"), st.text("ab*", min_size=1, max_size=4).filter(lambda text: "**" not in text))
 
 
-@given(st.lists(SHORT_GLOB, min_size=1, max_size=5).filter(lambda pattern: pattern.count("**") <= 2), st.lists(SHORT, min_size=1, max_size=6))
+@given(
+    st.lists(SHORT_GLOB, min_size=1, max_size=5).filter(lambda pattern: pattern.count("**") <= 2), st.lists(SHORT, min_size=1, max_size=6)
+)
 def test_matching_agrees_with_its_definition(pattern: list[str], parts: list[str]) -> None:
     assert Glob.parse("/".join(pattern)).matches(Address(tuple(parts))) is reference(tuple(pattern), tuple(parts))
 

@@ -62,7 +62,7 @@ def opens(node: ast.AST) -> bool:
         return True
     modes = [argument.value for argument in node.args[:1] if isinstance(argument, ast.Constant)]
     words = {keyword.arg for keyword in node.keywords}
-    return node.func.attr == "open" and (not node.args and words <= {"encoding", "errors", "mode"} or bool(MODES & {*map(str, modes)}))
+    return node.func.attr == "open" and ((not node.args and words <= {"encoding", "errors", "mode"}) or bool(MODES & {*map(str, modes)}))
 
 
 def openings() -> Iterator[str]:

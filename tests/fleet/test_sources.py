@@ -209,7 +209,8 @@ def test_whoever_writes_a_commit_without_a_readable_address_is_a_stranger(remote
         {"people": [{"subject": None, "addresses": ["ada@acme.example", "grace@acme.example", "mallory@acme.example"]}]}, ()
     )
     assert not directory.is_known(stranger)
-    assert stranger.startswith("Mallory") and stranger.isprintable()
+    assert stranger.startswith("Mallory")
+    assert stranger.isprintable()
 
 
 def test_a_file_of_the_repository_cannot_say_that_somebody_else_wrote_a_commit(remote: Remote, tmp_path: Path) -> None:

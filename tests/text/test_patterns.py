@@ -96,7 +96,7 @@ def test_a_hostile_line_in_the_editor_is_read_once(line: str) -> None:
 
 
 def nested(folder: Path, depth: int) -> None:
-    for level in range(depth):
+    for _ in range(depth):
         for name in ("a", "b"):
             (folder / name).mkdir()
         (folder / "x.txt").write_text("")
