@@ -21,10 +21,10 @@ from tests.hostile.titles import TITLES
 from tests.sources import PACKAGE, dotted, nodes, package
 
 ORDERS = (
-    "[skip ci]", "[ci skip]", "[no ci]", "[SKIP CI]", "[skip-ci]", "[ci-skip]", "[skip actions]", "[actions skip]", "[skip netlify]", "[skip azp]",
-    "***NO_CI***", "--skip-ci", "Fixes #1", "closes: #12", "Resolves acme/docs#7", "fix GH-3", "Closes https://github.com/acme/docs/issues/1", "Implements PROJ-9",
-    "(closed #4)", "@owners", "@acme/docs", "hello @everyone", "/merge", "/approve", "!12", "see &3 and $4", "[issue:12]", "fixes #1, #2 and #3",
-    "#close ABC-1",
+    "[skip ci]", "[ci skip]", "[no ci]", "[SKIP CI]", "[skip-ci]", "[ci-skip]", "[skip actions]", "[actions skip]",
+    "[skip netlify]", "[skip azp]", "***NO_CI***", "--skip-ci", "Fixes #1", "closes: #12", "Resolves acme/docs#7", "fix GH-3",
+    "Closes https://github.com/acme/docs/issues/1", "Implements PROJ-9", "(closed #4)", "@owners", "@acme/docs",
+    "hello @everyone", "/merge", "/approve", "!12", "see &3 and $4", "[issue:12]", "fixes #1, #2 and #3", "#close ABC-1",
 )  # fmt: skip
 OBEYED = re.compile(
     r"\[(ci|no|skip)[ _-](ci|skip|actions|netlify|azp)\]|\[actions skip\]|\*\*\*NO_CI|--skip-ci|(?<!\w)@\w|#\d|^/\w|[!&$]\d|\[issue:"
@@ -32,10 +32,10 @@ OBEYED = re.compile(
     re.IGNORECASE,
 )
 CALLS = (
-    "@everyone", "hi @here!", "x@everyone", "<!channel>", "<!here|here>", "<@U123>", "<@&99>", "<#C1>", "@all", "@channel", "@ada", "https://evil.example/login",
-    "[click](https://evil.example)", "[click](mailto:a@evil.example)",
-    "<https://evil.example|click>", "![x](http://evil.example/x.png)", "[x]: http://evil.example",
-    "www.evil.example", "<mailto:a@evil.example>", "<at>Ada</at>",
+    "@everyone", "hi @here!", "x@everyone", "<!channel>", "<!here|here>", "<@U123>", "<@&99>", "<#C1>", "@all", "@channel",
+    "@ada", "https://evil.example/login", "[click](https://evil.example)", "[click](mailto:a@evil.example)",
+    "<https://evil.example|click>", "![x](http://evil.example/x.png)", "[x]: http://evil.example", "www.evil.example",
+    "<mailto:a@evil.example>", "<at>Ada</at>",
 )  # fmt: skip
 CALLED = re.compile(r"(?<!\w)@\S|@(everyone|here|channel|all\b)|<\S|://|\]\(|\]:|www\.\w", re.IGNORECASE)
 
