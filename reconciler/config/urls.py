@@ -186,7 +186,7 @@ def _text(root: Path, path: str, at: Source, problems: Problems) -> str | None:
             data = file.read(SIZE_MAX + 1)
         if len(data) > SIZE_MAX:
             raise OSError(0, f"it is larger than {SIZE_MAX // 2**20} MiB")
-        return data.decode("utf-8")
+        return data.decode("utf-8").replace("\r\n", "\n")  # git may check it out with either
     except UnicodeDecodeError:
         problems.add(at, f"{path} is not UTF-8, so Reconciler did not write it; move it", id="RC-file-of-others")
     except OSError as error:
