@@ -543,7 +543,7 @@ def test_differences_that_nobody_could_see_are_not_listed_and_a_text_is_told_fro
 
 def test_a_patch_of_a_generated_resource_is_named_and_not_its_generator(project: Cli) -> None:
     project.edit(
-        "reconciler.yaml", "labs: {title: Labs}\n", 'labs: {title: Labs}\n        "${{ each.value }}": {forEach: [one], title: One}\n'
+        "reconciler.yaml", "labs: {title: Labs}\n", 'labs: {title: Labs}\n      "${{ each.value }}": {forEach: [one], title: One}\n'
     )
     staging = STAGING.replace("patch:\n", "patch:\n  - {match: acme/site/one, set: {title: Staged}}\n")
     project.write("environments/staging.yaml", staging)
