@@ -533,7 +533,7 @@ def test_an_unused_variable_is_a_warning_of_every_command_that_loads_the_project
         assert "warning: reconciler.yaml:6:3  vars.rest is not used; remove it, or use it" in result.stderr
 
 
-def test_differences_that_nobody_could_see_are_not_listed_and_a_text_is_told_from_a_number(project: Cli) -> None:
+def test_differences_that_nobody_could_see_are_not_listed_and_a_text_has_quotes_beside_a_number(project: Cli) -> None:
     shown = [*_line("a", UNSET, UNSET), *_line("b", (1, 2), [1, 2]), *_line("c", "1", 1), *_line("d", None, UNSET), *_line("e", "x", "y")]
     assert shown == ['c: "1" -> 1', "d: null -> (not set)", "e: x -> y"]
     for line in project("config", "diff", "staging", "production").stdout.splitlines():

@@ -53,7 +53,7 @@ def test_no_forge_and_no_ci_obeys_a_title_in_the_message_of_a_commit(text: str) 
 @pytest.mark.parametrize(
     "text", ["Guides & more", "ada@acme.example", "C# and F#", "a [b] c", "50 % off!", "fixes typos", "sites/docs.yaml:4", "x - y"]
 )
-def test_ordinary_titles_stay_as_they_are_in_commits(text: str) -> None:
+def test_ordinary_titles_are_unchanged_in_commits(text: str) -> None:
     assert escape.commit(text) == text
 
 

@@ -41,7 +41,7 @@ def operator(name: str) -> Identity:
 
 def author(name: str, address: str) -> str:
     """The address of whoever wrote a commit. If it is empty, or people would not read it as what it is, nobody can be matched to it: then
-    the name and the address as they are displayed, which is no address of anybody."""
+    the name and the address as they are displayed, which nobody has as an address."""
     written = address.strip(" ").casefold()
     local, _, host = folded(written).rpartition("@")
     plain = all(is_plain(character) and character not in _IN_NO_ADDRESS for character in written)
