@@ -1,13 +1,22 @@
 # Three images: the program (the default), the sandbox that serves (--target sandbox), and the workers and the dashboard of a fleet
 # (--target fleet). docs/how-to/run-in-a-container.md and docs/how-to/deploy-a-fleet.md show them.
+# Every package is pinned by hash. A tag moves; to pin the base too, pass what `docker buildx imagetools inspect python:3.13-slim` says:
+#   docker build --build-arg BASE=docker.io/library/python:3.13-slim@sha256:DIGEST .
 ARG BASE=docker.io/library/python:3.13-slim
 
 FROM ${BASE} AS build
 WORKDIR /source
+ENV PIP_NO_CACHE_DIR=1 PIP_NO_DEPS=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+COPY .ci/requirements-build.txt reconciler/requirements*.txt ./
+RUN python -m venv /opt/builder \
+ && /opt/builder/bin/python -m pip install --only-binary :all: --require-hashes --requirement requirements-build.txt \
+ && python -m venv /opt/reconciler \
+ && /opt/reconciler/bin/python -m pip install --only-binary :all: --require-hashes \
+      --requirement requirements.txt --requirement requirements-sandbox.txt --requirement requirements-otel.txt
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY reconciler reconciler
-RUN python -m venv /opt/reconciler \
- && /opt/reconciler/bin/python -m pip install --no-cache-dir ".[sandbox,postgres,bucket,otel]" \
+RUN /opt/builder/bin/python -m pip wheel --no-build-isolation --wheel-dir /wheels . \
+ && /opt/reconciler/bin/python -m pip install --no-index /wheels/*.whl \
  && mkdir /empty
 
 # From here on nothing is run: the base needs Python, and neither a shell nor a package manager.
@@ -27,7 +36,7 @@ CMD ["--help"]
 
 FROM build AS build-fleet
 WORKDIR /source
-RUN /opt/reconciler/bin/python -m pip install --no-cache-dir ".[fleet]"
+RUN /opt/reconciler/bin/python -m pip install --only-binary :all: --require-hashes --requirement requirements-fleet.txt
 
 # Workers need git, and ssh where repositories are read with it.
 FROM ${BASE} AS fleet

@@ -17,13 +17,15 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import total_ordering
 from shlex import quote
 from threading import Lock
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from weakref import WeakValueDictionary
+
+from reconciler.text.patterns import MANY, STAR, fits, size_problem, text_pattern
 
 KEY_LENGTH_MAX: Final = 100  # characters
 EMAIL_LENGTH_MAX: Final = 254  # characters of a key that is an e-mail address
@@ -42,8 +44,6 @@ _GLOB_SEGMENT = re.compile(rf"(?:[^{_NEVER}]|\*)+")
 
 _YAML_PLAIN = re.compile(r"[\w.@+/-]+")
 _ALTERNATIVES: Final = frozenset("[]{}")  # of other pattern languages; outside an e-mail address they would match nothing
-
-_T = TypeVar("_T")
 
 
 def bare(id: str) -> str:
@@ -207,6 +207,8 @@ class Glob:
         """The pattern that prints as `text`; raises ValueError where no address could match it."""
         if not text:
             raise ValueError("a pattern is empty; ** matches everything")
+        if (wrong := size_problem(text)) is not None:
+            raise ValueError(f"pattern {text[:40]!r}: {wrong}")
         segments = tuple(unicodedata.normalize("NFC", text).split("/"))
         for segment in segments:
             if not segment:
@@ -222,11 +224,11 @@ class Glob:
 
     def matches(self, address: Address) -> bool:
         """Whether the whole address matches the pattern; case-sensitive."""
-        return _fits(self.segments, address.parts, many="**", part=_segment_fits)
+        return fits(self.segments, address.parts, many=MANY.__eq__, part=_segment_fits)
 
     def covers(self, other: Glob) -> bool:
         """Whether every address that the other pattern matches fits this one, as far as their segments tell."""
-        return _fits(self.segments, other.segments, many="**", part=_segment_covers)
+        return fits(self.segments, other.segments, many=MANY.__eq__, part=_segment_covers)
 
     def __str__(self) -> str:
         return "/".join(self.segments)
@@ -248,31 +250,8 @@ def addresses_in(value: Any) -> Iterator[Address]:
 
 
 def _segment_fits(pattern: str, segment: str) -> bool:
-    return pattern in ("*", segment) or ("*" in pattern and _fits(pattern, segment, many="*", part=str.__eq__))
+    return pattern in (STAR, segment) or (STAR in pattern and text_pattern(pattern, STAR).matches(segment))
 
 
 def _segment_covers(pattern: str, segment: str) -> bool:
-    return segment != "**" and _segment_fits(pattern, segment)
-
-
-def _fits(pattern: Sequence[_T], items: Sequence[_T], *, many: _T, part: Callable[[_T, _T], bool]) -> bool:
-    """Whether `pattern`, in which `many` stands for any run of items, covers all of `items`.
-
-    Only the latest `many` is ever widened, because a shorter run at an earlier one leaves later ones more to take: so at
-    most len(pattern) * len(items) comparisons.
-    """
-    at = behind = 0  # positions in items; `behind` is the end of the run that the latest `many` takes
-    index, latest = 0, -1  # positions in pattern
-    while at < len(items):
-        if index < len(pattern) and pattern[index] == many:
-            latest, behind = index, at
-            index += 1
-        elif index < len(pattern) and part(pattern[index], items[at]):
-            index += 1
-            at += 1
-        elif latest >= 0:
-            behind += 1
-            index, at = latest + 1, behind
-        else:
-            return False
-    return all(rest == many for rest in pattern[index:])
+    return segment != MANY and _segment_fits(pattern, segment)

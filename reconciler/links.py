@@ -1,11 +1,15 @@
-"""Links in a checkout, which anybody who proposes a change may have put there: the places of files with such links refused.
+"""Links in a checkout, which anybody who proposes a change may have put there: the places of files with such links refused, and the one
+way to read a file that people name or that a checkout contains.
 
 A path outside every checkout, and outside the current folder, is the operator's own, and its links are followed as usual.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+from io import BufferedReader
 from pathlib import Path
 
 from reconciler.errors import UsageError
@@ -15,10 +19,19 @@ class LinkRefused(UsageError):
     """A link is in the place of a folder or file."""
 
 
+class NotRegular(OSError):
+    """A pipe, a device or a folder has the name of a file."""
+
+
+def repository(folder: Path) -> Path | None:
+    """The nearest folder with an entry named `.git`, the folder itself included; None if there is none. `folder`: without links."""
+    return next((parent for parent in (folder, *folder.parents) if os.path.lexists(parent / ".git")), None)
+
+
 def checkout(folder: Path) -> Path | None:
     """The top of the checkout that contains a folder: the nearest one with an entry named `.git`, else the current folder, if that
     contains it and is not the root of the file system; None for other folders. `folder`: without links."""
-    top = next((parent for parent in (folder, *folder.parents) if os.path.lexists(parent / ".git")), None)
+    top = repository(folder)
     here = Path.cwd()
     return top or (here if here != Path(here.anchor) and folder.is_relative_to(here) else None)
 
@@ -69,6 +82,35 @@ def leads_out(path: Path, root: Path) -> str | None:
     if not place.is_relative_to(root):
         return f"is a link that leads out of {root}"
     return "is a link to a hidden file" if any(part.startswith(".") for part in place.relative_to(root).parts) else None
+
+
+def read_file(path: Path, most: int, *, within: Path | None = None) -> bytes:
+    """The content of a file, at most `most` + 1 bytes of it, so that the caller sees when there are more. `within`: a folder without links
+    that no link may lead out of, also outside of every checkout.
+
+    Raises `LinkRefused`; OSError, also for a pipe, a device or a folder, whose end may never come; ValueError for a NUL in the name.
+    """
+    check_read(path)
+    reason = leads_out(path, within) if within is not None else None
+    if reason is not None:
+        raise LinkRefused(f"{path} cannot be read: it {reason}", id="RC-link-not-read", hint="Replace the link by what it leads to.")
+    with open_regular(path) as file:
+        return file.read(most + 1)
+
+
+def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
+    """The file for reading, without waiting: a pipe in its place, whose writer may never come, is refused like a folder or a device.
+
+    `follow`: open what a link leads to. Raises OSError, `NotRegular` for a pipe, a device or a folder."""
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
+    handle = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise NotRegular(errno.EINVAL, "it is not a regular file", str(path))
+        return open(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def _target(path: Path) -> Path:

@@ -12,7 +12,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import BufferedReader
 from pathlib import Path
 from shutil import rmtree
 from types import TracebackType
@@ -28,10 +27,6 @@ IGNORABLE: Final = frozenset("\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u
 """Characters that some file systems drop from names."""
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
-
-
-class NotRegular(OSError):
-    """A pipe, a device or a folder has the name of a file."""
 
 
 def write_whole(target: Path, text: str | bytes, *, mode: int | None = PRIVATE) -> None:
@@ -255,18 +250,3 @@ def checked_path(path: str) -> str:
         if spelled in (".git", "git~1") or spelled.startswith(".git:"):
             raise ValueError("it is the name of git's own folder")
     return path
-
-
-def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
-    """The file for reading, without waiting: a pipe in its place, whose writer may never come, is refused like a folder or a device.
-
-    `follow`: open what a link leads to. Raises OSError, `NotRegular` for a pipe, a device or a folder."""
-    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
-    handle = os.open(path, flags)
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise NotRegular(errno.EINVAL, "it is not a regular file", str(path))
-        return open(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise

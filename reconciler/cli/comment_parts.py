@@ -14,7 +14,7 @@ from reconciler.cli.json_file import read_json
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
 from reconciler.forges.job import event
-from reconciler.links import LinkRefused, check_read
+from reconciler.links import LinkRefused, read_file
 from reconciler.report.comment.part import CommentPart, PartOrigin, part
 from reconciler.report.fleet_preview import preview_sheet
 from reconciler.report.reading import failed as failure, sheet_of
@@ -74,9 +74,7 @@ def name_of(project: Path, environment: str | None) -> str:
     """The name of the parts of a project, also if its files are invalid: as in its project file, else that of its folder."""
     file = project_file(project)
     try:
-        check_read(file)
-        with file.open(encoding="utf-8", errors="replace") as text:
-            match = _PROJECT.search(text.read(PROJECT_MAX))
+        match = _PROJECT.search(read_file(file, PROJECT_MAX).decode("utf-8", "replace"))
     except (OSError, LinkRefused):
         match = None
     name = match[2] if match is not None else (project.absolute() if project.is_dir() else project.absolute().parent).name

@@ -16,9 +16,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from reconciler.config.keys import project_file
+from reconciler.links import open_regular
 from reconciler.state.store import recorded_runs, tracked_addresses
 from reconciler.text.credentials import file_of
-from reconciler.writing import open_regular
 
 CANDIDATES_MAX: Final = 1000
 STATE: Final = "RECONCILER_STATE"

@@ -16,7 +16,7 @@ _LINE: Final = re.compile(r"[ \t]*(?:export[ \t]+)?(?P<name>[^\s=#'\"]+)[ \t]*=[
 _NAME: Final = re.compile(VARIABLES + r"[A-Za-z0-9_]+", re.ASCII)
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "$": "$", "`": "`"}
 _QUOTED: Final = {"'": re.compile(r"'([^']*)'"), '"': re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)}
-_PLAIN: Final = re.compile(r"[^\n]*?(?=[ \t]+#|[ \t]*\r?(?:\n|\Z))")
+_PLAIN: Final = re.compile(r"(?:[^ \t\r\n]++|[ \t]++(?!#|\r?(?:\n|\Z))|\r(?!\n|\Z))*+")
 _REST: Final = re.compile(r"[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
 FORM: Final = f"write {VARIABLES}NAME=VALUE"
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import stat
 from pathlib import Path
 from typing import Any
 
-from reconciler.links import check_read
+from reconciler.links import NotRegular, read_file
 
 
 def read_json(path: Path, *, most: int, parts: int) -> Any:
@@ -37,21 +36,14 @@ def json_data(content: bytes, *, most: int, parts: int) -> Any:
 
 def _bytes(path: Path, most: int) -> bytes:
     try:
-        check_read(path)
-        about = path.stat()
-        is_file = stat.S_ISREG(about.st_mode)
-        content = b""
-        if is_file and about.st_size <= most:
-            # The file may grow, or be one whose size the system does not know.
-            with path.open("rb") as file:
-                content = file.read(most + 1)
+        content = read_file(path, most)
+    except NotRegular:
+        raise ValueError("it is not a file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else None
         raise OSError((reason or "unknown reason").lower()) from error
-    if not is_file:
-        raise ValueError("it is not a file")
-    if about.st_size > most:
-        raise ValueError(f"it has {about.st_size:,} bytes, and at most {most:,} are allowed")
+    if len(content) > most:
+        raise ValueError(f"it has more than {most:,} bytes")
     return content
 
 

@@ -26,6 +26,7 @@ from typing import Any, Final
 from reconciler.cli.files import path_from_here, rewrite
 from reconciler.cli.json_file import read_json
 from reconciler.errors import ReconcilerError, Refused, os_reason
+from reconciler.links import read_file
 from reconciler.text.escape import as_json
 from reconciler.writing import checked_path, create_folder, opened_for_appending, sync_folder, write_whole
 
@@ -159,7 +160,7 @@ def _text(root: Path, name: str) -> str | None:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return read_file(path, RECORD_MAX)
     except OSError:
         return None
 

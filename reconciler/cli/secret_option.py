@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from reconciler.cli.declare import Decorator, SharedOption, together
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import os_reason
-from reconciler.writing import open_regular
+from reconciler.links import open_regular
 
 SECRET_MAX: Final = 4_096  # bytes of a file
 

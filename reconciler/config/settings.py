@@ -38,6 +38,7 @@ from reconciler.model import RULES as LINT_RULES, Desired, GoldenSearch, Guards,
 from reconciler.resource import PRUNE_SCOPES, Kinds
 from reconciler.text.credentials import file_of, url_of
 from reconciler.text.names import closest, did_you_mean, one_of
+from reconciler.text.patterns import pattern_problem
 
 DEFAULT_STATE = ".reconciler/state.db"
 
@@ -318,7 +319,10 @@ def read_health(top: KeyReader, values: Mapping[str, Any]) -> HealthChecks:
         for key in keys.missing(SEARCH):
             top.problems.add(node.at, f"a search must have {key}; {SEARCH_FORM}", id="RC-missing-key")
             break
-        if all(values_of.values()):
+        if values_of["finds"] is not None and (wrong := pattern_problem(values_of["finds"])) is not None:
+            at = node.entries["finds"].node
+            top.problems.add(at.at, f"finds: {described(at)} is not a pattern of pages: {wrong}", id="RC-url-pattern")
+        elif all(values_of.values()):
             searches.append(GoldenSearch(**values_of, source=node.at))
     return HealthChecks(searches=tuple(searches), **values)
 

@@ -7,7 +7,6 @@ is not.
 
 from __future__ import annotations
 
-import glob
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -20,13 +19,13 @@ from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import Map, MapEntry, Scalar
 from reconciler.config.source.problems import Problems, described, items_of, report_form, untainted, wrong_form
 from reconciler.errors import os_reason
+from reconciler.links import open_regular
 from reconciler.model import GoneUrls, Redirect, RedirectFormat, SiteRedirects, Source, UrlSettings
 from reconciler.resource import Kinds
 from reconciler.text.names import did_you_mean, one_of
 from reconciler.text.urls import pattern_problem
 from reconciler.urls.formats import existing_names, is_ours
 from reconciler.urls.table import TableProblem, redirects_of
-from reconciler.writing import open_regular
 
 LINE_MAX: Final = 100  # bytes of the first line of a table, and more
 SIZE_MAX: Final = 256 * 1024 * 1024  # bytes of a file; a million redirects have about 150 million
@@ -156,7 +155,7 @@ def _texts(root: Path, sites: Mapping[Address, SiteRedirects], at: Source, probl
         if (link := _link(root, site.folder)) is not None:
             problems.add(at, f"{link} is a link, and redirects are not written through one; {OWN_FOLDER}", id="RC-link-not-read")
             return
-        names = [path.relative_to(folder).as_posix() for pattern in ("*", f"{glob.escape(site.name)}/*") for path in folder.glob(pattern)]
+        names = [path.relative_to(folder).as_posix() for inner in (folder, folder / site.name) for path in inner.glob("*")]
         for format, name in existing_names(site.name, names):
             path = f"{site.folder}/{name}"
             text = _text(root, path, at, problems)
@@ -187,7 +186,7 @@ def _text(root: Path, path: str, at: Source, problems: Problems) -> str | None:
             data = file.read(SIZE_MAX + 1)
         if len(data) > SIZE_MAX:
             raise OSError(0, f"it is larger than {SIZE_MAX // 2**20} MiB")
-        return data.decode("utf-8")
+        return data.decode("utf-8").replace("\r\n", "\n")  # git may check it out with either
     except UnicodeDecodeError:
         problems.add(at, f"{path} is not UTF-8, so Reconciler did not write it; move it", id="RC-file-of-others")
     except OSError as error:

@@ -469,7 +469,7 @@ class _Gathering:
         self._add(sorts[group], NameRole.USE, match[group], file.source(match.start(group)), match[group], under="expression", part=True)
 
 
-_HOLE: Final = re.compile(r"(?<!\$)\$\{\{(.*?)\}\}", re.DOTALL)
+_HOLE: Final = re.compile(r"(?<!\$)\$\{\{((?:(?!\$\{\{).)*?)\}\}", re.DOTALL)
 _QUOTED: Final = re.compile(r"""(\\?["'])([^"'\\\n]*)\1""")  # in a text in double quotes, those of an expression are escaped
 _PLACEHOLDER: Final = re.compile(r"\{([^{}\s]+)\}")
 _WORDS: Final = re.compile(

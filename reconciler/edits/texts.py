@@ -20,7 +20,8 @@ from reconciler.config.project import FileAccess, LoadOptions, load
 from reconciler.config.settings import Project
 from reconciler.config.source.includes import texts as texts_of
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
-from reconciler.config.source.reader import read
+from reconciler.config.source.reader import FILE_MAX, read
+from reconciler.links import read_file
 from reconciler.model import Source
 from reconciler.resource import Kinds
 from reconciler.testing.files import discovered
@@ -162,5 +163,5 @@ def project_texts(path: Path, kinds: Kinds, given: Mapping[str, str] | None = No
     for file in discovered(root):
         name = file.relative_to(root).as_posix()
         with suppress(UnicodeDecodeError):  # the command `test` reports it
-            texts[name] = given[name] if given is not None and name in given else file.read_bytes().decode("utf-8")
+            texts[name] = given[name] if given is not None and name in given else read_file(file, FILE_MAX, within=root).decode("utf-8")
     return ProjectTexts(path, kinds, texts, options)

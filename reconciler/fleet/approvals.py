@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reconciler.fleet.model import Approval, ChangeClass
 from reconciler.fleet.people.directory import Directory, Token
-from reconciler.fleet.people.identity import Identity, canonical, operator
+from reconciler.fleet.people.identity import Identity, canonical, is_readable, operator
 
 NEEDED: Final = {Approval.AUTO: 0, Approval.ONE: 1, Approval.TWO: 2}
 _CREATE: Final = {"create", "adopt", "rename", "restore"}
@@ -99,9 +99,11 @@ class ApprovalVerdict:
     def _unmatched(self) -> str:
         """Why more people than usual are needed, and what to do."""
         more = f" and {len(self.strangers) - NAMED} more" if len(self.strangers) > NAMED else ""
+        ways = ["write these addresses in people of the fleet file"] if any(map(is_readable, self.strangers)) else []
+        ways += [] if all(map(is_readable, self.strangers)) else ["a commit whose author has a readable address can be matched"]
         return (
             f"nobody is matched to the author{'s' if len(self.strangers) > 1 else ''} {', '.join(self.strangers[:NAMED])}{more}, so "
-            f"{len(self.strangers)} more must approve: write these addresses in people of the fleet file"
+            f"{len(self.strangers)} more must approve: {'; '.join(ways)}"
         )
 
     def _lacks(self, change: ChangeClass, number: int) -> str:

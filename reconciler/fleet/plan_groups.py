@@ -111,7 +111,7 @@ def own_names(kinds: Kinds, projects: Iterable[FleetProject], versions: Iterable
 
 def _beginnings(title: str) -> Iterator[str]:
     """What people call `Acme Docs, Inc.` for short: `Acme`, `Acme Docs`."""
-    for match in re.finditer(r"[,;:.]*(?:\s|\Z)", title):
+    for match in re.finditer(r"(?:(?<![,;:.])[,;:.]++)?(?:\s|\Z)", title):
         if match.start() >= NAME_MIN:
             yield title[: match.start()]
 

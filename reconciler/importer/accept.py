@@ -191,6 +191,8 @@ class Acceptance:
         """Raise `Refused` where `forEach` generates the resource: its lines are those of others too."""
         address, name = accepted.drifted.address, accepted.delta.name if accepted.delta is not None and not accepted.moved else None
         generation = self.desired.generated.get(address)
+        if name is not None:
+            self._check_own(accepted, self.desired.resources[address].positions.get(name))
         if generation is not None:
             written = self._written(address, name, self.desired.resources[address].positions.get(name or "")) if name is not None else None
             hint = f"Change {f'{written}, or ' if written is not None else ''}{generation}."

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import yaml
@@ -25,6 +24,7 @@ from reconciler.model import Actual, Declared, Desired, Source, State
 from reconciler.model.desired import Generation
 from reconciler.plan.matching.match import identify
 from reconciler.resource import Kind, Kinds
+from reconciler.text.patterns import PathPattern
 from reconciler.yamltext.emit import STEP, EmittedEntry, closed, document, entry, item as list_item, scalar
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -347,7 +347,7 @@ class _Adding:
         patterns = [pattern.value for pattern in files.node.value] if isinstance(files.node, yaml.SequenceNode) else [files.node.value]
         for path, page in reversed(list(self.pages.items())):
             wrapped = key_of(page.top, name)
-            if wrapped is not None and any(fnmatchcase(path, str(pattern)) for pattern in patterns):
+            if wrapped is not None and any(PathPattern.parse(str(pattern)).matches(path) for pattern in patterns):
                 return page, wrapped
         at = f"{spot.node.start_mark.line + 1}:{spot.node.start_mark.column + 1}"
         raise Refused(
@@ -387,7 +387,7 @@ class _Adding:
         assert page.top is not None
         spot = key_of(page.top, "include")
         patterns = [pattern.value for pattern in spot.node.value] if spot is not None and isinstance(spot.node, yaml.SequenceNode) else []
-        lines = [EmittedEntry(None, path) for path in self.new if not any(fnmatchcase(path, pattern) for pattern in patterns)]
+        lines = [EmittedEntry(None, path) for path in self.new if not any(PathPattern.parse(pattern).matches(path) for pattern in patterns)]
         if not lines:
             return
         if spot is None:

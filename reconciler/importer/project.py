@@ -26,11 +26,12 @@ from reconciler.yamltext.format import document as document_shape, layout
 @dataclass(frozen=True)
 class FileSizes:
     """`lines`: the most of a project in one file. `nodes`: the most of a root's list in one file. `file`: the most of any other list in
-    one, because a file is limited in its values."""
+    one, because a file is limited in its values. `depth`: the most lists inside each other in one file, which is limited in its levels."""
 
     lines: int = 150
     nodes: int = 300
     file: int = 10_000
+    depth: int = 30
 
 
 LIMITS: Final = FileSizes()
@@ -50,6 +51,7 @@ class RootFiles:
         """Split a list of undeclared nodes into files where it is too long; the writer writes their names in its place."""
         items = [gathered for gathered in host.below.get(section, ()) if not gathered.declared]
         if sum(size(item) for item in items) <= (self.limits.nodes if host.host is None else self.limits.file):
+            self._fold(host, section, folder, 0)
             return
         names = []
         for group in self._groups(items):
@@ -64,6 +66,18 @@ class RootFiles:
             )
             names.append(path)
         self.writer.elsewhere[(host.ref, section)] = EmittedEntry(section, EmittedMap([EmittedEntry(INCLUDE, names)], open=True))
+
+    def _fold(self, host: GatheredObject, section: str, folder: str, level: int) -> None:
+        """Write lists that are inside too many others into files of their own. `level`: how many are around this one."""
+        items = host.below.get(section, ())
+        for item in items:
+            for inner in self.writer.all.kinds.lists(item.kind.name):
+                self._fold(item, inner, folder, level + 1)
+        if level > 0 and level % self.limits.depth == 0 and items and not any(item.declared for item in items):
+            path = self._paths.free(f"{folder}/{host.key}", ".yaml")
+            content = EmittedEntry(section, EmittedList([self.writer.node(item) for item in items], open=True))
+            self.files[path] = EmittedMap([content], open=True)
+            self.writer.elsewhere[(host.ref, section)] = EmittedEntry(section, EmittedMap([EmittedEntry(INCLUDE, [path])], open=True))
 
     def _groups(self, items: list[GatheredObject]) -> Iterator[list[GatheredObject]]:
         """The nodes of each file: one that contains others, or consecutive ones without contents."""
@@ -87,6 +101,11 @@ class RootFiles:
 def size(item: GatheredObject) -> int:
     """The number of nodes in a node, itself included."""
     return 1 + sum(size(gathered) for some in item.below.values() for gathered in some)
+
+
+def depth(item: GatheredObject) -> int:
+    """How many levels of nodes are in a node."""
+    return max((1 + depth(gathered) for some in item.below.values() for gathered in some), default=0)
 
 
 MODELINE = "yaml-language-server: $schema={schema}"
@@ -129,7 +148,7 @@ def project(
     head = [modeline(PROJECT_FILE, schema), *(f"Not seen: {name}" for name in unseen)]
     files: dict[str, EmittedMap] = {}
     text = ""
-    if sum(map(size, gathered.roots)) <= limits.lines:  # else it has more lines in any case
+    if sum(map(size, gathered.roots)) <= limits.lines and max(map(depth, gathered.roots), default=0) <= limits.depth:
         text = document(_with_roots(top, [(root, writer.entry(root)) for root in gathered.roots]), head=head)
     if not text or text.count("\n") > limits.lines:
         top, files = _split(writer, top, limits)

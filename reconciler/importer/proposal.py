@@ -21,7 +21,7 @@ from reconciler.importer.accept import Acceptance, AcceptedField, chosen
 from reconciler.model import Exposure
 from reconciler.model.desired import Generation
 from reconciler.model.drift import Drift
-from reconciler.text.escape import terminal
+from reconciler.text.escape import commit
 
 BRANCH: Final = "reconciler/drift"
 TRAILER: Final = "Reconciler-Proposal"
@@ -75,8 +75,8 @@ class Proposal:
         return "\n".join([*self._body(), "", f"{TRAILER}: {self.digest}", ""])
 
     def _body(self) -> list[str]:
-        left = [f"- {terminal(str(item))[:LINE_MAX]}" for item in self.left[:LINES_MAX]]
-        lines = [f"- {terminal(line)[:LINE_MAX]}" for line in self.lines[:LINES_MAX]]
+        left = [f"- {commit(str(item))[:LINE_MAX]}" for item in self.left[:LINES_MAX]]
+        lines = [f"- {commit(line)[:LINE_MAX]}" for line in self.lines[:LINES_MAX]]
         return [self.title, "", *lines, *(["", "Left to people:", *left] if left else [])]
 
 
@@ -92,7 +92,7 @@ def owned_digest(proposal: Proposal, message: str) -> str:
 def title_of(project: str, environment: str | None, number: int) -> str:
     """The title of a commit and of its request, of at most 72 characters unless the name of the project is long."""
     where = f"{project}, {environment}" if environment else project
-    return terminal(f"Accept {number:,} change{'' if number == 1 else 's'} made outside Reconciler in {where}")
+    return commit(f"Accept {number:,} change{'' if number == 1 else 's'} made outside Reconciler in {where}")
 
 
 def acceptable(

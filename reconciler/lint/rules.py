@@ -122,7 +122,7 @@ def undeclared_claim(facts: LintFacts) -> Iterator[Finding]:
 
 
 EACH: Final = frozenset({"key", "value", "index", "parent"})
-_LOOKALIKE: Final = re.compile(r"(?<![${])(?!\$\{\{)\$?\{\{?\s*((vars|each|env|secrets)\s*\.\s*(\w+)[^{}]*?)\s*\}\}?")
+_LOOKALIKE: Final = re.compile(r"(?<![${])(?!\$\{\{)\$?\{\{?\s*((vars|each|env|secrets)\s*\.\s*(\w+)[^{}]*+)\}\}?")
 
 
 def lookalikes(facts: LintFacts) -> Iterator[tuple[Declared, str, re.Match[str]]]:
@@ -170,7 +170,7 @@ def not_evaluated(facts: LintFacts) -> Iterator[Finding]:
             continue
         reported.add(place)
         message = f"{name} contains {part[0]}, which is not an expression: it is sent as it is"
-        remedy = f"write ${{{{ {part[1]} }}}}, or ignore the finding if it is a text"
+        remedy = f"write ${{{{ {part[1].rstrip()} }}}}, or ignore the finding if it is a text"
         yield finding("not-evaluated", message, declared, field=name, remedy=remedy)
 
 

@@ -6,7 +6,6 @@ takes no value from the environment, so a message cannot contain a secret of thi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -32,9 +31,9 @@ from reconciler.policies.judge import by_configuration
 from reconciler.report.findings import of_problem, of_violation
 from reconciler.resource import Kinds
 from reconciler.testing.files import is_test_file
+from reconciler.text.patterns import PathPattern
 from reconciler.yamltext.tree import Untouchable
 
-_PARTS: Final = re.compile(r"\*\*/|.", re.DOTALL)
 HALF_WRITTEN: Final = (Untouchable, ValueError, StopIteration, yaml.YAMLError)
 """What is raised by whatever looks for positions in a text that is not YAML at the moment."""
 ACCESS: Final = FileAccess(decrypt=False, stand_ins=True)
@@ -73,21 +72,12 @@ class CheckedProject:
             if isinstance(node, Map) and INCLUDE in node.entries:
                 nodes.append(node.entries[INCLUDE].node)
             waiting += parts_of(node) if not isinstance(node, Scalar) else []
-        return any(_matches(scalar.text, name) for node in nodes for scalar in scalars(node))
+        return any(PathPattern.parse(scalar.text).matches(name) for node in nodes for scalar in scalars(node))
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The names of its variables."""
         return tuple(sorted({name for project in self.projects.values() for name in project.variables}))
-
-
-def _matches(pattern: str, name: str) -> bool:
-    """Whether a pattern of `include` matches the name of a file."""
-    parts = [
-        "(?:.*/)?" if part == "**/" else "[^/]*" if part == "*" else "[^/]" if part == "?" else re.escape(part)
-        for part in _PARTS.findall(pattern)
-    ]
-    return re.fullmatch("".join(parts), name) is not None
 
 
 def nearest(file: Path) -> Path | None:

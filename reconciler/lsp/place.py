@@ -14,15 +14,17 @@ from typing import Final, Literal
 from reconciler.lsp.text import Text
 
 LINES_MAX: Final = 100_000  # above the cursor that are looked at
+LINE_MAX: Final = 10_000  # characters before the cursor on its line; more are not looked at
 FLOW_MAX: Final = 20  # lines that a list or map in brackets may have above the cursor
 
 _LINE: Final = re.compile(
-    r"""(?P<indent> *)(?P<dashes>(?:-(?: +|$))*)(?:(?P<key>"[^"]*"|'[^']*'|[^\s#"'\[\]{},&*!|>][^#:]*?)\s*:(?:\s+|$))?(?P<rest>.*)"""
+    r"""(?P<indent> *)(?P<dashes>(?:-(?: +|$))*)"""
+    r"""(?:(?P<key>"[^"]*"|'[^']*'|[^\s#"'\[\]{},&*!|>][^\s#:]*+(?:\s++[^\s#:]++)*+)\s*+:(?:\s+|$))?(?P<rest>.*)"""
 )
-_WORD: Final = re.compile(r"[\w./@*$-]*\Z")
+_WORD: Final = re.compile(r"[\w./@*$-]*")
 _WORD_END: Final = re.compile(r"[\w./@*-]*")
 _FLOW_KEY: Final = re.compile(r"""([\w.$-]+|"[^"]*"|'[^']*')\s*:(?:\s+|$)([^,\]}]*)""")
-_EMPTY: Final = re.compile(r"\s*(?:[&!]\S*\s*)*(?:#.*)?\Z")
+_EMPTY: Final = re.compile(r"\s*+(?:[&!]\S*+\s*+)*+(?:#.*)?\Z")
 HOLE: Final = re.compile(r"\$\{\{(?:(?!\}\}).)*\Z", re.DOTALL)
 
 
@@ -85,9 +87,10 @@ def place_at(text: Text, offset: int) -> Place:
     number = text.position(offset).line
     before = text.text[text.starts[number] : offset]
     after = text.line(number)[len(before) :]
+    before = before if len(before) <= LINE_MAX else ""
     hole = HOLE.search(before)
-    match = _WORD.search(before)
-    word = match[0] if match is not None else ""
+    backwards = _WORD.match(before[::-1])
+    word = backwards[0][::-1] if backwards is not None else ""
     follows = _WORD_END.match(after)
     end = offset + (follows.end() if follows is not None else 0)
     after_word = text.text[end : end + 200].partition("\n")[0]

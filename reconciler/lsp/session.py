@@ -12,6 +12,7 @@ from reconciler.address import Address
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE
 from reconciler.config.source.reader import FILE_MAX
+from reconciler.links import LinkRefused, read_file
 from reconciler.lsp.actions import Renamed, probable_renames
 from reconciler.lsp.checks import CheckedProject, check, nearest
 from reconciler.lsp.documents import ParsedFiles
@@ -125,10 +126,9 @@ class Session:
             if document.path == path:
                 return document.text
         try:
-            if path.stat().st_size > FILE_MAX:
-                return None
-            return Text(path.read_bytes().decode("utf-8-sig"))
-        except (OSError, ValueError):
+            content = read_file(path, FILE_MAX)
+            return Text(content.decode("utf-8-sig")) if len(content) <= FILE_MAX else None
+        except (OSError, ValueError, LinkRefused):
             return None
 
     def uri_of(self, path: Path) -> str:

@@ -15,6 +15,7 @@ from reconciler.config.source.nodes import Map
 from reconciler.config.source.problems import Enough, Problems, described
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import Problem
+from reconciler.links import LinkRefused, read_file
 from reconciler.resource import Kinds
 from reconciler.testing.declared import Header
 from reconciler.testing.files import discovered, is_test_file
@@ -51,9 +52,10 @@ def _check_files(root: Path, kinds: Kinds, loaded: Loaded, unsaved: Mapping[str,
 
 def _text(path: Path) -> bytes | None:
     try:
-        return path.read_bytes() if path.stat().st_size <= FILE_MAX else None
-    except OSError:
+        content = read_file(path, FILE_MAX)
+    except (OSError, LinkRefused):
         return None
+    return content if len(content) <= FILE_MAX else None
 
 
 def _check(path: Path, header: Header, kinds: Kinds, loaded: Loaded, problems: Problems) -> None:

@@ -20,7 +20,8 @@ COMPARED_MAX: Final = 2_000  # changed lines that are compared with each other
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 # What a position marks: a quoted text, an expression, or a plain scalar up to what ends it.
 _TOKEN: Final = re.compile(
-    r""""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\r\n]|'')*'?|(?:\$\{\{.*?\}\}|(?!:(?:\s|$)|\s\#|[,\[\]{}\r\n]).)+|[\[\]{}]""", re.MULTILINE
+    r""""(?:[^"\\\r\n]|\\.)*"?|'(?:[^'\r\n]|'')*'?|(?:\$\{\{[^\r\n]*?(?:\}\}|$|(?=\r))|(?!:(?:\s|$)|\s\#|[,\[\]{}\r\n]).)+|[\[\]{}]""",
+    re.MULTILINE,
 )
 
 

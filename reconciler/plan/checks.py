@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,6 +18,7 @@ from reconciler.plan.open_work import at, moment
 from reconciler.plan.warnings.notes import is_read
 from reconciler.resource import Kind, ReviewList, SearchList
 from reconciler.text.names import closest, quoted
+from reconciler.text.patterns import STAR, PathPattern
 
 
 def number(value: Any) -> int | None:
@@ -178,8 +178,8 @@ def search_misses(
         yield f"the search for {quoted(search.query)} failed: the response is not a list"
         return
     urls = list(dict.fromkeys(_urls(word, shown, results)))
-    wanted = pattern(search.finds)
-    if not any(wanted(url) for url in urls):
+    wanted = PathPattern.parse("/" + search.finds.strip("/"), STAR)
+    if not any(map(wanted.matches, urls)):
         instead = f"it finds {', '.join(urls[:3])}" if urls else "it finds nothing there"
         sentence = f"readers who search for {quoted(search.query)} do not find {search.finds}; {instead}"
         yield inputs.concern(Sort.SEARCH, shown[0].root_kind, shown[0].root, sentence)
@@ -195,14 +195,6 @@ def _urls(word: SearchList, shown: Sequence[Shown], results: Iterable[Any]) -> I
                     end = at(page, word.url)
                     if isinstance(end, str):
                         yield from sorted("/" + "/".join([*form, end.strip("/")]).strip("/") for form in place.segments)
-
-
-def pattern(text: str) -> Callable[[str], bool]:
-    """Whether a path matches a pattern: `*` is one segment, `**` many or none."""
-    parts = re.split(r"(/\*\*|\*\*|\*)", "/" + text.strip("/"))
-    expression = "".join({"/**": "(?:/.*)?", "**": ".*", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts)
-    compiled = re.compile(expression, re.DOTALL)
-    return lambda path: compiled.fullmatch("/" + path.strip("/")) is not None
 
 
 # -- change requests and topics ------------------------------------------------------------------------------------------------------

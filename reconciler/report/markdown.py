@@ -21,15 +21,14 @@ LIMIT: Final = 65_536  # characters of a comment on GitHub
 # The signs that a `diff` block colors; "!" is orange, for everything that is neither more nor less.
 SIGNS: Final = {Style.CREATE: "+", Style.DELETE: "-", Style.DIM: " ", Style.PLAIN: " "}
 # After the first pass these entities stand for the characters that begin a mention, a reference or a link.
-_NAMES: Final = re.compile(r"&#(?:64|35|33|126|38);(?=\w)|&#58;|(?i:www)(?=&#46;)")  # @name #1 !1 ~label &1
 NOTES_MAX: Final = 2_000  # characters of sentences below the block
 COMMAND: Final = ": reconciler "  # what is before the command of a sentence, which ends with it
 
 
 def markdown(sheet: Sheet, *, limit: int = LIMIT) -> str:
     """The report; destructive changes come first, and entries that do not fit are counted instead."""
-    says = "".join(f"- {_prose(sentence.text)}\n" for sentence in sheet.consequences)
-    head = f"{marker(sheet)}\n### {_prose(sheet.title)}\n\n**{_prose(sheet.summary)}**\n" + (f"\n{says}" if says else "")
+    says = "".join(f"- {escape.markdown(sentence.text)}\n" for sentence in sheet.consequences)
+    head = f"{marker(sheet)}\n### {escape.markdown(sheet.title)}\n\n**{escape.markdown(sheet.summary)}**\n" + (f"\n{says}" if says else "")
     notes = signs(sheet) + _notes(sheet)
     covered = _coverage(sheet)
     room = limit - len(head) - len(notes) - len(covered) - 300  # the fences, and the sentence about omitted entries
@@ -106,11 +105,11 @@ def _remark(note: str) -> str:
     """A sentence; the command at its end as code, where an address needs no invisible character and can be copied."""
     before, colon, command = note.partition(COMMAND)
     if not colon:
-        return _prose(note)
+        return escape.markdown(note)
     text = escape.terminal(f"reconciler {command}")
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     room = " " if text.endswith("`") else ""
-    return f"{_prose(before)}: {fence}{room}{text}{room}{fence}"
+    return f"{escape.markdown(before)}: {fence}{room}{text}{room}{fence}"
 
 
 def _coverage(sheet: Sheet) -> str:
@@ -118,12 +117,3 @@ def _coverage(sheet: Sheet) -> str:
         return ""
     rows = [f"| {kind} | {share.managed:,} | {share.seen:,} | {share.percent} % |" for kind, share in sheet.coverage.items()]
     return "\n".join(["\n| kind | managed | total | |", "|---|---:|---:|---:|", *rows]) + "\n"
-
-
-def _prose(text: str) -> str:
-    """A sentence without markup, mentions, references or links.
-
-    GitHub and GitLab look for mentions and references in the rendered text, so that an entity alone hides none of them.
-    """
-    text = re.sub(r"([\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.))", lambda match: f"&#{ord(match[0])};", escape.terminal(text))
-    return _NAMES.sub(r"\g<0>&#8203;", text)

@@ -11,6 +11,7 @@ from reconciler.report.documents import exposure_data
 from reconciler.report.reading import exposure_of
 from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument
+from reconciler.yamltext.line_ends import plain
 
 
 def proposal_document(proposal: Proposal, before: Mapping[str, str], drift: DriftDocument) -> ProposalDocument:
@@ -42,5 +43,5 @@ def proposal_of(document: Mapping[str, Any]) -> Proposal:
 
 
 def digest_of(text: str) -> str:
-    """64 hexadecimal characters."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    """64 hexadecimal characters: the same for each line end that a checkout may have."""
+    return sha256(plain(text).encode("utf-8", "surrogatepass")).hexdigest()

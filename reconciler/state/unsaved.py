@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
+from reconciler.links import open_regular
 from reconciler.model import Binding, Origin
 from reconciler.model.state import IntentEnding
 from reconciler.state.errors import explaining
@@ -68,7 +69,7 @@ class Spare:
         return hmac.new(self._key, json.dumps(body, sort_keys=True).encode(), hashlib.sha256).hexdigest()
 
     def _read(self, path: Path) -> Any:
-        with explaining(f"the file {path}"), open(path, "rb") as file:
+        with explaining(f"the file {path}"), open_regular(path, follow=False) as file:
             text = file.read(SIZE_MAX)
         try:
             body = json.loads(text)

@@ -31,7 +31,7 @@ _FRAMED: Final = re.compile(
     re.IGNORECASE,
 )
 _WHOLE: Final = re.compile(rf"-{{3,5}}\s?BEGIN {_NAME}\s?-{{3,5}}.*?(?:-{{3,5}}\s?END {_NAME}\s?-{{3,5}}|\Z)", re.IGNORECASE | re.DOTALL)
-_PUTTY: Final = re.compile(r"PuTTY-User-Key-File-\d.*?\bPrivate-(?:Lines|MAC|Hash): *\S+", re.DOTALL)
+_PUTTY: Final = re.compile(r"PuTTY-User-Key-File-\d(?:(?!PuTTY-User-Key-File-).)*?\bPrivate-(?:Lines|MAC|Hash): *\S+", re.DOTALL)
 _OPENSSH: Final = "b3BlbnNzaC1rZXktdjE"  # the base64 of "openssh-key-v1"
 _BARE_KEY: Final = re.compile(r"(?:M[A-P][A-Za-z0-9+/]|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/=\s\\]{40,}")
 _HINTS: Final = ("KEY", "key", _OPENSSH)
@@ -113,7 +113,7 @@ _PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----EN
 _BARE: Final = re.compile(r"MI[A-Za-z0-9+/\s]+={0,2}\s*")
 _LINE: Final = 64  # characters of base64 in a line of PEM
 _FRAME: Final = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{1,40})-----")
-_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]{1,40})-----(.*?)-----END \1-----", re.DOTALL)
+_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]{1,40})-----((?:(?!-----(?:BEGIN|END) ).)*+)-----END \1-----", re.DOTALL)
 _LABELS: Final = ("CERTIFICATE", "X509 CERTIFICATE")
 _EXPECTED: Final = "expected a certificate in PEM format, which begins with -----BEGIN CERTIFICATE-----"
 

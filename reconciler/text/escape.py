@@ -1,4 +1,4 @@
-"""One encoder for each place a text can go: a terminal, a log, JSON, XML, HTML, a URI, mermaid, dot.
+"""One encoder for each place a text can go: `PLACES`, and JSON.
 
 In: any text, from the service or the YAML. Out: text that its reader cannot mistake for anything else. Characters that are invisible or
 change how their neighbours are displayed (control, bidi, escape, zero-width characters, lone surrogates) are written as `\\x1b`,
@@ -10,7 +10,7 @@ from __future__ import annotations
 import html as entities
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -113,3 +113,51 @@ def github(text: str) -> str:
 def github_property(text: str) -> str:
     """A property of a GitHub workflow command, where `,` and `:` have a meaning too."""
     return terminal(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+
+
+_MARKUP: Final = re.compile(r"[\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.)")
+_NAMES: Final = re.compile(r"&#(?:64|35|33|126|38);(?=\w)|&#58;|(?i:www)(?=&#46;)")  # @name #1 !1 ~label &1
+
+
+def markdown(text: str) -> str:
+    """A sentence without markup, mentions, references or links.
+
+    GitHub and GitLab look for mentions and references in the rendered text, so that an entity alone hides none of them.
+    """
+    return _NAMES.sub(r"\g<0>&#8203;", _MARKUP.sub(lambda match: f"&#{ord(match[0])};", terminal(text)))
+
+
+_ORDER: Final = re.compile(
+    r"(?<!\w)@(?=\w)|#(?=\w)|[!&$](?=\d)"  # @owners #1 !1 &1 $1
+    r"|\[(?=[^\[\]]*(?:skip|\bno\b|\bci\b|issue:))|\*(?=\*\*)|-(?=-(?:skip|ci|no)-)"  # [skip ci] ***NO_CI*** --skip-ci
+    r"|\A/(?=\w)",  # /merge
+    re.IGNORECASE,
+)
+_CLOSING: Final = re.compile(
+    r"\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)\b:?(?=\s+(?:https?:|[A-Z]\w*-\d))",
+    re.IGNORECASE,
+)
+
+
+def commit(text: str) -> str:
+    """One line of the message of a commit, in which neither a forge nor a CI reads a mention, a reference or an instruction."""
+    return _CLOSING.sub(r"\g<0> -", _ORDER.sub(r"\g<0> ", terminal(text)))
+
+
+_CALL: Final = re.compile(
+    r"@(?=everyone|here|channel|all\b|room)|(?<!\w)@(?=\S)|<(?=\S)"  # @everyone <!channel> <https://…|text>
+    r"|:(?=//)|\](?=[(:\[])|\bwww\.(?=\w)",  # https://… [text](…) www.…
+    re.IGNORECASE,
+)
+
+
+def chat(text: str) -> str:
+    """One line of a message in a chat, which calls nobody and contains no link."""
+    return _CALL.sub(r"\g<0> ", terminal(text))
+
+
+PLACES: Final[Mapping[str, Callable[[str], str]]] = {
+    "terminal": terminal, "log": log, "xml": xml, "html": html, "uri": uri, "mermaid": mermaid, "dot": dot, "github": github,
+    "github_property": github_property, "markdown": markdown, "commit": commit, "chat": chat,
+}  # fmt: skip
+"""What each place needs, by its name. A text of strangers goes through exactly that of the place where it is printed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from reconciler.text import patterns
+
 
 def pattern_problem(text: str) -> str | None:
     """What is wrong with a pattern of URLs, as the end of a sentence; None if nothing is."""
@@ -9,6 +11,4 @@ def pattern_problem(text: str) -> str | None:
         return "it must begin with / (a path below the site's URL) or https://"
     if "?" in text or "#" in text:
         return "it must not contain a query or a fragment; a redirect is about the path"
-    if any("**" in segment and segment != "**" for segment in text.split("/")):
-        return "** must be a whole segment, as in /v1/**"
-    return None
+    return patterns.pattern_problem(text)

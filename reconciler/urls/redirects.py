@@ -14,13 +14,15 @@ Two spellings of one URL are one URL (`canonical`): web servers compare paths af
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from reconciler.address import Address
 from reconciler.model import DeadUrl, GoneUrls, PageChange, Redirect, UrlReason
+from reconciler.text.patterns import STAR, PathPattern
 
 SAFE: Final = "-._~!'()*+,;=:@&$"  # what a segment of a path may contain unescaped, RFC 3986
 PORTS: Final = {"http": 80, "https": 443}
@@ -178,7 +180,7 @@ def gone_test(declared: Iterable[GoneUrls], roots: Mapping[Address, str]) -> Cal
 def url_matches(pattern: str, url: str, root: str | None) -> bool:
     """Whether a pattern of URLs matches a canonical URL. `root`: the URL of its site, which a path is below; None: unknown."""
     subject = path_below(url, root) if pattern.startswith("/") else url
-    return subject is not None and _regex(pattern).fullmatch(subject) is not None
+    return subject is not None and _matches(pattern, subject)
 
 
 def path_below(url: str, root: str | None) -> str | None:
@@ -193,7 +195,7 @@ def is_named(url: DeadUrl, pattern: str) -> bool:
     """Whether a pattern, or a URL as a plan shows it, names a URL."""
     subject = url.path if pattern.startswith("/") else url.url
     same = not pattern.startswith("/") and recorded_url(pattern) == recorded_url(url.url)
-    return same or (bool(subject) and _regex(pattern).fullmatch(subject) is not None)
+    return same or (bool(subject) and _matches(pattern, subject))
 
 
 def pattern_of(url: DeadUrl) -> str:
@@ -217,22 +219,18 @@ def patterns_of(urls: Iterable[DeadUrl]) -> list[str]:
     return list(dict.fromkeys(map(folder, names)))
 
 
-def _regex(pattern: str) -> re.Pattern[str]:
+def _matches(pattern: str, url: str) -> bool:
+    """Whether a URL, or a path, matches. `/v1/**` matches `/v1` too: the page at the top of a section is part of it."""
+    return _parsed(pattern).matches(url)
+
+
+@lru_cache(maxsize=4_096)
+def _parsed(pattern: str) -> PathPattern:
     host, slash, path = pattern.partition("://")[2].partition("/")
     # Of a whole URL, the host as it is in a canonical one.
     top = canonical(f"{pattern.partition('://')[0]}://{host}") if host else None
-    return re.compile("".join(_expression(pattern if top is None else f"{top}{slash}{path}")))
-
-
-def _expression(pattern: str) -> Iterator[str]:
-    # `/v1/**` matches `/v1` too: the page at the top of a section is part of it.
-    for part in re.split(r"(/\*\*|\*)", pattern.rstrip("/") or "/"):
-        if part == "/**":
-            yield "(?:/.*)?"
-        elif part == "*":
-            yield "[^/]*"
-        else:
-            yield re.escape(quoted_path(part))
+    text = pattern if top is None else f"{top}{slash}{path}"
+    return PathPattern.parse(text.rstrip("/") or "/", STAR, quoted_path)
 
 
 # -- whole groups ------------------------------------------------------------------------------------------------------------------

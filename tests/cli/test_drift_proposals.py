@@ -126,6 +126,24 @@ def test_files_that_differ_from_the_last_commit_are_no_ground_for_a_proposal(des
     assert git(desk.root, "branch", "--list", BRANCH) == ""
 
 
+@pytest.mark.parametrize("attributes", ["", "*.yaml text eol=crlf\n"], ids=["core.autocrlf", "eol=crlf"])
+def test_line_ends_of_a_checkout_are_not_those_of_a_proposal(desk: Cli, attributes: str) -> None:
+    if attributes:
+        desk.write(".gitattributes", attributes)
+        git(desk.root, "add", "-A")
+        git(desk.root, "commit", "-q", "-m", "attributes")
+    else:
+        git(desk.root, "config", "core.autocrlf", "true")
+    (desk.root / "p" / "reconciler.yaml").unlink()
+    git(desk.root, "checkout", "-q", "p/reconciler.yaml")
+    assert b"\r\n" in (desk.root / "p" / "reconciler.yaml").read_bytes()
+    assert git(desk.root, "status", "--porcelain") == ""
+    retitle(desk)
+    desk("drift", "p", "--propose", code=0)
+    changed = git(desk.root, "diff", "--numstat", "HEAD", BRANCH).split()
+    assert changed == ["1", "1", "p/reconciler.yaml"], "the lines that changed, and no line end"
+
+
 def test_what_files_cannot_take_in_is_listed_with_the_way_and_the_rest_is_proposed(desk: Cli) -> None:
     text = (desk.root / "p/reconciler.yaml").read_text()
     spaces = "[{forEach: [one, two], space: '${{ each.key }}', title: 'T ${{ each.key }}', duplicateOf: blank}]"

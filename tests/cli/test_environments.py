@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.config.environments.difference import _line
+from reconciler.resource import UNSET
 from tests.cli.conftest import Cli
 from tests.documents import valid
 
@@ -529,3 +531,26 @@ def test_an_unused_variable_is_a_warning_of_every_command_that_loads_the_project
     for words in (("validate", "p"), ("plan", "p"), ("validate", "p", "--quiet")):
         result = values_project(*words, "--var", "brand=Beta", code=0)
         assert "warning: reconciler.yaml:6:3  vars.rest is not used; remove it, or use it" in result.stderr
+
+
+def test_differences_that_nobody_could_see_are_not_listed_and_a_text_has_quotes_beside_a_number(project: Cli) -> None:
+    shown = [*_line("a", UNSET, UNSET), *_line("b", (1, 2), [1, 2]), *_line("c", "1", 1), *_line("d", None, UNSET), *_line("e", "x", "y")]
+    assert shown == ['c: "1" -> 1', "d: null -> (not set)", "e: x -> y"]
+    for line in project("config", "diff", "staging", "production").stdout.splitlines():
+        before, _, after = line.partition(": ")[2].partition(" -> ")
+        assert before != after
+
+
+def test_a_patch_of_a_generated_resource_is_named_and_not_its_generator(project: Cli) -> None:
+    project.edit(
+        "reconciler.yaml", "labs: {title: Labs}\n", 'labs: {title: Labs}\n      "${{ each.value }}": {forEach: [one], title: One}\n'
+    )
+    staging = STAGING.replace("patch:\n", "patch:\n  - {match: acme/site/one, set: {title: Staged}}\n")
+    project.write("environments/staging.yaml", staging)
+    project("apply", "--yes", "--env", "staging", code=0)
+    id = next(line.split()[-1] for line in project("state", "list", "--env", "staging").stdout.splitlines() if "acme/site/one " in line)
+    project("api", "PATCH", f"/orgs/org_staging/sites/{id}", "-f", "title=By hand", "--sandbox", "staging.db", "--env", "staging", code=0)
+    refused = project("drift", "--accept", "acme/site/one", "--env", "staging").stderr
+    place = next(number for number, line in enumerate(staging.splitlines(), 1) if "Staged" in line)
+    assert f"Change the patch: environments/staging.yaml:{place}:" in refused
+    assert "each.value" not in refused

@@ -348,6 +348,14 @@ def test_a_whole_expression_may_be_a_section(tmp_path: Path) -> None:
     assert one(project(tmp_path, 'teams: ${{ json(file("teams.json")) }}'), "acme/team/writers").values == {"title": "Writers"}
 
 
+def test_a_file_has_one_text_whatever_line_ends_git_checked_it_out_with(tmp_path: Path) -> None:
+    titles = []
+    for text in (b"Acme\nDocs\n", b"Acme\r\nDocs\r\n"):
+        (tmp_path / "title.txt").write_bytes(text)
+        titles.append(one(project(tmp_path, 'title: ${{ file("title.txt") | replace("\\n", "-") }}'), "acme").values["title"])
+    assert titles == ["Acme-Docs-", "Acme-Docs-"]
+
+
 # -- the digest --------------------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.fleet.model import Repository
+from reconciler.fleet.people.directory import of_settings
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
 
@@ -151,8 +152,9 @@ def test_who_wrote_a_change_is_known_through_merges_co_authors_and_rewritten_his
     remote("checkout", "-q", "main")
     commit("other")
     remote("merge", "-q", "--no-ff", "-m", "merged", "branch")
-    assert wrote(None) == ["ada", "grace", "linus", "nonsense"], "without a commit before: what the merge brings"
-    assert wrote(base) == ["ada", "grace", "linus", "nonsense", "other"]
+    nonsense = "nonsense (no readable address)"
+    assert wrote(None) == ["ada", "grace", "linus", nonsense], "without a commit before: what the merge brings"
+    assert wrote(base) == ["ada", "grace", "linus", nonsense, "other"]
     assert wrote(remote("rev-parse", "HEAD")) == wrote(None), "what is applied again, after an undo"
     assert set(wrote("0" * 40)) >= {"ada", "grace", "linus", "other", "old"}, "whoever may have written it, where the history was rewritten"
 
@@ -179,6 +181,44 @@ def test_all_authors_since_the_last_applied_commit_count_however_many_and_whatev
     remote("reset", "-q", "--hard", "HEAD~3")
     commit("linus")
     assert wrote(applied) == ["ada", "linus"], "a rewritten branch: what the applied commit did not have"
+    remote("reset", "-q", "--hard", base)
+    assert wrote(applied) == ["ada", "old"], "a branch that was reset to a commit before the applied one"
+
+
+@pytest.mark.parametrize(
+    "address", ["", " ", "\u200b", "\u3164@\u3164", "ada\u200b@acme.example", "@acme.example", "ada@", "root", "\xa0ada@acme.example"]
+)
+@pytest.mark.parametrize("place", ["author", "committer", "co-author"])
+def test_whoever_writes_a_commit_without_a_readable_address_is_a_stranger(remote: Remote, tmp_path: Path, address: str, place: str) -> None:
+    mallory, ada = f"Mallory <{address}>", "Ada <ada@acme.example>"
+    trailer = f"\nCo-authored-by: {mallory}\n" if place == "co-author" else ""
+    tree_of = remote("write-tree")
+    lines = [
+        f"tree {tree_of}",
+        f"author {mallory if place == 'author' else ada} 1700000000 +0000",
+        f"committer {mallory if place == 'committer' else ada} 1700000000 +0000",
+        f"\nwork\n{trailer}",
+    ]
+    (tmp_path / "commit").write_bytes("\n".join(lines).encode())
+    commit = remote("hash-object", "-t", "commit", "-w", "--literally", str(tmp_path / "commit"))
+    remote("reset", "-q", "--hard", commit)
+    cache, source = tmp_path / "cache", remote.source(ref="main")
+    people = git.authors(cache, source, git.fetched(cache, source), None)
+    (stranger,) = set(people) - {"ada@acme.example"}
+    directory = of_settings(
+        {"people": [{"subject": None, "addresses": ["ada@acme.example", "grace@acme.example", "mallory@acme.example"]}]}, ()
+    )
+    assert not directory.is_known(stranger)
+    assert stranger.startswith("Mallory")
+    assert stranger.isprintable()
+
+
+def test_a_file_of_the_repository_cannot_say_that_somebody_else_wrote_a_commit(remote: Remote, tmp_path: Path) -> None:
+    (remote.folder / ".mailmap").write_text("Ada <ada@acme.example> <mallory@evil.example>\n")
+    remote("add", "-A")
+    remote("commit", "-q", "-m", "x", "--author", "Mallory <mallory@evil.example>")
+    cache, source = tmp_path / "cache", remote.source(ref="main")
+    assert "mallory@evil.example" in git.authors(cache, source, git.fetched(cache, source), None)
 
 
 def test_a_project_of_too_many_files_or_bytes_is_an_error(remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from reconciler.fleet.approvals import ApprovalTerms, Decision, digest_of, judge
 from reconciler.fleet.model import APPROVALS_DEFAULT, VALID_DEFAULT, ChangeClass
 from reconciler.fleet.people import Identity, Role, RoleRule, canonical
 from reconciler.fleet.people.directory import DeclaredPerson, Directory, SeenPerson
+from reconciler.fleet.people.identity import author
 
 ISSUER, NOW = "https://login.example.com", datetime(2026, 11, 26, tzinfo=UTC)
 DELETE = frozenset({ChangeClass.DELETE})
@@ -106,6 +107,19 @@ def test_each_author_whom_nobody_is_matched_to_needs_one_approval_more() -> None
     assert sentence.endswith(
         "nobody is matched to the author x@evil.example, so 1 more must approve: write these addresses in people of the fleet file"
     )
+
+
+def test_an_author_without_a_readable_address_needs_one_approval_more_and_the_sentence_says_what_helps() -> None:
+    known = directory(ADA, GRACE, LINUS)
+    stranger = author("Mallory", "")
+    two = (approval(ADA), approval(GRACE))
+    assert lacking(known, *two, authors=(stranger,)) == 1
+    assert lacking(known, *two, approval(LINUS), authors=(stranger,)) == 0
+    assert lacking(known, *two, approval(LINUS), authors=(stranger, author("Eve", "\u200b"))) == 1, "two of them are two strangers"
+    terms = ApprovalTerms(APPROVALS_DEFAULT, VALID_DEFAULT, "docs", NOW, known)
+    sentence = judged(DELETE, terms, two, digest=PLAN, authors=(stranger,)).sentence
+    assert sentence is not None
+    assert sentence.endswith("so 1 more must approve: a commit whose author has a readable address can be matched")
 
 
 def test_an_approval_is_of_one_commit_and_expires_and_a_rejection_does_not() -> None:

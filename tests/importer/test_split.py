@@ -9,6 +9,7 @@ from typing import Any
 
 from reconciler.config import load
 from reconciler.kinds import load as kinds
+from tests.cli.conftest import Cli
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import added, fits, imported
 
@@ -62,3 +63,21 @@ def test_what_came_later_goes_into_the_file_of_its_collection(tmp_path: Path) ->
     assert [path.name for path, text in now.items() if re.search(r"title: Later\b(?! too)", text)] == ["ant.yaml"]
     assert len([path for path, text in now.items() if "title: Later too" in text]) == 1
     assert {one.key for one in load(folder, kinds()).desired.resources} >= {"later", "later-too"}
+
+
+def test_collections_inside_many_others_are_imported_into_files_that_can_be_read(tmp_path: Path) -> None:
+    parents = ["null", *(f"col_{level}" for level in range(69))]
+    rows = (f"{{id: col_{level}, organization: org_acme, title: Level {level}, parent: {parent}}}" for level, parent in enumerate(parents))
+    nested = "".join(f"  - {row}\n" for row in rows)
+    cli = Cli(tmp_path)
+    cli.write(
+        "seed.yaml",
+        "organizations: [{id: org_acme, title: Acme}]\n"
+        "members: [{organization: org_acme, id: usr_ada, email: ada@acme.example, displayName: Ada, role: admin}]\n"
+        f"tokens: [{{token: ada-writes, member: usr_ada, access: write}}]\ncollections:\n{nested}",
+    )
+    cli("sandbox", "seed", "--db", "sb.db", "seed.yaml", code=0)
+    cli("import", "p", "--org", "org_acme", "--sandbox", "sb.db", code=0)
+    assert len(list((tmp_path / "p" / "content").glob("*.yaml"))) == 2
+    cli("validate", "p", code=0)
+    assert "No changes" in cli("plan", "p", "--sandbox", "sb.db", code=0).stdout

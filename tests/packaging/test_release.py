@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -14,12 +15,13 @@ from email import message_from_bytes
 from email.message import Message
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import yaml
 
 from reconciler import __version__
+from reconciler.cli.mcp.owners import Owners
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -126,9 +128,71 @@ def test_whoever_finds_a_vulnerability_reads_where_to_report_it_and_the_files_th
     assert "Report a vulnerability" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     owned = re.findall(r"^/(\S+)", (ROOT / ".github" / "CODEOWNERS").read_text(encoding="utf-8"), re.MULTILINE)
     assert {".github/", "action.yml", "templates/", ".ci/"} <= set(owned)
-    assert [path for path in owned if not (ROOT / path).exists()] == []
+    assert [path for path in owned if not list(ROOT.glob(path.rstrip("/")))] == []
     updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text(encoding="utf-8"))["updates"]
-    assert {update["package-ecosystem"] for update in updates} == {"github-actions", "pip", "docker"}
+    assert {update["package-ecosystem"] for update in updates} == {"github-actions", "pip", "docker", "npm"}
+
+
+CODE: Final = ("reconciler/", "tests/", "docs/", "schemas/", "benchmarks/")
+"""Folders of code and texts, which every change touches; of them, what decides what is installed or run is owned."""
+DECIDES: Final = re.compile(
+    r"(^|/)(requirements[^/]*\.txt|package(-lock)?\.json|[^/]*\.lock|pyproject\.toml|setup\.(py|cfg)|Dockerfile[^/]*|compose[^/]*\.ya?ml|conda\S*\.ya?ml|tox\.ini"
+    r"|\.npmrc|\.pypirc|pip\.conf|Makefile|\.pre-commit\S*|\.gitmodules|\.gitattributes)$|\.(sh|service|env)$"
+)
+
+
+def test_every_file_that_decides_what_is_installed_or_run_has_owners() -> None:
+    tracked = subprocess.run(["git", "ls-files", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    files = {line.partition("\t")[2]: line.startswith("100755") for line in tracked}
+    owners = Owners.of(ROOT)
+    deciding = {name for name, runs in files.items() if runs or DECIDES.search(name) or not name.startswith((*CODE, "examples/"))}
+    texts = {name for name in deciding if "/" not in name and name.endswith((".md", "LICENSE"))}
+    examples = {name for name in deciding if name.startswith("examples/")}
+    assert sorted(name for name in deciding - texts - examples if not owners.of_file(name)) == []
+    assert {"Dockerfile", "pyproject.toml", "reconciler/requirements-sandbox.txt", "editors/vscode/package-lock.json"} <= deciding
+
+
+def names_and_hashes(file: str) -> dict[str, str]:
+    """The pinned packages of a lock file, each with its version."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    pinned = dict(re.findall(r"^([\w.-]+)==([^\s;]+).*\\\n +--hash=sha256:[0-9a-f]{64}", text, re.MULTILINE))
+    assert len(pinned) == len(re.findall(r"^[\w.-]+", text, re.MULTILINE)), "every package has its hash"
+    return pinned
+
+
+def test_images_install_what_is_pinned_by_hash_and_the_lock_files_agree() -> None:
+    locks = {path.name: names_and_hashes(f"reconciler/{path.name}") for path in sorted((ROOT / "reconciler").glob("requirements*.txt"))}
+    pinned: dict[str, str] = {}
+    for lock in locks.values():
+        assert [name for name in lock if pinned.get(name, lock[name]) != lock[name]] == []
+        pinned |= lock
+    texts = "".join((ROOT / "reconciler" / name).read_text(encoding="utf-8") for name in locks)
+    everywhere = set(re.findall(r"^([\w.-]+)==[^;\n]*$", texts, re.MULTILINE))  # without a condition such as sys_platform == "win32"
+    extras = [
+        requirement
+        for extra in ("sandbox", "postgres", "bucket", "otel", "fleet")
+        for requirement in (*PROJECT["optional-dependencies"][extra], *PROJECT["dependencies"])
+    ]
+    wanted = {re.split(r"[\[<>=;~! ]", requirement)[0].lower() for requirement in extras}
+    assert wanted - everywhere == set()
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    installs = [line for line in dockerfile.replace("&&", "\n").splitlines() if "pip install" in line and "--no-index" not in line]
+    assert installs
+    assert [line for line in installs if "--require-hashes" not in line or "PIP_NO_DEPS=1" not in dockerfile] == []
+    named = set(re.findall(r"--requirement (\S+)", dockerfile))
+    assert named == {"requirements-build.txt", *locks}
+    assert names_and_hashes(".ci/requirements-build.txt").keys() >= {"hatchling"}
+
+
+def test_the_extension_for_vs_code_is_built_from_its_lock_file() -> None:
+    lock = json.loads((ROOT / "editors" / "vscode" / "package-lock.json").read_text(encoding="utf-8"))
+    package = json.loads((ROOT / "editors" / "vscode" / "package.json").read_text(encoding="utf-8"))
+    root = lock["packages"][""]
+    assert (root["dependencies"], root["devDependencies"]) == (package["dependencies"], package["devDependencies"])
+    assert [name for name, entry in lock["packages"].items() if name and not entry.get("integrity", "").startswith("sha512-")] == []
+    ignored = subprocess.run(["git", "check-ignore", "--quiet", "editors/vscode/package-lock.json"], cwd=ROOT, check=False)
+    assert ignored.returncode == 1
+    assert "npm ci\n" in (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
 
 
 def built(folder: Path, *, seconds: int, repository: str = "") -> Path:

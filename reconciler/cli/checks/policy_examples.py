@@ -17,7 +17,7 @@ from reconciler.config.source.nodes import Map
 from reconciler.config.source.problems import Problems, described
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import UsageError
-from reconciler.links import check_read
+from reconciler.links import read_file
 from reconciler.model import Policies
 from reconciler.policies.cases import EXAMPLES, FORM, Case, CasesReader
 from reconciler.resource import Kinds
@@ -27,9 +27,7 @@ def document(file: Path, problems: Problems, what: str, *, name: str = "") -> Ma
     """The nodes of a file; None, with the problems reported or raised, if it is not a map. `what`: what the map has, in messages. `name`:
     of the file in positions, if it is another one."""
     try:
-        check_read(file)
-        with file.open("rb") as opened:
-            text = opened.read(FILE_MAX + 1)
+        text = read_file(file, FILE_MAX)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise UsageError(f"{file} cannot be read: {(reason or 'unknown reason').lower()}", id="RC-file-not-read") from error

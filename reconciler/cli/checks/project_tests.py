@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +40,7 @@ from reconciler.testing.files import ENDING, FOLDER, discovered, in_folder
 from reconciler.testing.keys import TESTS
 from reconciler.testing.reading import FORM, TestReader, check_top, headers
 from reconciler.text.names import did_you_mean
+from reconciler.text.patterns import text_pattern
 
 UNKNOWN: Final = FileAccess(decrypt=False, stand_ins=True)
 """Secrets and variables without a value have a placeholder."""
@@ -153,7 +153,7 @@ class _Gathering:
 
     def _wanted(self, name: str) -> bool:
         self.names.append(name)
-        return not self.patterns or any(fnmatchcase(name, pattern) for pattern in self.patterns)
+        return not self.patterns or any(text_pattern(pattern).matches(name) for pattern in self.patterns)
 
     # -- projects --------------------------------------------------------------------------------------------------------------------
 

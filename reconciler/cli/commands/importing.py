@@ -27,11 +27,13 @@ from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
 from reconciler.config.schemas.document import dumped
+from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import UsageError, os_reason
 from reconciler.importer.entry import CERTIFICATES
 from reconciler.importer.merge import into
 from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, project as project_of
 from reconciler.kinds import load as load_kinds
+from reconciler.links import read_file
 from reconciler.model import Actual, Observed, Plan, State
 from reconciler.observe.everything import read_all, roots
 from reconciler.observe.readers import people, reaching
@@ -243,7 +245,8 @@ def _added(
         warn_unseen(narration.screen, options, project, service, store)
         state = store.read()
     root = project.settings.root
-    files = {path.relative_to(root).as_posix(): path.read_bytes() for path in map(root.joinpath, project.settings.files)}
+    paths = map(root.joinpath, project.settings.files)
+    files = {path.relative_to(root).as_posix(): read_file(path, FILE_MAX, within=root) for path in paths}
     before = {name: content.decode("utf-8") for name, content in files.items()}
     texts = {name: line_ends.plain(text) for name, text in before.items()}
     with narration.lasting(f"Comparing {_objects(actual)} with the project"):
@@ -364,7 +367,7 @@ def _write(change: FolderChange, files: Mapping[str, str], kinds: Kinds, project
 
 def _differs(file: Path, text: str) -> bool:
     """Whether a file exists and contains something else."""
-    return os.path.lexists(file) and not (file.is_file() and file.read_bytes() == text.encode())
+    return os.path.lexists(file) and not (file.is_file() and read_file(file, len(text.encode())) == text.encode())
 
 
 def _tell(screen: Screen, directory: Path, plan: Plan, imported: ImportedProject, *, before: State) -> None:

@@ -19,7 +19,7 @@ from reconciler.cli.sandboxes.seed_file import read_document, read_seed, seed_er
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load
-from reconciler.links import check_read
+from reconciler.links import read_file
 from reconciler.report.layout import table
 from reconciler.report.words import count
 
@@ -95,11 +95,13 @@ def _seed(path: Path) -> Mapping[str, Any]:
     return file.document
 
 
+EXPORT_MAX: Final = 1024 * 2**20  # bytes
+
+
 def _exported(path: Path) -> Any:
 
     try:
-        check_read(path)
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_file(path, EXPORT_MAX))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error
     except (ValueError, RecursionError) as error:

@@ -15,9 +15,11 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import project_file
 from reconciler.config.schemas.document import catalog_entry, schema
+from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import UsageError, os_reason
 from reconciler.fleet.declared.schema import schema as fleet
 from reconciler.kinds import load as load_kinds
+from reconciler.links import read_file
 from reconciler.report.layout import table
 from reconciler.report.schemas.documents import DOCUMENTS, schema_of
 from reconciler.testing.schema import schema as tests
@@ -86,7 +88,7 @@ def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
     file = project_file(project)
     folder = file.parent / FOLDER
     try:
-        begin = file.read_text(encoding="utf-8", errors="replace")
+        begin = read_file(file, FILE_MAX).decode("utf-8", "replace")
         create_folder(folder, mode=0o700)
         for name, document in known.items():
             write_whole(folder / f"{name}{SUFFIX}", as_json(document) + "\n", mode=0o644)

@@ -25,13 +25,12 @@ from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
-from reconciler.links import check_read
+from reconciler.links import read_file
 from reconciler.report.findings import findings_document, findings_sheet, findings_text
 from reconciler.report.words import count
 from reconciler.urls.redirects import LOOPBACK
-from reconciler.writing import open_regular
 
-LOCATION: Final = re.compile(r"<loc>\s*([^<>]{1,2048}?)\s*</loc>")
+LOCATION: Final = re.compile(r"<loc>([^<>]{1,4096}+)</loc>")
 MAPS: Final = 100  # sitemaps that one names
 
 
@@ -94,10 +93,10 @@ def command(
 def _of_sitemap(checker: UrlChecker, name: str) -> list[str]:
     """The URLs of a sitemap, and of those that it names."""
     text = asyncio.run(_text(checker, name))
-    urls = [unescape(url) for url in LOCATION.findall(text)]
+    urls = [unescape(url.strip()) for url in LOCATION.findall(text)]
     if "<sitemapindex" in text:
         inner = [asyncio.run(_text(checker, url)) for url in urls[:MAPS]]
-        urls = [unescape(url) for part in inner for url in LOCATION.findall(part)]
+        urls = [unescape(url.strip()) for part in inner for url in LOCATION.findall(part)]
     return list(dict.fromkeys(urls))
 
 
@@ -105,9 +104,7 @@ async def _text(checker: UrlChecker, name: str) -> str:
     try:
         if "://" in name:
             return await checker.text(name)
-        check_read(Path(name))
-        with open_regular(Path(name)) as file:
-            return file.read(SITEMAP_MAX).decode("utf-8", "replace")
+        return read_file(Path(name), SITEMAP_MAX)[:SITEMAP_MAX].decode("utf-8", "replace")
     except (OSError, ValueError) as error:
         reason = os_reason(error) if isinstance(error, OSError) else str(error)
         raise UsageError(f"the sitemap {name} cannot be read: {reason}", id="RC-file-not-read") from None

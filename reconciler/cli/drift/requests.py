@@ -43,6 +43,7 @@ from reconciler.report.words import listed
 from reconciler.resource import Kinds
 from reconciler.run.guards import missing_consent, raise_first
 from reconciler.text.escape import terminal
+from reconciler.yamltext.line_ends import as_before, plain
 
 DOCUMENT_MAX: Final = 32 * 2**20  # bytes of a proposal
 PARTS_MAX: Final = 2_000_000
@@ -70,9 +71,11 @@ def propose(screen: Screen, options: Options, kinds: Kinds, proposal: Proposal, 
             id="RC-proposal-place",
             hint="Propose in a scheduled job of the branch that is applied.",
         )
-    _refuse_uncommitted(repository, base, options, kinds, before)
+    committed = _committed(repository, base, options, kinds, before)
     raise_first(missing_consent(proposal.exposures, options.limits.exposures, ACCEPTING))
-    proposal = replace(proposal, files={str(repository.inside / name): text for name, text in proposal.files.items()})
+    # As the commit has them: a checkout may have other line ends, with core.autocrlf or by .gitattributes.
+    files = {name: as_before(plain(text), committed.get(name, "")) for name, text in proposal.files.items()}
+    proposal = replace(proposal, files={str(repository.inside / name): text for name, text in files.items()})
     for item in proposal.left:
         screen.warn(str(item), id="RC-left-to-people")
     if of is None:
@@ -109,23 +112,25 @@ def saved_proposal(screen: Screen, options: Options, kinds: Kinds, file: Path) -
     return proposal, sheet_of(document["drift"])
 
 
-def _refuse_uncommitted(
+def _committed(
     repository: WorkingRepository, base: NamedCommit, options: Options, kinds: Kinds, before: Mapping[str, str]
-) -> None:
-    """Raise `UsageError` if the files of the project are not those of the last commit."""
+) -> Mapping[str, str]:
+    """The files of the project as the last commit has them. Raises `UsageError` if they differ, apart from line ends."""
     given = options.project
     with repository.files(base) as folder:
         try:
             committed = read(folder if given.is_dir() else folder / given.name, kinds)[1]
         except ConfigError:
             committed = {}
-    if committed != before:
-        names = listed(sorted(name for name in {*before, *committed} if before.get(name) != committed.get(name)), NAMED)
+    texts, others = ({name: plain(text) for name, text in some.items()} for some in (before, committed))
+    if texts != others:
+        names = listed(sorted(name for name in {*texts, *others} if texts.get(name) != others.get(name)), NAMED)
         raise UsageError(
             f"{names} differs from the last commit, and a proposal begins there",
             id="RC-uncommitted",
             hint="Commit the change or put it aside (git stash), then propose again.",
         )
+    return committed
 
 
 def _branch(screen: Screen, repository: WorkingRepository, base: NamedCommit, proposal: Proposal) -> None:

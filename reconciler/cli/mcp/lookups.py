@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from reconciler.report.words import HIDDEN, count, id_and_title, shown
 from reconciler.resource import UNSET, Kinds
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time
+from reconciler.text.patterns import text_pattern
 
 WILD: Final = "*"
 RUNS: Final = 30  # the newest runs, in which the history of an address is looked for
@@ -69,7 +69,7 @@ class KnownObject:
         texts = (str(self.address), self.title, self.url, self.readers, where, bare(self.living.id) if self.living else "", *self.owners)
         wanted = text.casefold()
         if WILD in text:
-            return any(fnmatchcase(known.casefold(), wanted) for known in texts if known)
+            return any(text_pattern(wanted).matches(known.casefold()) for known in texts if known)
         return any(wanted in known.casefold() for known in texts)
 
 

@@ -19,8 +19,10 @@ from reconciler.cli.options import Options
 from reconciler.cli.wiring.loading import load
 from reconciler.config import Project
 from reconciler.config.schemas.document import schema
+from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.kinds import load as load_kinds
+from reconciler.links import read_file
 from reconciler.report.brief import one_line, page, shortened
 
 SCHEME: Final = "reconciler"
@@ -109,7 +111,7 @@ def project_text(project: Project, name: str) -> str:
     names = {named(path, root): path for path in project.settings.files}
     if name not in names:
         raise UsageError("this is not a file of the project", id="RC-file-not-found", hint="resources/list names the files of the project.")
-    return names[name].read_text(encoding="utf-8", errors="replace")
+    return read_file(names[name], FILE_MAX, within=root).decode("utf-8", "replace")
 
 
 def named(path: Path, root: Path) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reconciler.config.source.nodes import List, Map, Node, Scalar
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError, os_reason
-from reconciler.links import check_read
+from reconciler.links import read_file
 from reconciler.model import Source
 
 # The sandbox is an extra, and most processes read no seed.
@@ -86,9 +86,7 @@ def read_document(path: Path) -> Any:
 
 def _read(path: Path) -> Node | None:
     try:
-        check_read(path)
-        with path.open("rb") as file:
-            text = file.read(FILE_MAX + 1)
+        text = read_file(path, FILE_MAX)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error
     return _parsed(text, str(path))

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from reconciler.address import Glob
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, Scalar
-from reconciler.config.source.reader import read as parse
+from reconciler.config.source.reader import FILE_MAX, read as parse
 from reconciler.errors import ConfigError, Problem, UsageError, os_reason
-from reconciler.links import check_read
+from reconciler.links import NotRegular, read_file
 from reconciler.model.drift import KnownDrift
 
 WORDS: Final = ("address", "field", "reason", "until")
@@ -21,12 +21,9 @@ SHAPE: Final = "a baseline is {known: [{address: GLOB, field: NAME, reason: …,
 def read(file: Path) -> tuple[KnownDrift, ...]:
     """The entries of a file. Raises `ConfigError` with every problem at its place, `UsageError` where the file cannot be read."""
     try:
-        check_read(file)
-        if file.exists() and not (file.is_file() or file.is_dir()):
-            raise UsageError(
-                f"the baseline {file} is not a regular file", id="RC-not-a-baseline", hint=SHAPE
-            )  # a pipe would be waited for without end
-        text = file.read_bytes()
+        text = read_file(file, FILE_MAX)
+    except NotRegular:
+        raise UsageError(f"the baseline {file} is not a regular file", id="RC-not-a-baseline", hint=SHAPE) from None
     except OSError as error:
         raise UsageError(f"the baseline {file} cannot be read: {os_reason(error)}", id="RC-file-not-read") from None
     document = parse(text, str(file))

@@ -7,7 +7,7 @@ from reconciler.config.keys import CONVENTIONS_MAX
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.files import ProjectFiles
 from reconciler.errors import UsageError
-from reconciler.links import checkout
+from reconciler.links import repository
 
 
 def conventions(project: Project) -> str:
@@ -17,9 +17,9 @@ def conventions(project: Project) -> str:
         return ""
     where = f"agents.conventions: {settings.conventions}"
     hint = f"Name a file of this repository with at most {CONVENTIONS_MAX // 1_000} KB, such as AGENTS.md."
-    repository = checkout(settings.root)
+    top = repository(settings.root)
     try:
-        text = ProjectFiles(settings.root, allowed=[] if repository is None else [repository])(settings.conventions)
+        text = ProjectFiles(settings.root, allowed=[] if top is None else [top])(settings.conventions)
     except ExpressionError as error:
         raise UsageError(f"{where} cannot be read: {error.message}", id=error.id, hint=hint) from None
     if len(text.encode()) > CONVENTIONS_MAX:

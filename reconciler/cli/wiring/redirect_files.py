@@ -11,11 +11,11 @@ from pathlib import Path
 
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
-from reconciler.links import checkout
+from reconciler.links import checkout, open_regular
 from reconciler.model import Outcome, RedirectFile, RedirectPlan, StepStatus
 from reconciler.report.words import listed
 from reconciler.urls.formats import is_ours
-from reconciler.writing import FolderChange, checked_path, open_regular
+from reconciler.writing import FolderChange, checked_path
 
 NAMED = 5  # files of a sentence
 

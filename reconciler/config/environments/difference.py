@@ -51,7 +51,12 @@ def _settings(first: ProjectSettings, second: ProjectSettings) -> Iterator[str]:
 
 def _setting(settings: ProjectSettings, attribute: str) -> Any:
     value = getattr(settings, attribute)
-    return str(value).replace(f"{settings.root}/", "") if attribute in ("sandbox", "state") and value is not None else value
+    return str(value).replace(f"{settings.root}/", "") if attribute in ("sandbox", "state") and value is not None else _known(value)
+
+
+def _known(value: Any) -> Any:
+    """A value, of which None means that there is none. Of a field, `null` is a value."""
+    return UNSET if value is None else value
 
 
 def _rule(desired: Desired, name: str) -> Any:
@@ -71,7 +76,7 @@ def _policies(first: Desired, second: Desired, names: tuple[str, str]) -> Iterat
     """Policies that only one of them has, or that have another level, and exceptions."""
     left, right = ({policy.id: str(policy.level) for policy in desired.policies.rules} for desired in (first, second))
     for id in dict.fromkeys((*left, *right)):
-        yield from _line(f"policy {id}", left.get(id), right.get(id))
+        yield from _line(f"policy {id}", left.get(id, UNSET), right.get(id, UNSET))
     yield from _members("exception", first.policies.exceptions, second.policies.exceptions, names)
 
 
@@ -80,7 +85,7 @@ def _declared(desired: Desired) -> dict[Address, Declared]:
 
 
 def _resource(kinds: Kinds, first: Declared, second: Declared) -> Iterator[str]:
-    yield from _line(f"{first.address}.id", first.id, second.id)
+    yield from _line(f"{first.address}.id", _known(first.id), _known(second.id))
     for name in dict.fromkeys((*first.values, *second.values)):
         first_value, second_value = first.values.get(name, UNSET), second.values.get(name, UNSET)
         if first_value != second_value and kinds[first.kind].fields[name].sensitive:
@@ -88,7 +93,7 @@ def _resource(kinds: Kinds, first: Declared, second: Declared) -> Iterator[str]:
         else:
             yield from _line(f"{first.address}.{name}", first_value, second_value)
     for name in ("protect", "adopt"):
-        yield from _line(f"{first.address}.{name}", getattr(first, name), getattr(second, name))
+        yield from _line(f"{first.address}.{name}", _known(getattr(first, name)), _known(getattr(second, name)))
     yield from _line(f"{first.address}.{IGNORE_CHANGES}", sorted(first.ignores), sorted(second.ignores))
 
 
@@ -104,14 +109,19 @@ def _orders(kinds: Kinds, first: Mapping[Address, Declared], second: Mapping[Add
 
 
 def _line(name: str, first: Any, second: Any) -> Iterator[str]:
-    if first != second:
-        yield f"{name}: {_shown(first)} -> {_shown(second)}"
+    """The line, if the values differ in what JSON shows of them. The text `1` is in quotes beside the number."""
+    left, right = _json(first), _json(second)
+    if left != right:
+        shown = _shown(first), _shown(second)
+        yield f"{name}: {' -> '.join(shown if shown[0] != shown[1] else (left, right))}"
 
 
 def _shown(value: Any) -> str:
-    if value is UNSET or value is None:
-        return NOTHING
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return NOTHING if value is UNSET else json.dumps(value, ensure_ascii=False, default=_plain)
 
 
 def _plain(value: Any) -> Any:

@@ -17,9 +17,9 @@ from typing import Final
 from reconciler.config.keys import ENVIRONMENTS, NO_ENVIRONMENTS, is_encrypted
 from reconciler.config.source.nodes import HOLE_OPENING, Map
 from reconciler.config.source.problems import Problems, shown
-from reconciler.config.source.reader import read
+from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import Problem
-from reconciler.links import leads_out
+from reconciler.links import LinkRefused, leads_out, read_file
 from reconciler.model import Source
 from reconciler.text.names import closest, did_you_mean
 
@@ -108,7 +108,7 @@ def unmentioned(root: Path, names: Collection[str], digests: MutableMapping[str,
     for file in files(root):
         try:
             content = _content(root, file, given)
-        except OSError:
+        except (OSError, LinkRefused):
             digests[file] = ""
             continue
         digests[file] = sha256(content).hexdigest()
@@ -122,8 +122,8 @@ def unmentioned(root: Path, names: Collection[str], digests: MutableMapping[str,
 
 
 def _content(root: Path, name: str, given: Mapping[str, str]) -> bytes:
-    """The content of a file of an environment. Raises `OSError`."""
-    return given[name].encode("utf-8", "surrogatepass") if name in given else (root / name).read_bytes()
+    """The content of a file of an environment. Raises `OSError` and `LinkRefused`."""
+    return given[name].encode("utf-8", "surrogatepass") if name in given else read_file(root / name, FILE_MAX, within=root)
 
 
 def values_of(root: Path, names: Collection[str], given: Mapping[str, str] = MappingProxyType({})) -> dict[str, list[Source]]:
@@ -132,7 +132,7 @@ def values_of(root: Path, names: Collection[str], given: Mapping[str, str] = Map
     for file in files(root) if (root / ENVIRONMENTS).is_dir() else ():
         try:
             document = read(_content(root, file, given), file).data
-        except OSError:
+        except (OSError, LinkRefused):  # whoever loads that environment reports it
             continue
         values = document.entries.get("vars") if isinstance(document, Map) else None
         for entry in values.node.entries.values() if values is not None and isinstance(values.node, Map) else ():

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.config.language.bounds import ExpressionError
+from reconciler.links import NotRegular, open_regular
 from reconciler.text.certificate import DER
-from reconciler.writing import NotRegular, open_regular
 
 # A field of a service takes less; a larger file would be shown in every plan.
 FILE_MAX: Final = 1024 * 1024  # bytes
@@ -35,13 +35,13 @@ class ProjectFiles:
         self.allowed = tuple(path.resolve() for path in allowed)
 
     def __call__(self, path: str) -> str:
-        """The text of a file. Raises `ExpressionError`."""
+        """The text of a file, with `\n` for `\r\n`: git may check the same file out with either. Raises `ExpressionError`."""
         if not isinstance(path, str):
             raise TypeError
         shown = f'file("{path if len(path) <= 60 else path[:59] + "…"}")'
         content = self.content(path, shown)
         try:
-            return content.decode("utf-8")
+            return content.decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError:
             way = "; a certificate in DER format becomes a text with openssl x509 -inform DER" if content.startswith(DER) else ""
             raise ExpressionError(f"{shown} is not UTF-8{way}", id="RC-not-utf-8") from None

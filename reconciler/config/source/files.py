@@ -20,8 +20,7 @@ from reconciler.config.source.nodes import HOLE_OPENING, Node
 from reconciler.config.source.problems import Enough, Problems
 from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, Document, read
 from reconciler.errors import Problem, os_reason
-from reconciler.links import LinkRefused, check_read, leads_out
-from reconciler.writing import open_regular
+from reconciler.links import LinkRefused, check_read, leads_out, open_regular
 
 VALUES_MAX: Final = 5_000_000  # of a project, in all its files
 UNGUARDED: Final = 1_000_000  # number of values up to which memory is not checked

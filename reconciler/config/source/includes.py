@@ -19,18 +19,20 @@ from reconciler.config.keys import ENVIRONMENTS, IGNORED, is_encrypted, project_
 from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.nodes import HOLE_OPENING, List, Map, MapEntry, Node, Scalar
 from reconciler.config.source.problems import Enough, Problems, described, empty, items_of, shown, wrong_form
+from reconciler.config.source.reader import FILE_MAX
+from reconciler.config.source.walk import NotWalked, files_matching
 from reconciler.errors import ConfigError
-from reconciler.links import leads_out
+from reconciler.links import leads_out, read_file
 from reconciler.model import Source
 from reconciler.resource import Kinds
 from reconciler.text.escape import is_plain, terminal
 from reconciler.text.names import did_you_mean
+from reconciler.text.patterns import FILE_MARKS, PathPattern, pattern_problem
 
 # `**/*` in the root of a repository with node_modules matches more files than anybody wants to wait for.
 FILES_MAX = 10_000  # matches of one pattern
 SEED_FILE = "sandbox.seed.yaml"  # the seed of the sandbox; beside the project file, never part of the project
 BESIDE_MAX = 1_000  # files that are searched for the intended one
-_WILD = "*?["
 
 
 def included(root: Path, project_file: str, entry: MapEntry | None, problems: Problems) -> dict[str, Source]:
@@ -66,7 +68,13 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
         problems.add(node.at, f"include must contain names of files, not {'nothing' if nothing else described(node)}", id=wrong_form(node))
         return []
     wrong = _refused(node.text)
-    matches = [] if wrong is not None else _matches(root, node.text)
+    matches = []
+    if wrong is None:
+        try:
+            matches = _matches(root, node.text)
+        except NotWalked as error:
+            wrong = str(error)
+            problems.partial = True
     gone = wrong is None and not matches
     names = [name for name in matches if name not in (project_file, SEED_FILE) and not name.startswith(f"{ENVIRONMENTS}/")]
     # A pattern takes every YAML file of a folder, and an encrypted file beside them is not one of the project's.
@@ -74,7 +82,7 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
     if wrong is None and matches and not names and is_encrypted(node.text):
         wrong = "is an encrypted file; name it with secrets: FILE instead"
     outside = [name for name in names if not (root / name).resolve().is_relative_to(root)]
-    if wrong is None and not names and any(mark in node.text for mark in _WILD):
+    if wrong is None and not names and any(mark in node.text for mark in FILE_MARKS):
         wrong = "matches no file"
     elif wrong is None and node.text == project_file:
         wrong = "is the project file itself"
@@ -127,19 +135,19 @@ def _refused(text: str) -> str | None:
         return "names a hidden file, which is not allowed"
     if parts[0] == ENVIRONMENTS:
         return "names the file of an environment, which is chosen with --env"
-    if any("**" in part and part != "**" for part in parts):
-        return "has ** next to other characters; ** must be a path segment of its own"
+    if (wrong := pattern_problem(text)) is not None:
+        return f"is not a pattern of files: {wrong}"
     return None
 
 
 def _matches(root: Path, pattern: str) -> list[str]:
+    """The names of the files that match, sorted. Raises `NotWalked`."""
     try:
-        if not any(mark in pattern for mark in _WILD):
+        if not any(mark in pattern for mark in FILE_MARKS):
             return [PurePosixPath(pattern).as_posix()] if (root / pattern).is_file() else []
-        paths = [path.relative_to(root) for path in islice(root.glob(pattern), FILES_MAX + 1) if path.is_file()]
+        return sorted(islice(files_matching(root, PathPattern.parse(PurePosixPath(pattern).as_posix())), FILES_MAX + 1))
     except (ValueError, OSError):
         return []
-    return sorted(path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts))
 
 
 INCLUDE: Final = "include"
@@ -345,7 +353,9 @@ def texts(path: Path, kinds: Kinds, given: Mapping[str, str] | None = None) -> t
         names = all_files(Split(files, file.name, problems, dict(inner)), sections(kinds), documents) + environments
     if problems.found:
         raise ConfigError(problems.found)
-    return files.root, {name: given[name] if name in given else (files.root / name).read_bytes().decode("utf-8") for name in names}
+    return files.root, {
+        name: given[name] if name in given else read_file(files.root / name, FILE_MAX, within=files.root).decode("utf-8") for name in names
+    }
 
 
 def files_of_environments(root: Path) -> list[str]:

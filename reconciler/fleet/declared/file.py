@@ -15,7 +15,7 @@ from reconciler.fleet.declared import dashboard, project as projects, values, wa
 from reconciler.fleet.declared.keys import EVERY_MAX, FILE, PROJECT, REFRESH_DEFAULT, REFRESH_MAX, REFRESH_MIN
 from reconciler.fleet.declared.template import generator
 from reconciler.fleet.model import Fleet, FleetProject, Generator
-from reconciler.links import check_read
+from reconciler.links import read_file
 
 PROJECTS_MAX: Final = 100_000
 
@@ -24,9 +24,7 @@ def read_fleet(file: Path) -> tuple[Fleet, bytes]:
     """The fleet of a file, and its text. Raises `ConfigError`, or `UsageError` if it cannot be read."""
     path = file / FILE if file.is_dir() else file
     try:
-        check_read(path)
-        with path.open("rb") as opened:
-            text = opened.read(FILE_MAX + 1)
+        text = read_file(path, FILE_MAX)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise UsageError(

@@ -14,7 +14,7 @@ from reconciler.fleet.declared.keys import SORTS
 from reconciler.fleet.model import Generator, Repository, SecretReference
 from reconciler.text.names import did_you_mean, one_of
 
-EACH: Final = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+EACH: Final = re.compile(r"\$\{\{((?:(?!\$\{\{).)*?)\}\}", re.DOTALL)
 _NAME: Final = re.compile(r"\s*each\.([A-Za-z_][A-Za-z0-9_]*)\s*", re.ASCII)
 KEYS: Final = {"directories": ("name", "path"), "organizations": ("id", "title")}
 TRUSTED: Final = (

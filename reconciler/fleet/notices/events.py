@@ -18,6 +18,7 @@ from reconciler.fleet.health import HealthWord, ProjectHealth, sentence_of
 from reconciler.fleet.model import Event
 from reconciler.fleet.status import ProjectStatus, Reading, StatusWord
 from reconciler.model.drift import DriftClass
+from reconciler.text.escape import chat
 
 HOLD: Final = timedelta(minutes=10)  # for which a project must be Unknown
 FAILURES: Final = 2  # consecutive runs that must fail; the first one is repeated soon
@@ -136,7 +137,8 @@ def _about_groups(event: Event, seen: Seen, groups: Sequence[FleetDriftGroup]) -
         for group in some:
             lines = [group.says, *([group.since(seen.notify.get(drift_groups.ZONE, "UTC"))] if group.since() else []), *group.means]
             revert = f"revert: {seen.page or f'reconciler fleet drift {seen.name} --revert'}"
-            accept = f"accept: {seen.accept.get(group.id) or seen.page or f'reconciler fleet drift {seen.name}'}"
+            accepting = seen.accept.get(group.id)
+            accept = f"accept: {chat(accepting) if accepting else seen.page or f'reconciler fleet drift {seen.name}'}"
             yield Message(event, f"{seen.name}: {name} change", _text(lines, f"{revert}\n{accept}"), severity)
 
 
@@ -194,8 +196,8 @@ def _new_concerns(health: ProjectHealth, before: frozenset[str], now: datetime) 
 
 
 def _text(lines: Sequence[str], look: str) -> str:
-    """The lines, and at the end where to go on: the URL of a page or a command, "" for none."""
-    shown = [line for line in lines if line]
+    """The lines, and at the end where to go on: the URL of a page or a command, "" for none. Lines may contain titles of the service."""
+    shown = [chat(line) for line in lines if line]
     more = [f"and {len(shown) - LINES_MAX} more"] if len(shown) > LINES_MAX else []
     says = "\n".join([*shown[:LINES_MAX], *more])
     return "\n".join(filter(None, [says[: TEXT_MAX - len(look) - 1], look]))

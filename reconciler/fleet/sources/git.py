@@ -10,16 +10,17 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from reconciler.config.secrets.command import EndedCommand
 from reconciler.errors import UsageError
 from reconciler.fleet.model import Repository
+from reconciler.fleet.people.identity import author
 from reconciler.fleet.sources import copies
 from reconciler.fleet.sources.copies import SourceError
 from reconciler.git import GitRepository
+from reconciler.text.patterns import text_pattern
 
 SECONDS: Final = 120.0  # for one command
 PACK_MAX: Final = 512 * 2**20  # bytes of one fetch
@@ -84,7 +85,7 @@ def directories(commit: Commit, pattern: str) -> list[dict[str, str]]:
     folders = [""]
     for form in pattern.split("/"):
         inner = [path for at in range(0, len(folders), LISTED_AT_ONCE) for path in _inside(commit, folders[at : at + LISTED_AT_ONCE])]
-        folders = [path for path in inner if fnmatchcase(path.rpartition("/")[2], form)]
+        folders = [path for path in inner if text_pattern(form).matches(path.rpartition("/")[2])]
     return [{"name": path.rpartition("/")[2], "path": path} for path in sorted(folders)]
 
 
@@ -119,16 +120,15 @@ def reason(ended: EndedCommand) -> str:
 
 
 COMMITS_FIRST: Final = 100  # of the history, which is read further back where that is not enough
-EMAIL_MAX: Final = 254  # characters
-_FORMAT: Final = "--format=tformat:%ae%x00%ce%x00%(trailers:key=Co-authored-by,valueonly,separator=%x00)"
-_BRACKETS: Final = re.compile(r"<([^<>]*)>")
+_FORMAT: Final = "--format=tformat:%an%x00%ae%x00%cn%x00%ce%x00%(trailers:key=Co-authored-by,valueonly,unfold,separator=%x00)"
+"""As the commits say it: `.mailmap` is a file of the repository, and whoever proposes a change could write another person into it."""
 _FORGES: Final = frozenset({"noreply@github.com"})  # the committer of what people merge on the site of a forge, never who wrote it
 _HISTORY: Final = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--filter=tree:0")
 
 
 def authors(cache: Path, source: Repository, commit: Commit, since: str | None) -> tuple[str, ...]:
-    """The authors of all commits after `since` up to a commit, however many. Without `since`, or if that is the commit itself: of the
-    commit and of what it merges. If `since` no longer exists anywhere: of the whole history. Raises `SourceError`."""
+    """The authors of all commits after `since` up to a commit, however many. Without `since`, or if that is the commit itself or comes
+    after it: of the commit and of what it merges. If `since` no longer exists anywhere: of the whole history. Raises `SourceError`."""
     name = f"history {source.git}"
     folder = copies.present(cache, name)
 
@@ -148,8 +148,7 @@ def authors(cache: Path, source: Repository, commit: Commit, since: str | None) 
     if folder is None or not _has(folder, commit.id):
         folder = fetched(commit.id, f"--depth={COMMITS_FIRST}")
     if since is None or since == commit.id:
-        first = f"{commit.id}^1"
-        return _emails(folder, commit.id, *([f"^{first}"] if _has(folder, first) else ["--max-count=1"]))
+        return _of_commit(folder, commit)
     if not _reaches(folder, commit.id, since) and _is_shallow(folder):
         # git's word for "all of it", which also works where nothing was fetched before, unlike --unshallow
         folder = fetched(commit.id, "--depth=2147483647")
@@ -157,7 +156,13 @@ def authors(cache: Path, source: Repository, commit: Commit, since: str | None) 
     if not _has(folder, since):
         with suppress(SourceError):
             folder = fetched(since, ref=since)
-    return _emails(folder, commit.id, *([f"^{since}"] if _has(folder, since) else []))
+    return _people(folder, commit.id, *([f"^{since}"] if _has(folder, since) else [])) or _of_commit(folder, commit)
+
+
+def _of_commit(folder: Path, commit: Commit) -> tuple[str, ...]:
+    """The authors of a commit and of what it merges."""
+    first = f"{commit.id}^1"
+    return _people(folder, commit.id, *([f"^{first}"] if _has(folder, first) else ["--max-count=1"]))
 
 
 def _has(folder: Path, name: str) -> bool:
@@ -172,19 +177,20 @@ def _is_shallow(folder: Path) -> bool:
     return git(folder, "rev-parse", "--is-shallow-repository").out.strip() == b"true"
 
 
-def _emails(folder: Path, *range_arguments: str) -> tuple[str, ...]:
+def _people(folder: Path, *range_arguments: str) -> tuple[str, ...]:
+    """The addresses of who wrote some commits, as `author` returns them; empty only if there is no such commit."""
     ended = git(folder, "log", "--no-show-signature", "--no-patch", _FORMAT, *range_arguments, "--")
     if ended.code != 0 or ended.late or ended.large:
         raise SourceError(f"the authors of a commit cannot be read: {reason(ended)}", id="RC-git-failed")
     people: set[str] = set()
-    for line in ended.out.decode("utf-8", "replace").split("\n"):
-        author, *others = line.split("\0")
-        written = {_email(text) for text in (author, *others[1:])}
-        people |= written | ({_email(text) for text in others[:1]} - _FORGES)
-    return tuple(sorted(people - {""}))
+    for line in filter(None, ended.out.decode("utf-8", "replace").split("\n")):
+        name, address, committer, committed_from, *trailers = line.split("\0")
+        people |= {author(name, address), *map(_co_author, filter(None, trailers))}
+        people |= {author(committer, committed_from)} - _FORGES
+    return tuple(sorted(people))
 
 
-def _email(text: str) -> str:
-    """The address in the name of a person."""
-    email = match[1] if (match := _BRACKETS.search(text)) else text
-    return "".join(filter(str.isprintable, email)).strip().casefold()[:EMAIL_MAX]
+def _co_author(text: str) -> str:
+    """The address in the value of a trailer: `Ada <ada@acme.example>`."""
+    name, bracket, rest = text.partition("<")
+    return author(name, rest.rpartition(">")[0]) if bracket else author("", text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from reconciler.fleet.model import Fleet, Generator
 from reconciler.fleet.secrets import token_for
 from reconciler.fleet.sources import git
 from reconciler.kinds import load
+from reconciler.text.patterns import text_pattern
 
 Budget = Callable[[str, str], SharedBudget | None]
 """The budget of a service and a token."""
@@ -54,8 +54,8 @@ async def _organizations(generator: Generator, settings: ClientSettings) -> list
             hint="Run it again later.",
         )
     elements = [{"id": str(item["id"]), "title": _title(item)} for item in listed.items]
-    match = generator.match
-    return [element for element in elements if fnmatchcase(element["title"], match) or fnmatchcase(element["id"], match)]
+    match = text_pattern(generator.match)
+    return [element for element in elements if match.matches(element["title"]) or match.matches(element["id"])]
 
 
 def _title(item: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from reconciler.text.escape import terminal
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-NUMBER: Final = re.compile(r"\b(?:\d[\d,]*\d|\d) (?!of\b)[a-z]+")  # a number and its noun stay on one line
+NUMBER: Final = re.compile(r"(?<![\d,])(?:\d[\d,]*\d|\d) (?!of\b)[a-z]+")  # a number and its noun stay on one line
 FOLDER: Final = Path(__file__).parent
 CSS: Final = FOLDER / "static" / "first_screen.css"
 NAMED: Final = 4  # lines of a column

@@ -1,0 +1,124 @@
+"""A text of strangers is escaped for the place where it is printed: what each place obeys, and that each writer uses its own."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+import pytest
+
+from reconciler.fleet.drift_groups import FleetDriftGroup
+from reconciler.fleet.health import HealthWord, ProjectHealth
+from reconciler.fleet.notices.events import Announced, messages
+from reconciler.fleet.status import StatusWord
+from reconciler.importer.proposal import LeftToPeople, Proposal, title_of
+from reconciler.model import Concern, Sort
+from reconciler.text import escape
+from reconciler.text.escape import PLACES
+from tests.fleet.test_notices import NOW, seen
+from tests.hostile.titles import TITLES
+from tests.sources import PACKAGE, dotted, nodes, package
+
+ORDERS = (
+    "[skip ci]", "[ci skip]", "[no ci]", "[SKIP CI]", "[skip-ci]", "[ci-skip]", "[skip actions]", "[actions skip]",
+    "[skip netlify]", "[skip azp]", "***NO_CI***", "--skip-ci", "Fixes #1", "closes: #12", "Resolves acme/docs#7", "fix GH-3",
+    "Closes https://github.com/acme/docs/issues/1", "Implements PROJ-9", "(closed #4)", "@owners", "@acme/docs",
+    "hello @everyone", "/merge", "/approve", "!12", "see &3 and $4", "[issue:12]", "fixes #1, #2 and #3", "#close ABC-1",
+)  # fmt: skip
+OBEYED = re.compile(
+    r"\[(ci|no|skip)[ _-](ci|skip|actions|netlify|azp)\]|\[actions skip\]|\*\*\*NO_CI|--skip-ci|(?<!\w)@\w|#\d|^/\w|[!&$]\d|\[issue:"
+    r"|\b(clos(e[sd]?|ing)|fix(e[sd]|ing)?|resolv(e[sd]?|ing)|implement(s|ed|ing)?):?\s+(https?:|[A-Z]+-\d|\S*#\d)",
+    re.IGNORECASE,
+)
+CALLS = (
+    "@everyone", "hi @here!", "x@everyone", "<!channel>", "<!here|here>", "<@U123>", "<@&99>", "<#C1>", "@all", "@channel",
+    "@ada", "https://evil.example/login", "[click](https://evil.example)", "[click](mailto:a@evil.example)",
+    "<https://evil.example|click>", "![x](http://evil.example/x.png)", "[x]: http://evil.example", "www.evil.example",
+    "<mailto:a@evil.example>", "<at>Ada</at>",
+)  # fmt: skip
+CALLED = re.compile(r"(?<!\w)@\S|@(everyone|here|channel|all\b)|<\S|://|\]\(|\]:|www\.\w", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_no_forge_and_no_ci_obeys_a_title_in_the_message_of_a_commit(text: str) -> None:
+    assert OBEYED.search(text), "the test knows it"
+    drift = (f'acme/site/docs.title: "Docs" -> "{text}"', text)
+    left = (LeftToPeople("acme/team/x", text, text),)
+    message = Proposal("acme", None, {"a.yaml": ""}, title_of("acme", None, 1), drift, left).message
+    assert OBEYED.search(message) is None, message
+    assert len(message.splitlines()) == 9, "each text is on a line of its own"
+
+
+@pytest.mark.parametrize(
+    "text", ["Guides & more", "ada@acme.example", "C# and F#", "a [b] c", "50 % off!", "fixes typos", "sites/docs.yaml:4", "x - y"]
+)
+def test_ordinary_titles_are_unchanged_in_commits(text: str) -> None:
+    assert escape.commit(text) == text
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_no_chat_calls_anybody_or_links_to_anything_because_of_a_title(text: str) -> None:
+    assert CALLED.search(text), "the test knows it"
+    group = FleetDriftGroup("g1", "exposing", f'somebody changed "{text}"', ("acme/site/docs",), (text,), None, None)
+    health = ProjectHealth(HealthWord.BROKEN, (Concern(Sort.LINKS, "a/site/docs", f'"{text}" is broken'),))
+    now = replace(seen(StatusWord.OUT_OF_SYNC, health), groups=(group,), error=text, failures=2, accept={"g1": f"reconciler x {text}"})
+    due, _ = messages(Announced(), now, NOW)
+    assert len(due) > 2
+    for message in due:
+        assert CALLED.search(message.title + "\n" + message.text) is None, message.text
+
+
+def test_the_page_of_the_fleet_remains_a_link() -> None:
+    page = "https://fleet.acme.example/projects/acme"
+    due, _ = messages(Announced(), replace(seen(StatusWord.OUT_OF_SYNC), page=page), NOW)
+    assert [page in message.text for message in due] == [True]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_place_gets_a_second_line_or_an_invisible_character(place: str) -> None:
+    for title in TITLES:
+        shown = PLACES[place](title) if place != "log" else escape.log(escape.terminal(title))
+        assert not {"\n", "\x1b", "\u202e"} & set(shown), (place, title)
+
+
+WRITERS = {
+    "report/markdown.py": {"markdown", "terminal", "log"},
+    "report/html.py": {"html"},
+    "report/figures.py": {"html"},
+    "report/access.py": {"html"},
+    "report/graph.py": {"mermaid", "dot"},
+    "report/annotations.py": {"github", "github_property", "uri", "xml"},
+    "report/ledger.py": {"xml", "terminal"},
+    "report/testing.py": {"xml", "terminal"},
+    "report/brief.py": {"log", "terminal"},
+    "importer/proposal.py": {"commit"},
+    "fleet/notices/events.py": {"chat"},
+    "cli/pipeline/results.py": {"github", "terminal"},
+    "cli/terminal/screen.py": {"log", "terminal"},
+    "cli/terminal/log.py": {"log", "terminal"},
+    "cli/commands/config.py": {"log", "terminal"},
+}
+"""The places that the texts of each writer go to; every other one writes for a terminal."""
+
+
+def used(path: str) -> set[str]:
+    """The places that a module escapes for."""
+    names: dict[str, str] = {}
+    found = set()
+    for node in nodes(PACKAGE / path):
+        if isinstance(node, ast.ImportFrom) and node.module == "reconciler.text.escape":
+            names |= {alias.asname or alias.name: alias.name for alias in node.names}
+        if isinstance(node, ast.Attribute) and dotted(node).startswith("escape.") and node.attr in PLACES:
+            found.add(node.attr)
+    return found | {name for name in names.values() if name in PLACES}
+
+
+def test_every_writer_escapes_for_its_own_place() -> None:
+    paths = [path.relative_to(PACKAGE).as_posix() for path in package()]
+    writers = {
+        path: places
+        for path in paths
+        if path != "text/escape.py" and not path.startswith("sandbox/") and (places := used(path)) - {"terminal"}
+    }
+    assert writers == WRITERS
