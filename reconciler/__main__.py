@@ -1,5 +1,5 @@
-"""`python -m reconciler`. The command `reconciler` is better: for `-m`, Python looks for modules in the current directory first, this package
-among them.
+"""`python -m reconciler`. The command `reconciler` is better: for `-m`, Python looks for modules in the current directory first, also for
+this package.
 """
 
 import sys
