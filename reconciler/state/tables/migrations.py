@@ -20,8 +20,8 @@ Migration = Callable[[Connection], None]
 NAMED: Final = 3  # names in a message
 NAME_MAX: Final = 80  # characters of each
 OTHERS_HINT: Final = (
-    "Do not use it if you did not add that yourself: pass another file with --state, or move this one away. Otherwise drop it with the program "
-    "that you added it with."
+    "Do not use it if you did not add that yourself: pass another file with --state, or move this one away. Otherwise drop it with the "
+    "program that you added it with."
 )
 NEWER_HINT: Final = "Upgrade Reconciler, or use the version that last wrote this state."
 
