@@ -37,9 +37,9 @@ create index if not exists deleted on objects (id) where kind = 'space' and json
 """
 
 
-STEP = 1_000_000  # instructions of SQLite between two looks at their number
-STEPS_FREE = 50_000_000  # of one statement, whatever the file contains
-STEPS_PER_BYTE = 100  # more of them for each byte of the file
+STEP = 100_000  # instructions of SQLite between two looks at their number
+STEPS_FREE = 3_000_000  # of one statement, whatever the file contains
+STEPS_PER_BYTE = 10  # more of them for each byte of the file, of which a reading of all of it takes less than one
 
 
 class Distrusting(sqlite3.Connection):

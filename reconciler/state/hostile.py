@@ -10,9 +10,11 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any, Final
 
-LOOK: Final = 1_000_000  # instructions of SQLite's virtual machine between two looks at their number
-STEPS_FREE: Final = 50_000_000  # instructions of a transaction, whatever the file contains
-STEPS_PER_BYTE: Final = 100  # more of them for each byte of the file: dozens of readings of all of it
+LOOK: Final = 100_000  # instructions of SQLite's virtual machine between two looks at their number
+# Instructions of a transaction that reads, whatever the file contains, and more for each byte of it: a reading of all of it takes less than
+# one for each byte. Not many more, because rows that are read again and again fill the memory.
+STEPS_FREE: Final = 5_000_000
+STEPS_PER_BYTE: Final = 20
 STEPS_WRITING: Final = 10_000_000_000  # of a transaction that writes, which may write much into a small file
 TEXT_MAX: Final = 512 * 2**20  # bytes of one value
 
