@@ -1,6 +1,6 @@
 """Every command, started in a hostile checkout: nothing in it is run, and nothing is read but what the documentation names.
 
-The commands are those of the table of the command line: a new one is tried by itself. If it requires arguments, it needs a line in `WORDS`.
+The commands are those of the table of the command line: a new one is tried by itself, with any value for what it requires.
 One interpreter starts in the folder, and forks for each command line; how interpreters start is `test_current_folder.py`.
 """
 
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -29,37 +30,28 @@ COPY: Final = "copy.db"
 DB: Final = ("--db", COPY)
 FLEET: Final = """\
 version: 1
-defaults: {baseUrl: "http://127.0.0.1:9", token: {env: ACME_TOKEN}, source: {git: "file:///nowhere"}}
+defaults: {baseUrl: "http://127.0.0.1:9", token: {env: ACME_TOKEN}, source: {git: "URL"}}
 projects: [{name: acme}]
 """
+COPIES: Final = ".reconciler/fleet/repositories"
+MOVED: Final = find_spec("reconciler.own_files") is not None
+"""Whether the data of a fleet are in the state folder of the user."""
 WORDS: Final[dict[str, tuple[str, ...]]] = {
     "init": ("new",),
     "apply": ("--yes",),
     "pipeline": ("validate", "."),
     "import": ("new", "--org", "org_acme", "--sandbox", COPY),
-    "adopt": ("acme/team/readers", "team_1"),
     "show": ("last",),
     "undo": ("last",),
     "urls where": ("http://127.0.0.1/published/documentation/x",),
-    "policy test": ("reconciler.yaml",),
     "state show": ("acme/team/writers",),
     "state mv": ("acme/team/writers", "acme/team/authors"),
     "state forget": ("acme/team/writers",),
     "state push": ("state.json",),
     "fleet preview": ("--from", "HEAD"),
-    "fleet sync": ("acme",),
-    "fleet rehearse": ("acme",),
-    "fleet approve": ("acme",),
-    "fleet reject": ("acme", "--reason", "x"),
-    "fleet drift": ("acme",),
-    "fleet pause": ("acme", "--reason", "x"),
-    "fleet roles": ("roles",),
-    "fleet resume": ("acme",),
     "propose": ("operations.json",),
     "explain": ("team",),
-    "config diff": ("", ""),
     "comment": ("report.json",),
-    "completion": ("bash",),
     "api": ("GET", "/orgs", "--sandbox", COPY),
     "sandbox serve": DB,
     "sandbox seed": (*DB, "seed.yaml"),
@@ -73,7 +65,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "sandbox export": DB,
     "sandbox reset": DB,
 }
-"""The arguments of commands that require some."""
+"""The arguments with which a command gets further than with any value."""
 
 SERVERS: Final = ("sandbox serve", "fleet up", "fleet worker", "fleet serve")
 """They do not end by themselves; `test_current_folder.py` and tests/fleet start them."""
@@ -95,14 +87,27 @@ BELIEVED: Final = {
 """What a command may read in the folder where it starts, and why. Nothing else of it is even opened."""
 
 
-def commands(group: LazyGroup = main, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """The names of all commands."""
+def commands(group: LazyGroup = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The names of all commands, and the arguments of each."""
     for name in group.by_name:
         command = group.get_command(click.Context(group), name)
         if isinstance(command, LazyGroup):
             yield from commands(command, (*path, name))
         else:
-            yield " ".join((*path, name))
+            whole = " ".join((*path, name))
+            assert command is not None
+            yield whole, WORDS.get(whole, (*required(command),))
+
+
+def required(command: click.Command) -> Iterator[str]:
+    """Any values for what a command requires."""
+    for param in command.params:
+        if param.required:
+            yield from param.opts[:1] if isinstance(param, click.Option) else ()
+            if isinstance(param.type, click.Choice):
+                yield str(param.type.choices[0])
+            else:
+                yield "reconciler.yaml" if isinstance(param.type, click.Path | click.File) and getattr(param.type, "exists", True) else "x"
 
 
 @pytest.fixture(scope="module")
@@ -129,14 +134,16 @@ def test_no_command_runs_or_reads_what_lies_in_the_folder(project: Path, tmp_pat
     try:
         git(tmp_path, "clone", "-q", str(committed(project, tmp_path)), "top")
         folder = HostileFolder.plant(top, tmp_path / "ran")
+        for url in (f"file://{tmp_path / 'repository'}", "file:///nowhere"):
+            folder.write(f"{COPIES}/{sha256(url.encode()).hexdigest()[:32]}.0123456789abcdef.git/config", COPY_CONFIG)
         failed = []
         with Interpreter(top, environ(home)) as run:
-            for name in commands():
+            for name, words in commands():
                 if name not in SERVERS:
                     with folder.observed() as opened:
-                        code, _, err = run(*name.split(), *WORDS.get(name, ()))
+                        code, _, err = run(*name.split(), *words)
                     read = [path for path in opened if not any(fnmatchcase(path, some) for some in BELIEVED)]
-                    assert b"Usage:" not in err, f"{name} requires a line in WORDS: {err!r}"
+                    assert b"Usage:" not in err, f"{name}: {err!r}"
                     if (ran := folder.ran) or read or b"RC-defect" in err:
                         failed.append(f"{name} ended with {code}, ran {ran}, read {read}: {err.decode()}")
     finally:
@@ -152,7 +159,7 @@ def committed(project: Path, place: Path) -> Path:
         if path.is_file():
             (repository / path.relative_to(project)).parent.mkdir(parents=True, exist_ok=True)
             (repository / path.relative_to(project)).write_bytes(path.read_bytes())
-    (repository / "fleet.yaml").write_text(FLEET)
+    (repository / "fleet.yaml").write_text(FLEET.replace("URL", f"file://{repository}" if MOVED else "file:///nowhere"))
     (repository / "tests").mkdir()
     (repository / "tests" / "x.yaml").write_text("tests:\n  x: {expect: []}\n")
     (repository / ".gitattributes").write_text("* filter=x diff=x\n")
@@ -165,5 +172,5 @@ def committed(project: Path, place: Path) -> Path:
 
 
 def test_the_lines_of_the_table_are_those_of_commands() -> None:
-    names = set(commands())
+    names = {name for name, _ in commands()}
     assert WORDS.keys() | set(SERVERS) <= names

@@ -27,7 +27,7 @@ ATTACKS: Final[dict[str, str]] = {
     **{f"{name} is a view": as_view(name) for name in TABLES},
     "a view beside the tables": f"CREATE VIEW more AS {ENDLESS} SELECT i FROM n",
     "a trigger": f"CREATE TRIGGER t AFTER UPDATE ON states BEGIN INSERT INTO renames {ENDLESS} SELECT i, i, i FROM n; END",
-    "a trigger of the leases": f"CREATE TRIGGER t AFTER UPDATE ON leases BEGIN DELETE FROM runs WHERE id IN ({ENDLESS} SELECT i FROM n); END",
+    "a trigger of a lease": f"CREATE TRIGGER t AFTER UPDATE ON leases BEGIN DELETE FROM runs WHERE id IN ({ENDLESS} SELECT i FROM n); END",
     "a virtual table": "CREATE VIRTUAL TABLE v USING fts5(x)",
     "a virtual table in the place of one": "DROP TABLE rules; CREATE VIRTUAL TABLE rules USING fts5(state, value)",
     "a table of another program": "CREATE TABLE more (x)",
