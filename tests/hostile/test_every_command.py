@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,7 @@ import pytest
 
 from reconciler.cli import main
 from reconciler.cli.program import LazyGroup
-from tests.hostile.folders import HostileFolder
+from tests.hostile.folders import COPY as COPY_CONFIG, HostileFolder
 from tests.hostile.repositories import git
 from tests.interpreter import Interpreter
 from tests.proofs import proof
