@@ -7,6 +7,7 @@ contains explains. `SqliteConnection.others` refuses what is not a table of ours
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -24,7 +25,8 @@ class HostileFile(sqlite3.Connection):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._steps, self._most = 0, lambda: STEPS_FREE
+        self._steps = 0
+        self._most: Callable[[], int] = _free
 
     def allow(self, most: Callable[[], int]) -> None:
         """Count from here on, and interrupt what takes more than `most` steps, which is asked from time to time."""
@@ -36,6 +38,10 @@ class HostileFile(sqlite3.Connection):
         return self._steps > self._most()
 
 
+def _free() -> int:
+    return STEPS_FREE
+
+
 def distrusted(path: str, **options: Any) -> HostileFile:
     """Open a file that is believed to be nothing but tables: no code of its schema is run with the rights of this program."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=HostileFile, **options)
@@ -44,7 +50,7 @@ def distrusted(path: str, **options: Any) -> HostileFile:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, TEXT_MAX)
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA cell_size_check=ON")
-        if hasattr(connection, "setconfig"):  # Python 3.12
+        if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
