@@ -79,9 +79,9 @@ def _check(connection: sqlite3.Connection, db: Path) -> None:
     if connection.execute("pragma application_id").fetchone()[0] != APPLICATION:
         raise NotASandbox(f"{db} is not a sandbox; choose another file")
     for what, name, sql in connection.execute("select type, name, sql from sqlite_master").fetchall():
-        if sql not in _own() if sql is not None else what != "index" or not name.startswith("sqlite_autoindex_"):
+        if sql not in _own() if sql is not None else what != "index" or not str(name).startswith("sqlite_autoindex_"):
             raise NotASandbox(
-                f"{db} is not a sandbox: it contains the {what} {name[:60]!r}, which no sandbox contains; choose another file"
+                f"{db} is not a sandbox: it contains the {what} {str(name)[:60]!r}, which no sandbox contains; choose another file"
             )
 
 

@@ -146,7 +146,7 @@ class SqliteConnection(Connection):
         return [
             (str(name), str(what))
             for name, (what, text) in self._schema().items()
-            if (_without_space(text) not in statements if text is not None else what != "index" or not name.startswith("sqlite_autoindex_"))
+            if (_without_space(str(text)) not in statements if text is not None else what != "index" or not str(name).startswith("sqlite_autoindex_"))
         ]
 
 
