@@ -142,12 +142,13 @@ class SqliteConnection(Connection):
 
     def _others(self) -> list[tuple[str, str]]:
         """What none of our statements has created, with its type. Whitespace is no difference: earlier versions wrote it otherwise."""
-        statements = _statements()
-        return [
-            (str(name), str(what))
-            for name, (what, text) in self._schema().items()
-            if (_without_space(str(text)) not in statements if text is not None else what != "index" or not str(name).startswith("sqlite_autoindex_"))
-        ]
+
+        def is_ours(name: str, what: str, text: str | None) -> bool:
+            if text is None:
+                return what == "index" and str(name).startswith("sqlite_autoindex_")
+            return _without_space(str(text)) in _statements()
+
+        return [(str(name), str(what)) for name, (what, text) in self._schema().items() if not is_ours(name, what, text)]
 
 
 STATISTICS: Final = ("CREATE TABLE sqlite_stat1(tbl,idx,stat)", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)")  # of ANALYZE
