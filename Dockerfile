@@ -55,7 +55,7 @@ CMD ["fleet", "--help"]
 
 FROM program AS sandbox
 VOLUME /data
-HEALTHCHECK --interval=5s --timeout=4s --start-period=20s CMD ["python", "-c", "\
+HEALTHCHECK --interval=5s --timeout=4s --start-period=20s CMD ["python", "-I", "-c", "\
 from http.client import HTTPConnection; \
 connection = HTTPConnection('127.0.0.1', 8080, timeout=3); \
 connection.request('GET', '/v1/user'); \

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 ROOT: Final = Path(__file__).parents[1]
+SECONDS: Final = 120
 COMMAND: Final = (sys.executable, "-P", "-m", "tests.interpreter")
 
 
@@ -55,6 +57,7 @@ def ended(words: list[str]) -> tuple[int, str, str]:
             os.dup2(out.fileno(), 1)
             os.dup2(err.fileno(), 2)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            signal.alarm(SECONDS)  # a server does not end by itself
             os._exit(_exit_code(words))
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         out.seek(0)

@@ -189,7 +189,7 @@ class Options:
     )  # fmt: skip
     rules_from: str | None = option(
         None, "rules-from", "rules",
-        "Take guards, prune, protect, access and policies from this branch, tag or commit, instead of from the files.",
+        "Take guards, prune, protect, access, policies and urls from this branch, tag or commit, instead of from the files.",
         metavar="REF", child=True,
     )  # fmt: skip
     sandbox: Path | None = option(  # noqa: RUF009  it is a field, like every other row

@@ -124,9 +124,11 @@ class Key:
     example: str = "…"
     # Whether a map without the key is an error.
     required: bool = False
-    # `setting`: how the project is run, nothing of what it declares. `rule`: what no run may do. `shared rule`: a rule that included files
-    # may contain too, so that it can have owners of its own.
-    role: Literal["setting", "rule", "shared rule", "content"] = "content"
+    # `setting`: how the project is run, nothing of what it declares. `rule`: what no run may do, or what suspends or loosens that: with
+    # --rules-from, both come from one commit. `shared rule`: a rule that included files may contain too, so that it can have owners of its
+    # own. `content`: what is declared; no rule is suspended by it. "": the role of the map that contains the key. Every key of a file has
+    # one, by itself or by such a map.
+    role: Literal["", "setting", "rule", "shared rule", "content"] = ""
     # What the reference adds to the sentence, in Markdown: links, details, a default that is not a value.
     more: str = ""
     # What the texts of its value name; "" if nothing.
@@ -136,6 +138,14 @@ class Key:
     def attribute(self) -> str:
         """The name of its value in Python: `max_delete` of `maxDelete`."""
         return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", self.name)
+
+    def roles(self, within: str = "") -> Iterator[tuple[str, str]]:
+        """The role of the key, or, if it has none, those of the keys of its map; by dotted name."""
+        if self.role or self.form != "map":
+            yield within + self.name, self.role
+        else:
+            for key in self.keys:
+                yield from key.roles(f"{within}{self.name}.")
 
     def leaves(self, within: str = "") -> Iterator[tuple[str, Key]]:
         """The keys that have a value of their own, by dotted name: itself, or those of its map; then those of the items of its list."""
@@ -406,15 +416,16 @@ URLS: Final = Key(
     more="See [URLs](../urls.md).",
     keys=(
         Key(
-            "redirects", f"The formats in which apply writes redirects: {', '.join(RedirectFormat)}.",
+            "redirects", f"The formats in which apply writes redirects: {', '.join(RedirectFormat)}.", role="rule",
             more="Beside them, a CSV file keeps the redirects of each site.",
         ),
         Key(
             "to", "The folder of these files, below the project.", form="text", default="redirects", check=_folder,
+            role="content",
         ),
-        Key("gone", "URLs that nothing answers at any more, on purpose.", form="list", keys=GONE),
-            Key(
-            "sites", "Formats of single sites instead, by their keys.", more="`{docs: [netlify], blog: []}`; `[]`: no files.",
+        Key("gone", "URLs that nothing answers at any more, on purpose.", form="list", keys=GONE, role="rule"),
+        Key(
+            "sites", "Formats of single sites instead, by their keys.", role="rule", more="`{docs: [netlify], blog: []}`; `[]`: no files.",
             names="published",
         ),
     ),
@@ -428,7 +439,11 @@ STATE_KEY: Final = Key(
     "Without it: `sqlite:///.reconciler/state.db`.",
 )  # fmt: skip
 SECRETS_KEY: Final = Key(
-    SECRETS, "Files that SOPS encrypted; their values are secrets.NAME in expressions.", more="See [Secrets](#secrets).", names="file"
+    SECRETS,
+    "Files that SOPS encrypted; their values are secrets.NAME in expressions.",
+    more="See [Secrets](#secrets).",
+    names="file",
+    role="content",
 )
 
 # In this order `fmt` writes them, and editors suggest them.
@@ -440,8 +455,11 @@ PROJECT: Final = (
     SERVICE,
     STATE_KEY,
     RECOVERY,
-    Key("include", "More files, by name or pattern.", more="See [Several files](#several-files).", names="file"),
-    Key("vars", "Values that expressions can use as vars.NAME.", more="See [Variables](#variables-and-expressions).", names="variable"),
+    Key("include", "More files, by name or pattern.", more="See [Several files](#several-files).", names="file", role="content"),
+    Key(
+        "vars", "Values that expressions can use as vars.NAME.", more="See [Variables](#variables-and-expressions).", names="variable",
+        role="content",
+    ),
     SECRETS_KEY,
     HEALTH,
     AGENTS,
@@ -457,11 +475,12 @@ PROJECT: Final = (
         more="See [Who can read what](../access.md).",
     ),
     URLS,
-    Key("defaults", "Values for fields that are not written.", more="By kind.", names="defaults"),
+    Key("defaults", "Values for fields that are not written.", more="By kind.", names="defaults", role="content"),
     Key(
         IGNORE_CHANGES, "Fields that are left alone once an object exists, by kind or by a pattern of addresses.",
         more="See [Ignore changes](#ignore-changes).",
         names="kind or pattern",
+        role="content",
     ),
     Key("use", "Ready policies, by id; reconciler policy list shows them.", form="list", keys=USE, role="shared rule", names="policy"),
     Key(
@@ -471,7 +490,7 @@ PROJECT: Final = (
     ),
     Key("exceptions", "Where a policy is not applied, until a day and for a reason.", form="list", keys=EXCEPTION, role="shared rule"),
     Key(
-        "lint", "What validate --lint does not report.", form="map", example="ignore: […]",
+        "lint", "What validate --lint does not report.", form="map", example="ignore: […]", role="content",
         keys=(
             Key("ignore", "Findings that the project accepts.", form="list", keys=IGNORE, more="See [Lint](../lint.md#ignore-a-finding)."),
         ),
@@ -480,8 +499,8 @@ PROJECT: Final = (
 """The keys of the project file only, and the rules that any file may contain."""
 
 EVERYWHERE: Final = (
-    Key("removed", "What happens to addresses that are no longer declared.", form="list", keys=REMOVED),
-    Key("moved", "Addresses that were renamed, with everything below them.", form="list", keys=MOVED),
+    Key("removed", "What happens to addresses that are no longer declared.", form="list", keys=REMOVED, role="content"),
+    Key("moved", "Addresses that were renamed, with everything below them.", form="list", keys=MOVED, role="content"),
 )
 """The keys that any file may contain, beside resources."""
 
@@ -492,11 +511,11 @@ PATCH: Final = (
 )
 
 ENVIRONMENT: Final = (
-    Key("vars", "Values of variables that the project file declares.", names="variable"),
+    Key("vars", "Values of variables that the project file declares.", names="variable", role="content"),
     SECRETS_KEY,
     SERVICE,
     STATE_KEY,
-    Key("patch", "What differs in this environment.", form="list", keys=PATCH),
+    Key("patch", "What differs in this environment.", form="list", keys=PATCH, role="content"),
     EVERYWHERE[0],
 )
 """The keys of the file of an environment, beside the ids of root resources."""
@@ -506,3 +525,5 @@ SETTINGS: Final = tuple(key.name for key in PROJECT if key.role == "setting")
 RULES: Final = tuple(key.name for key in PROJECT if key.role in ("rule", "shared rule"))
 RULES_OF_ANY_FILE: Final = tuple(key.name for key in PROJECT if key.role == "shared rule")
 POLICIES: Final = ("use", "policies", "exceptions")
+JUDGING: Final = tuple(name for key in PROJECT for name, role in key.roles() if role in ("rule", "shared rule"))
+"""The keys that --rules-from takes from another commit, by dotted name."""

@@ -26,7 +26,7 @@ from reconciler.config.settings import KeyReader, Project, databases, read_setti
 from reconciler.config.source.files import Files, unreadable
 from reconciler.config.source.includes import Split, included, is_encrypted_document
 from reconciler.config.source.nodes import List, Map, MapEntry, Node, scalars
-from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems, described, wrong_form
+from reconciler.config.source.problems import Enough, Problems, described, wrong_form
 from reconciler.config.source.reader import Document, read
 from reconciler.errors import ConfigError
 from reconciler.model import Desired, Source
@@ -103,7 +103,7 @@ def _without_problems(loading: Loading, read: Callable[[], Project | None]) -> P
     with _uncollected(), suppress(Enough):
         project = read()
     if problems.found or project is None:
-        raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX, sensitive=loading.secret_texts)
+        raise ConfigError(problems.found, more=problems.full, sensitive=loading.secret_texts)
     return project
 
 

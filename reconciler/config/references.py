@@ -133,7 +133,7 @@ class Linker:
         """The resources that the environment removes, as the files declare them; their errors are not reported."""
         # A linker of its own: they may refer to one another, and nothing that remains may refer to them.
         every = {**self.items, **{item.address: item for item in items}}
-        linker = Linker(self.kinds, self.shapes, Problems([]), every, self.defaults, taken=self.taken)
+        linker = Linker(self.kinds, self.shapes, Problems([], silent=True), every, self.defaults, taken=self.taken)
         linker._complete(items)
         return {item.address: Excluded(linker._declared(item), self.gone[item.address]) for item in items}
 

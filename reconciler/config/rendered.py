@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Unpack
@@ -32,7 +31,7 @@ from reconciler.config.source.nodes import (
     lifted,
     scalars,
 )
-from reconciler.config.source.problems import Enough, Problems
+from reconciler.config.source.problems import Problems
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
 from reconciler.text.escape import replaced
@@ -57,9 +56,9 @@ def rendered(path: Path, kinds: Kinds, **options: Unpack[LoadOptions]) -> dict[s
     access = replace(options.get("access", PROJECT_ONLY), decrypt=False)
     loading = Loading(path, kinds, problems, {**options, "access": access}, look=look)
     project: Project | None = None
-    with suppress(Enough):
+    with problems.raised():
         project = loading.run()
-    if problems.found or project is None:
+    if project is None:
         raise ConfigError(problems.found)
     texts = {}
     documents = dict(loading.documents)

@@ -330,7 +330,7 @@ def read_health(top: KeyReader, values: Mapping[str, Any]) -> HealthChecks:
 def databases(top: Map, root: Path) -> list[Path]:
     """The files of the state and of the sandbox, as far as they are known already: `file()` returns neither."""
     # A silent reader: `read_settings` reports what is wrong with them, after their expressions are evaluated.
-    keys = KeyReader("", top.entries, Problems([]))
+    keys = KeyReader("", top.entries, Problems([], silent=True))
     sandbox, state = keys.map(SERVICE)[SANDBOX], file_of(_state(keys.values([STATE_KEY])["state"], root))
     return [root / DEFAULT_STATE, *([Path(state)] if state else []), *([root / sandbox] if sandbox is not None else [])]
 

@@ -316,7 +316,7 @@ class _Gathering:
     def _include(self, entry: MapEntry) -> None:
         for node in entry.node.items if isinstance(entry.node, List) else [entry.node]:
             if isinstance(node, Scalar):
-                for name in named(self.texts.root, self.texts.project_file, node, Problems([])):
+                for name in named(self.texts.root, self.texts.project_file, node, Problems([], silent=True)):
                     self._add(NameSort.FILE, NameRole.USE, name, node.at, node.text, under=INCLUDE)
 
     def _tests(self, document: Map) -> None:

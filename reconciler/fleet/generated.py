@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from reconciler.config.source.nodes import Map, MapEntry, Scalar
-from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems
-from reconciler.errors import ConfigError
+from reconciler.config.source.problems import Problems
 from reconciler.fleet.declared.project import duplicates, meetings, named, over, project
 from reconciler.fleet.declared.template import filled
 from reconciler.fleet.model import Fleet, FleetProject, Generator
@@ -21,15 +20,11 @@ ELEMENTS_MAX: Final = 100_000
 def generated(fleet: Fleet, listing: Listing) -> dict[str, FleetProject]:
     """Every project of a fleet by its name, in the order of the file. Raises `ConfigError`."""
     problems, projects = Problems([]), list(fleet.projects)
-    try:
+    with problems.raised():
         for generator in fleet.generators:
             projects += _projects(fleet, generator, listing.get(generator.number, generator.elements), problems)
         duplicates(projects, problems)
         meetings(projects, problems)
-    except Enough:
-        pass
-    if problems.found:
-        raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
     return {project.name: project for project in projects}
 
 

@@ -8,10 +8,12 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from hmac import compare_digest
 from pathlib import Path
+from typing import Any
 
 APPLICATION = 0x52434E53  # "RCNS" in the file's header: this file is a sandbox
 BUSY = 10_000  # milliseconds a writer waits for another process
@@ -36,7 +38,56 @@ create index if not exists deleted on objects (id) where kind = 'space' and json
 """
 
 
+STEP = 100_000  # instructions of SQLite between two looks at their number
+STEPS_FREE = 3_000_000  # of one statement, whatever the file contains
+STEPS_PER_BYTE = 10  # more of them for each byte of the file, of which a reading of all of it takes less than one
+
+
+class Distrusting(sqlite3.Connection):
+    """A connection to a file that anybody may have written: each statement ends. What its schema could run is refused by `_check`, because
+    old versions of SQLite call the indexes above untrusted too."""
+
+    def trust_nothing(self, db: Path) -> None:
+        """Begin to count the steps of each statement."""
+        self.steps, self.db = 0, db
+        self.set_progress_handler(self._look, STEP)
+        self.execute("pragma cell_size_check=on")
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        self.steps = 0
+        return super().execute(*arguments)
+
+    def _look(self) -> bool:
+        """Whether a statement takes longer than what the file contains explains: then its pages lead in circles."""
+        self.steps += STEP
+        return self.steps > STEPS_FREE + STEPS_PER_BYTE * sum(path.stat().st_size for path in (self.db, _log(self.db)) if path.exists())
+
+
+def _log(db: Path) -> Path:
+    return db.with_name(f"{db.name}-wal")
+
+
+@cache
+def _own() -> frozenset[str]:
+    """The statements of everything that a sandbox contains, as SQLite keeps them."""
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.executescript(SCHEMA)
+        return frozenset(sql for (sql,) in memory.execute("select sql from sqlite_master") if sql)
+
+
+def _check(connection: sqlite3.Connection, db: Path) -> None:
+    """Raise `NotASandbox` for a file of something else, or with anything in it that no sandbox contains: a view may never end."""
+    if connection.execute("pragma application_id").fetchone()[0] != APPLICATION:
+        raise NotASandbox(f"{db} is not a sandbox; choose another file")
+    for what, name, sql in connection.execute("select type, name, sql from sqlite_master").fetchall():
+        if sql not in _own() if sql is not None else what != "index" or not str(name).startswith("sqlite_autoindex_"):
+            raise NotASandbox(
+                f"{db} is not a sandbox: it contains the {what} {str(name)[:60]!r}, which no sandbox contains; choose another file"
+            )
+
+
 _REASONS = {
+    sqlite3.SQLITE_INTERRUPT: "it is damaged: reading it does not end",
     sqlite3.SQLITE_READONLY: "it cannot be written",
     sqlite3.SQLITE_CANTOPEN: "it cannot be written, or the folder that contains it",
     sqlite3.SQLITE_FULL: "the disk is full",
@@ -63,8 +114,9 @@ class File:
         self.created = not db.exists() or db.stat().st_size == 0
         if self.created:
             os.close(os.open(db, os.O_CREAT | os.O_RDWR, 0o600))
-        self.connection = sqlite3.connect(db, timeout=BUSY / 1000, isolation_level=None, check_same_thread=False)
+        self.connection = sqlite3.connect(db, timeout=BUSY / 1000, isolation_level=None, check_same_thread=False, factory=Distrusting)
         try:
+            self.connection.trust_nothing(db)
             self._open()
         except sqlite3.OperationalError as error:
             self.connection.close()
@@ -94,9 +146,8 @@ class File:
         self._log_ahead()
 
     def _refuse_others(self) -> None:
-        application = self.connection.execute("pragma application_id").fetchone()[0]
-        if application != APPLICATION and self.db.stat().st_size:
-            raise NotASandbox(f"{self.db} is not a sandbox; choose another file")
+        if self.db.stat().st_size:
+            _check(self.connection, self.db)
 
     def _log_ahead(self) -> None:
         """Switch to the write-ahead log; SQLite itself does not wait for others here."""
@@ -182,12 +233,14 @@ class File:
 def identity_of(db: Path) -> str:
     """The identity in a file, which is only read: it may be on a disk that cannot be written. Raises `NotASandbox`."""
     for how in ("mode=ro", "mode=ro&immutable=1"):  # SQLite writes beside a file with a log, unless nobody else can
-        connection = sqlite3.connect(f"{db.absolute().as_uri()}?{how}", uri=True, timeout=BUSY / 1000)
+        connection = sqlite3.connect(f"{db.absolute().as_uri()}?{how}", uri=True, timeout=BUSY / 1000, factory=Distrusting)
         try:
-            if connection.execute("pragma application_id").fetchone()[0] != APPLICATION:
-                break
+            connection.trust_nothing(db)
+            _check(connection, db)
             return str(connection.execute("select value from meta where key = 'identity'").fetchone()[0])
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
+            if _code(error) == sqlite3.SQLITE_INTERRUPT:
+                raise NotASandbox(f"{db} is not a sandbox: {_REASONS[sqlite3.SQLITE_INTERRUPT]}; choose another file") from error
             continue
         except sqlite3.DatabaseError as error:
             raise NotASandbox(f"{db} is not a sandbox ({error}); choose another file") from error

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
@@ -305,19 +306,24 @@ class SeedProblem:
         return f"{about}: {self.message}" if about else self.message
 
 
+PROBLEMS_MAX: Final = 1_000
+"""Problems after which the rest of a seed is not checked: nobody reads more, and suggestions take time."""
+
+
 class SeedError(Exception):
-    """A seed is wrong; nothing of it was loaded."""
+    """A seed is wrong; nothing of it was loaded. `problems`: at most `PROBLEMS_MAX`."""
 
     def __init__(self, *problems: SeedProblem) -> None:
-        super().__init__("; ".join(map(str, problems)))
-        self.problems = problems
+        super().__init__("; ".join(map(str, problems[:PROBLEMS_MAX])))
+        self.problems = problems[:PROBLEMS_MAX]
 
 
 def entries(document: Any) -> list[tuple[Path, Any]]:
     """The entries of a seed with their paths, in the order in which they are loaded. Raises `SeedError` with every problem of its form."""
     if not isinstance(document, Mapping):
         raise SeedError(SeedProblem((), f"a seed must be a map of lists: {', '.join(LISTS)}"))
-    problems = [SeedProblem((str(name),), _unknown("list", name, LISTS), True) for name in document if name not in LISTS]
+    unknown = islice((name for name in document if name not in LISTS), PROBLEMS_MAX)
+    problems = [SeedProblem((str(name),), _unknown("list", name, LISTS), True) for name in unknown]
     read: list[tuple[Path, Any]] = []
     for name, model in LISTS.items():
         values = document.get(name)
@@ -325,10 +331,12 @@ def entries(document: Any) -> list[tuple[Path, Any]]:
             problems.append(SeedProblem((name,), f"{name} must be a list, not {_kind(values)}"))
             continue
         for index, data in enumerate(values or ()):
+            if len(problems) >= PROBLEMS_MAX:
+                break
             try:
                 read.append(((name, index), model.model_validate(data)))
             except ValidationError as error:
-                problems += _problems((name, index), data, error)
+                problems += islice(_problems((name, index), data, error), PROBLEMS_MAX)
     if problems:
         raise SeedError(*problems)
     return read

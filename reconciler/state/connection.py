@@ -32,7 +32,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Final
 
-from reconciler.state.tables.schema import TABLES
+from reconciler.state.tables.schema import TABLES, creating
 
 SCHEMA: Final = "reconciler"  # of PostgreSQL, where a database may be shared with other programs
 Values = Mapping[str, Any]
@@ -105,6 +105,10 @@ class Connection:
         """Whether the tables of a state exist; None where the database contains the tables of another program instead."""
         raise NotImplementedError
 
+    def others(self) -> list[str]:
+        """The names of what the database contains beside tables of a state, where that could be code: views, triggers, other tables."""
+        raise NotImplementedError
+
 
 class SqliteConnection(Connection):
     """A file, or the tables of a bucket in memory."""
@@ -124,11 +128,40 @@ class SqliteConnection(Connection):
         return not self.raw.in_transaction
 
     def has_tables(self) -> bool | None:
-        names = {
-            name
-            for (name,) in self.raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'")
-        }
-        return True if "reconciler_schema" in names else None if names else False
+        schema = self._schema()
+        others = {name for name, _ in self._others()}
+        # The version is read before it is known whether the rest is ours: a newer version has other tables.
+        return True if "reconciler_schema" in schema.keys() - others else None if schema else False
+
+    def others(self) -> list[str]:
+        return [f"{what} {name}" for name, what in self._others()]
+
+    def _schema(self) -> dict[str, tuple[str, str | None]]:
+        """What the file contains: type and statement by name."""
+        return {name: (what, text) for what, name, text in self.raw.execute("SELECT type, name, sql FROM sqlite_master").fetchall()}
+
+    def _others(self) -> list[tuple[str, str]]:
+        """What none of our statements has created, with its type. Whitespace is no difference: earlier versions wrote it otherwise."""
+
+        def is_ours(name: str, what: str, text: str | None) -> bool:
+            if text is None:
+                return what == "index" and str(name).startswith("sqlite_autoindex_")
+            return _without_space(str(text)) in _statements()
+
+        return [(str(name), str(what)) for name, (what, text) in self._schema().items() if not is_ours(name, what, text)]
+
+
+STATISTICS: Final = ("CREATE TABLE sqlite_stat1(tbl,idx,stat)", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)")  # of ANALYZE
+
+
+def _without_space(text: str) -> str:
+    return "".join(text.split())
+
+
+@cache
+def _statements() -> frozenset[str]:
+    """Every statement that creates a table of a state or an index of one, and SQLite's own."""
+    return frozenset(map(_without_space, (*creating(*TABLES), *STATISTICS)))
 
 
 ROWS_MAX: Final = 500  # of one INSERT; a statement of PostgreSQL has at most 65,535 parameters, and a row here at most 25
@@ -170,6 +203,9 @@ class PostgresConnection(Connection):
         return (
             self.value(f"SELECT 1 FROM {tables} WHERE n.nspname = :schema AND t.relname = 'reconciler_schema'", schema=SCHEMA) is not None
         )
+
+    def others(self) -> list[str]:
+        return []  # a server is not in a checkout, and its schema is of those who administer it
 
 
 class Pool:

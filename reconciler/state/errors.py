@@ -36,6 +36,8 @@ _REFUSED: Final = (
 _SQLITE: Final = {  # primary result code: what is wrong, the id of the cause, what to do
     sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "RC-not-a-state", "Pass another file with --state, or move this one away."),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "RC-state-damaged", RESTORE),
+    sqlite3.SQLITE_INTERRUPT: ("is damaged: reading it does not end", "RC-state-damaged", RESTORE),
+    sqlite3.SQLITE_TOOBIG: ("is damaged: it contains a value that no state contains", "RC-state-damaged", RESTORE),
     sqlite3.SQLITE_BUSY: ("was locked by another program for too long", "RC-state-busy", BUSY),
     sqlite3.SQLITE_LOCKED: ("was locked by another program for too long", "RC-state-busy", BUSY),
     sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", "RC-disk-full", FREE_SPACE),

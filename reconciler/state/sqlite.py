@@ -23,6 +23,7 @@ from reconciler.errors import StateError
 from reconciler.links import written_place
 from reconciler.state.connection import Connection, Pool, SqliteConnection
 from reconciler.state.errors import READABLE, explaining
+from reconciler.state.hostile import STEPS_FREE, STEPS_PER_BYTE, STEPS_WRITING, HostileFile, distrusted
 from reconciler.state.tables import migrations
 from reconciler.text.credentials import file_of, url_of
 from reconciler.writing import sync_folder
@@ -93,18 +94,24 @@ class SqliteFile:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
-        with self._pool.connection() as connection, connection.transaction(begin):
-            yield connection
+        with self._pool.connection() as connection:
+            connection.raw.allow(self._steps if begin == READ else lambda: STEPS_WRITING)
+            with connection.transaction(begin):
+                yield connection
+
+    def _steps(self) -> int:
+        """The most steps of a transaction that reads."""
+        return STEPS_FREE + STEPS_PER_BYTE * sum(
+            os.path.getsize(path) for path in (self._file, f"{self._file}-wal") if os.path.exists(path)
+        )
 
     def close(self) -> None:
         self._pool.close()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> HostileFile:
         """A connection; the fresh file exists already, so SQLite never makes one with other permissions."""
         mode = "mode=rw" if self._writable else "mode=ro" if self._wal else "immutable=1"
-        connection = sqlite3.connect(
-            f"file:{quote(str(self._file))}?{mode}", uri=True, timeout=self._busy, isolation_level=None, check_same_thread=False
-        )
+        connection = distrusted(f"file:{quote(str(self._file))}?{mode}", uri=True, timeout=self._busy)
         try:
             if self._writable:
                 # WAL: readers never wait for the run that writes, and a commit is one fsync of the log instead of several.
@@ -185,7 +192,8 @@ class SqliteFile:
 
     def _read_migrated(self, work: Callable[[Connection], T]) -> T:
         """Read tables of an older version: a copy in memory is migrated."""
-        copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        copy = distrusted(":memory:")
+        copy.allow(self._steps)
         with closing(copy), closing(self._connect()) as original:
             original.backup(copy)
             with SqliteConnection(copy).transaction(READ) as connection:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import Final
+
+from reconciler.interpreters import program
 
 DISTRIBUTION: Final = "docs-reconciler"  # as in pyproject.toml
 PUBLISHED: Final = False
@@ -13,8 +14,8 @@ message, page or recipe may install it by its name."""
 
 
 def installing(*requirements: str) -> str:
-    """`python3 -m pip --python /path/of/python install fastapi uvicorn`."""
-    return shlex.join(["python3", "-m", "pip", "--python", sys.executable, "install", *requirements])
+    """`python3 -I -m pip --python /path/of/python install fastapi uvicorn`. -I: the current directory may contain a `pip.py`."""
+    return shlex.join(["python3", "-I", "-m", "pip", "--python", program(), "install", *requirements])
 
 
 def installing_extra(extra: str) -> str:

@@ -50,13 +50,18 @@ def project(paths: dict[str, str], urls: Any, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
+    return with_pages(tmp_path)
+
+
+def with_pages(root: Path) -> Cli:
+    """A sandbox whose spaces have pages, for a project in `p`."""
     spaces = [
         {"organization": ORGANIZATION, "id": f"spc_{key}", "title": key.title(), "parent": None, "pages": [page(path) for path in pages]}
         for key, pages in SPACES.items()
     ]
-    cli = Cli(tmp_path)
+    cli = Cli(root)
     cli.write("seed.yaml", yaml.safe_dump({**SEED, "spaces": spaces}))
-    (tmp_path / "p").mkdir()
+    (root / "p").mkdir()
     cli("sandbox", "seed", "--db", "p/sandbox.db", "seed.yaml", code=0)
     return cli
 

@@ -28,7 +28,7 @@ from reconciler.config.language.evaluate import Evaluation
 from reconciler.config.language.files import ProjectFiles
 from reconciler.config.project import FileAccess, load_evaluated
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar, plain
-from reconciler.config.source.problems import PROBLEMS_MAX, Problems, shown
+from reconciler.config.source.problems import Problems, shown
 from reconciler.errors import ConfigError, UsageError
 from reconciler.model import Policies, Source
 from reconciler.model.testing import Mismatch, ProjectTestResult
@@ -90,7 +90,7 @@ def chosen(paths: Sequence[Path]) -> tuple[Path | None, list[Path]]:
 
 
 def _is_tests(path: Path) -> bool:
-    top = policy_examples.document(path, Problems([]), "tests")
+    top = policy_examples.document(path, Problems([], silent=True), "tests")
     return path.name.endswith(ENDING) or (top is not None and bool({TESTS, EXAMPLES} & top.entries.keys()))
 
 
@@ -98,10 +98,8 @@ def gather(kinds: Kinds, project: Path, files: Sequence[Path], names: Sequence[s
     """The tests of a project. `files`: those that are named; all if there are none, and then the `access` of the project too. `names`:
     patterns of names. `environment`: of tests that name none. Raises `ConfigError` with every problem, and `UsageError` without tests."""
     gathering = _Gathering(kinds, project, Problems([]), tuple(names), environment)
-    ready = gathering.run(files)
-    if gathering.problems.found:
-        more = len(gathering.problems.found) >= PROBLEMS_MAX
-        raise ConfigError(gathering.problems.found, more=more, where="the tests", undone="run")
+    with gathering.problems.raised(where="the tests", undone="run"):
+        ready = gathering.run(files)
     if not ready.tests and not ready.results:
         raise _without_tests(gathering, files, names)
     return ready

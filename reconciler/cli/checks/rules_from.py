@@ -1,16 +1,17 @@
 """`--rules-from REF`: judge the project by the rules of another commit, which the files that are judged cannot change.
 
-In: the project and a git ref. Out: the project with the guards, prune scopes, protected kinds, access tests and policies of that commit.
-What its own files say of them is still compared with the last apply, so that loosening them stays an exposure. Forbidden: judging by no
-rules where those of the ref cannot be read.
+In: the project and a git ref. Out: the project with the guards, prune scopes, protected kinds, access tests and policies of that commit,
+and with what suspends them: exceptions, the sites that have redirects, and the URLs that are gone. What its own files say of them is
+still compared with the last apply, so that loosening them stays an exposure. Forbidden: judging by no rules where those of the ref cannot
+be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
@@ -20,10 +21,11 @@ from reconciler.config import Project
 from reconciler.config.access import rematched
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError, UsageError
+from reconciler.model import Desired, Guards, Policies, UrlSettings
 from reconciler.report.schemas.plan import RulesFromData
 from reconciler.resource import Kinds
 
-RULES: Final = "guards, prune, protect, access and policies"
+RULES: Final = "guards, prune, protect, access, policies and urls"
 
 
 @dataclass(frozen=True)
@@ -85,15 +87,44 @@ def rules_at(
 def with_rules_of(kinds: Kinds, project: Project, rules: Project) -> Project:
     """The project, judged by the rules of another version of it."""
     own, other = project.desired, rules.desired
-    asks = frozenset((at, kind) for at, kind in other.policies.asks if at in own.resources)
-    desired = replace(
-        own,
-        # Without the key it depends on what else a project says, which must not be this one.
-        guards=replace(other.guards, dead_urls=other.dead_urls),
-        prune=other.prune,
-        protect=other.protect,
-        access=rematched(kinds, own, other.access),
-        policies=replace(other.policies, asks=asks),
-        own_rules=own,
+    judging = {name: take(kinds, own, other) for name, take in TAKEN.items()}
+    return replace(project, desired=replace(own, **judging, own_rules=own))
+
+
+def _guards(_: Kinds, own: Desired, other: Desired) -> Guards:
+    # Without the key of dead URLs it depends on what else a project says, which must not be this one.
+    return replace(other.guards, dead_urls=other.dead_urls)
+
+
+def _policies(_: Kinds, own: Desired, other: Desired) -> Policies:
+    return replace(other.policies, asks=frozenset((at, kind) for at, kind in other.policies.asks if at in own.resources))
+
+
+def _urls(_: Kinds, own: Desired, other: Desired) -> UrlSettings | None:
+    """The redirects of the files, and those of the sites that have some in the other commit; nothing is gone but what it says is gone."""
+    if other.urls is None:
+        return replace(own.urls, gone=()) if own.urls is not None else None
+    urls, theirs = own.urls or UrlSettings(), other.urls
+    left = {site: files for site, files in theirs.sites.items() if site in own.resources and site not in urls.sites}
+    texts = {path: text for path, text in theirs.texts.items() if any(path.startswith(f"{files.folder}/") for files in left.values())}
+    return replace(
+        urls,
+        sites={**urls.sites, **left},
+        formats=urls.formats or theirs.formats,
+        folder=urls.folder or theirs.folder,
+        silent=urls.silent - left.keys(),
+        gone=theirs.gone,
+        earlier=(*urls.earlier, *(redirect for redirect in theirs.earlier if redirect.site in left)),
+        texts={**texts, **urls.texts},
     )
-    return replace(project, desired=desired)
+
+
+TAKEN: Final[Mapping[str, Callable[[Kinds, Desired, Desired], Any]]] = {
+    "guards": _guards,
+    "prune": lambda kinds, own, other: other.prune,
+    "protect": lambda kinds, own, other: other.protect,
+    "access": lambda kinds, own, other: rematched(kinds, own, other.access),
+    "policies": _policies,
+    "urls": _urls,
+}
+"""How a field of `Desired` follows from the project and the other commit, for each of the keys `JUDGING`."""

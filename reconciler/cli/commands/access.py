@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from reconciler.cli.wiring.unseen import read_state
 from reconciler.config import Project
 from reconciler.config.access import NamedReaders
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
-from reconciler.config.source.problems import Problems
+from reconciler.config.source.problems import Enough, Problems
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired, NamedReader, ReaderSort, Source
@@ -108,7 +109,9 @@ def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
                     raise UsageError(f"--as {text}: the claim {name} has no value", id="RC-no-value", hint=hint)
             inner = entries([(name, Scalar(at, claim)) for name, _, claim in pairs])
         node = entries([(sort, inner)])
-    reader = NamedReaders(kinds, desired.resources, problems).read(node)
+    reader = None
+    with suppress(Enough):
+        reader = NamedReaders(kinds, desired.resources, problems).read(node)
     if reader is None:
         raise UsageError(f"--as {text}: {problems.found[0].message}", id=problems.found[0].id, hint=f"A reader is {FORMS}.")
     return reader

@@ -26,7 +26,7 @@ WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
     "--rules-from",
     metavar="REF",
     default="",
-    help="Take guards, prune, protect, access and policies from this branch, tag or commit; target: from the target branch of a pull "
+    help="Take guards, prune, protect, access, policies and urls from this branch, tag or commit; target: from the target branch of a pull "
     "request, and from the files otherwise.",
 )
 @click.option(

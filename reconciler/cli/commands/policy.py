@@ -16,7 +16,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.loading import load
 from reconciler.config.keys import project_file
 from reconciler.config.policies.section import ready_policies
-from reconciler.config.source.problems import PROBLEMS_MAX, Problems
+from reconciler.config.source.problems import Problems
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Policies, Policy
@@ -109,19 +109,19 @@ def test_command(screen: Screen, /, file: Path, **parameters: Any) -> int:
     """
     options = Options.of(screen, parameters)
     kinds, problems = load_kinds(), Problems([])
-    top = policy_examples.document(file, problems, "examples")
-    policies = policy_examples.inline(kinds, top, problems) if top is not None else None
-    if problems.found or top is None:
+    with problems.raised():
+        top = policy_examples.document(file, problems, "examples")
+        policies = policy_examples.inline(kinds, top, problems) if top is not None else None
+    if top is None:
         raise ConfigError(problems.found)
     if policies is None:
         given = options if options.project != Path() else replace(options, project=file.parent)
         policies = load(screen, given, kinds).desired.policies
-    for key, entry in top.entries.items():
-        if key not in (EXAMPLES, "policies", "use", TESTS):
-            problems.add(entry.at, f'unknown key "{key}"; the keys are examples, policies and use', id="RC-unknown-key")
-    cases = policy_examples.cases(kinds, top, policies, problems)
-    if problems.found:
-        raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
+    with problems.raised():
+        for key, entry in top.entries.items():
+            if key not in (EXAMPLES, "policies", "use", TESTS):
+                problems.add(entry.at, f'unknown key "{key}"; the keys are examples, policies and use', id="RC-unknown-key")
+        cases = policy_examples.cases(kinds, top, policies, problems)
     failed = 0
     for case in cases:
         lines = differences(policies, case)

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -27,6 +28,7 @@ from reconciler.config.keys import project_file
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.files import ProjectFiles
 from reconciler.errors import ConfigError, UsageError
+from reconciler.interpreters import safe_children
 from reconciler.kinds import load as load_kinds
 from reconciler.model.testing import ProjectTestResult
 from reconciler.report.annotations import github_findings
@@ -37,6 +39,8 @@ from reconciler.writing import create_folder, write_whole
 
 Job = tuple[ProjectTest, dict[str, str]]
 FORMATS: Final = ("json", "github", *reports.CHECKS)
+# A child of fork has imported everything. Elsewhere than on Linux, libraries of the system do not survive it.
+START: Final = "fork" if sys.platform == "linux" else "spawn"
 
 
 @click.command("test", short_help="Try the project on a twin, and check what tests expect.")
@@ -108,16 +112,22 @@ def _run(screen: Screen, tests: Sequence[ProjectTest], parallel: int, *, update:
         if min(parallel, len(jobs)) <= 1 or multiprocessing.current_process().daemon:
             yield from map(work, jobs)
             return
-        # A child of fork has imported everything. Elsewhere than on Linux, libraries of the system do not survive it.
-        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-        with ProcessPoolExecutor(min(parallel, len(jobs)), mp_context=context, initializer=_interruptible) as pool:
-            try:
-                yield from pool.map(partial(_in_child, work), jobs)
-            except BaseException:
-                for child in multiprocessing.active_children():
-                    child.terminate()
-                pool.shutdown(cancel_futures=True)
-                raise
+        with children(min(parallel, len(jobs))) as pool:
+            yield from pool.map(partial(_in_child, work), jobs)
+
+
+@contextmanager
+def children(most: int, start: str = START) -> Iterator[ProcessPoolExecutor]:
+    """Processes of this program that run tests; they end with the block. `start`: the method of multiprocessing."""
+    context = multiprocessing.get_context(start)
+    with safe_children(), ProcessPoolExecutor(most, mp_context=context, initializer=_interruptible) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for child in multiprocessing.active_children():
+                child.terminate()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _job(job: Job, *, update: bool) -> ProjectTestResult:

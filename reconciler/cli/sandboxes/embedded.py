@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
@@ -98,6 +99,9 @@ def sandbox_errors() -> Iterator[None]:
         raise _without_extra([error.name or "a package"]) from error
     except NotASandbox as error:
         raise UsageError(str(error), id="RC-not-a-sandbox-file") from error
+    except sqlite3.DatabaseError as error:
+        hint = "The file is damaged: use another one, for example a copy or one that is seeded again."
+        raise ReconcilerError(f"the sandbox cannot be read: {error}", id="RC-sandbox-cannot-run", hint=hint) from error
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         hint = "Use a file on a disk that can be written, for example --sandbox /tmp/sandbox.db." if error.filename else None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.config.source.nodes import List, Map, Node, Scalar
+from reconciler.config.source.problems import PROBLEMS_MAX
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError, os_reason
 from reconciler.links import read_file
@@ -57,7 +58,8 @@ def seed_errors(file: SeedFile | None) -> Iterator[None]:
 
 def invalid(problems: Iterable[Problem]) -> ConfigError:
     """The error for a seed with these problems."""
-    return ConfigError(tuple(problems), where="the seed", undone="loaded")
+    listed = tuple(problems)
+    return ConfigError(listed, more=len(listed) >= PROBLEMS_MAX, where="the seed", undone="loaded")
 
 
 def read_seed(path: Path) -> SeedFile:

@@ -11,12 +11,14 @@ Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.address import Address, Glob
 from reconciler.config.source.nodes import SECRET, UNREAD, List, Map, MapEntry, Node, Scalar, core, first_private_key, first_tainted
-from reconciler.errors import Problem
+from reconciler.errors import ConfigError, Problem
 from reconciler.model import Source
 from reconciler.text.credentials import without_credentials
 
@@ -24,20 +26,35 @@ PROBLEMS_MAX: Final = 1_000  # of a project; nobody reads more, and suggestions 
 
 
 class Enough(Exception):
-    """So many problems were reported that checking stops."""
+    """So many problems were reported that checking stops. `Problems.raised` catches it."""
 
 
 @dataclass
 class Problems:
     """Collects problems. `about` is the address that a message is about, if there is one.
 
-    `partial`: a file could not be read, so missing names may be defined in it. `settled`: positions without further problems.
+    `partial`: a file could not be read, so missing names may be defined in it. `silent`: nothing is collected, because somebody else
+    reports it. `settled`: positions without further problems.
     """
 
     found: list[Problem]
     partial: bool = False
+    silent: bool = False
     settled: set[Source] = field(default_factory=set)
     _reported: set[tuple[Source, str]] = field(default_factory=set)
+
+    @property
+    def full(self) -> bool:
+        """Whether there are so many that the rest is not checked."""
+        return len(self.found) >= PROBLEMS_MAX
+
+    @contextmanager
+    def raised(self, *, where: str = "the project", undone: str = "sent") -> Iterator[None]:
+        """A block that reports problems, which ends when there are enough of them. Raises `ConfigError` with all of them at its end."""
+        with suppress(Enough):
+            yield
+        if self.found:
+            raise ConfigError(self.found, more=self.full, where=where, undone=undone)
 
     def add(self, at: Source, message: str, about: Address | str | None = None, *, id: str) -> None:
         """Report a problem with the id of its cause, unless its position is settled, or it was reported for another element of the same
@@ -58,9 +75,11 @@ class Problems:
         self.settled.add(Source(problem.file, problem.line, problem.column))
 
     def _note(self, problem: Problem) -> None:
+        if self.silent:
+            return
         # One line each, whatever a key contains: a pipeline would read a second line as a message, or as a command, of its own.
         self.found.append(replace(problem, message=problem.message.replace("\n", "\\n").replace("\r", "\\r")))
-        if len(self.found) >= PROBLEMS_MAX:
+        if self.full:
             raise Enough
 
     def glob(self, text: str, at: Source) -> Glob | None:

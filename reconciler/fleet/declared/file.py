@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from reconciler.config.settings import KeyReader
 from reconciler.config.source.nodes import List, Map, MapEntry, Scalar
-from reconciler.config.source.problems import PROBLEMS_MAX, Enough, Problems, described, empty, wrong_form
+from reconciler.config.source.problems import Problems, described, empty, wrong_form
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError
 from reconciler.fleet.declared import dashboard, project as projects, values, watching
@@ -40,20 +40,15 @@ def parsed(text: bytes, file: str) -> Fleet:
     document, problems = read(text, file), Problems([])
     problems.found += document.problems
     fleet = None
-    try:
+    with problems.raised():
         if isinstance(document.data, Map):
             fleet = _fleet(document.data, problems)
         elif document.data is not None:
             problems.add(
                 document.data.at, f"this must be a map with projects or generators, not {described(document.data)}", id="RC-wrong-form"
             )
-    except Enough:
-        raise ConfigError(problems.found, more=True) from None
-    if problems.found or fleet is None:
-        raise ConfigError(
-            problems.found or [Problem(file, 0, 0, "there is no fleet in this file", id="RC-missing-key")],
-            more=len(problems.found) >= PROBLEMS_MAX,
-        )
+    if fleet is None:
+        raise ConfigError([Problem(file, 0, 0, "there is no fleet in this file", id="RC-missing-key")])
     return fleet
 
 

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,13 +14,14 @@ from typing import Final
 import reconciler
 from reconciler.fleet.runs.folders import PrivateFolder
 from reconciler.fleet.runs.forks import Fork, ForkServer
+from reconciler.interpreters import import_paths, interpreter
 
 GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request in flight may still be answered
 SAID_MAX: Final = 64 * 2**10  # bytes kept of its standard error
 ENTRY: Final = "reconciler.cli.commands.fleet_child"
 PROBLEM: Final = re.compile(r"\S+:[0-9]+:[0-9]+ ")  # a problem of the project, with its position
 NAMED: Final = 3  # problems
-_PASSED: Final = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH", "COVERAGE_PROCESS_START")
+_PASSED: Final = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "COVERAGE_PROCESS_START")
 _LOGIN: Final = ("PGUSER", "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE")
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
@@ -29,7 +29,15 @@ _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 def environ(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
     """The environment of a run: of the worker's own only the paths of programs and certificates."""
     kept = {name: value for name, value in os.environ.items() if name in _PASSED or name.lower() in _PROXIES}
-    return {**kept, "HOME": str(folder), "TMPDIR": str(folder), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **secrets}
+    return {
+        **kept,
+        **import_paths(os.environ),
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "NO_COLOR": "1",
+        "PYTHONUNBUFFERED": "1",
+        **secrets,
+    }
 
 
 def database_access(*, own: bool, login: bool) -> dict[str, str]:
@@ -49,7 +57,7 @@ def database_access(*, own: bool, login: bool) -> dict[str, str]:
 
 def fork_server(folder: Path) -> ForkServer:
     """The server that forks the runs of a worker. `folder`: of the worker."""
-    return ForkServer([sys.executable, "-m", ENTRY], environ(folder, {}), Path(reconciler.__file__))
+    return ForkServer(interpreter("-m", ENTRY), environ(folder, {}), Path(reconciler.__file__))
 
 
 async def execute(

@@ -332,7 +332,7 @@ class SavedPlanDocument(PlanData):
     requests: Annotated[t.Items[RequestDigestData], t.doc("What each step sends.")]
     origin: NotRequired[Annotated[OriginData, t.doc("Absent in files of older versions.")]]
     rulesFrom: NotRequired[
-        Annotated[RulesFromData, t.doc("The commit whose guards, prune, protect, access and policies judged it. Absent: its own.")]
+        Annotated[RulesFromData, t.doc("The commit whose guards, prune, protect, access, policies and urls judged it. Absent: its own.")]
     ]
     signature: NotRequired[Annotated[t.Signature, t.doc("An HMAC of all the rest, made with RECONCILER_PLAN_KEY. Absent: not signed.")]]
 

@@ -17,6 +17,12 @@ from reconciler.state.tables.values import mapping, to_json
 
 Migration = Callable[[Connection], None]
 
+NAMED: Final = 3  # names in a message
+NAME_MAX: Final = 80  # characters of each
+OTHERS_HINT: Final = (
+    "Do not use it if you did not add that yourself: pass another file with --state, or move this one away. Otherwise drop it with the "
+    "program that you added it with."
+)
 NEWER_HINT: Final = "Upgrade Reconciler, or use the version that last wrote this state."
 
 
@@ -83,6 +89,10 @@ def is_current(connection: Connection, where: str, migrations: Sequence[Migratio
     if current is not None and current > today:
         wrong = f"{where} was written by a newer version: its schema is {current}, this version supports {today}"
         raise StateError(wrong, id="RC-state-newer", hint=NEWER_HINT)
+    if current is not None and (others := connection.others()):
+        names = [repr(name)[1:-1][:NAME_MAX] for name in others[:NAMED]] + [f"{len(others) - NAMED:,} more"] * (len(others) > NAMED)
+        wrong = f"{where} contains what no state contains: {', '.join(names)}"
+        raise StateError(wrong, id="RC-not-a-state", hint=OTHERS_HINT)
     return None if current is None else current == today
 
 

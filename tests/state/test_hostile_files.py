@@ -1,0 +1,113 @@
+"""A file that somebody else wrote, such as one in a checkout: nothing in it runs, and reading it ends."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.cli.conftest import Cli, applied_project
+
+ENDLESS: Final = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+TABLES: Final = ("reconciler_schema", "states", "bindings", "fields", "runs", "leases", "journal", "page_trees")
+STATE: Final = "p/.reconciler/state.db"
+SANDBOX: Final = "p/.reconciler/sandbox.db"
+COMMANDS: Final = (("plan", "p"), ("history", "p"), ("state", "list", "p"), ("apply", "p", "--yes"))
+
+
+def as_view(name: str) -> str:
+    """A table that is a view whose first row takes forever."""
+    return f"DROP TABLE {name}; CREATE VIEW {name} AS {ENDLESS} SELECT 1 AS version, 1 AS id, i AS state FROM n WHERE i < 0"
+
+
+ATTACKS: Final[dict[str, str]] = {
+    **{f"{name} is a view": as_view(name) for name in TABLES},
+    "a view beside the tables": f"CREATE VIEW more AS {ENDLESS} SELECT i FROM n",
+    "a trigger": f"CREATE TRIGGER t AFTER UPDATE ON states BEGIN INSERT INTO renames {ENDLESS} SELECT i, i, i FROM n; END",
+    "a trigger of a lease": f"CREATE TRIGGER t AFTER UPDATE ON leases BEGIN DELETE FROM runs WHERE id IN ({ENDLESS} SELECT i FROM n); END",
+    "a virtual table": "CREATE VIRTUAL TABLE v USING fts5(x)",
+    "a virtual table in the place of one": "DROP TABLE rules; CREATE VIRTUAL TABLE rules USING fts5(state, value)",
+    "a table of another program": "CREATE TABLE more (x)",
+    "a check that never ends": "DROP TABLE rules; CREATE TABLE rules (state INTEGER, value TEXT, CHECK (value NOT LIKE '%a%a%a%a%'))",
+    "a generated column": "DROP TABLE rules; CREATE TABLE rules (state INTEGER, value TEXT AS (hex(zeroblob(1000000))))",
+    "an index with an expression": "CREATE INDEX i ON bindings (hex(zeroblob(length(id))))",
+    "an index of part of a table": "CREATE INDEX i ON bindings (id) WHERE id LIKE '%a%b%c%'",
+    "a column more": "ALTER TABLE rules ADD COLUMN more TEXT",
+}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return applied_project(Cli(tmp_path))
+
+
+def poison(file: Path, script: str) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(script)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_what_is_not_a_table_of_ours_is_refused_before_anything_is_read(cli: Cli, name: str) -> None:
+    poison(cli.root / STATE, ATTACKS[name])
+    for words in COMMANDS:
+        ended = cli(*words, code=1)
+        assert "[RC-not-a-state]" in ended.stderr, words
+        assert "--state" in ended.stderr
+
+
+SANDBOX_ATTACKS: Final[dict[str, str]] = {
+    "meta is a view": f"DROP TABLE meta; CREATE VIEW meta AS {ENDLESS} SELECT 'identity' AS key, i AS value FROM n WHERE i < 0",
+    "objects is a view": f"DROP TABLE objects; CREATE VIEW objects AS {ENDLESS} SELECT i AS id FROM n",
+    "a trigger": f"CREATE TRIGGER t AFTER INSERT ON requests BEGIN INSERT INTO meta {ENDLESS} SELECT i, i FROM n; END",
+    "a virtual table": "CREATE VIRTUAL TABLE v USING fts5(x)",
+    "an index with an expression": "CREATE INDEX i ON objects (hex(zeroblob(length(data))))",
+}
+
+
+@pytest.mark.parametrize("name", SANDBOX_ATTACKS)
+def test_a_sandbox_is_nothing_but_its_tables(cli: Cli, name: str) -> None:
+    poison(cli.root / SANDBOX, SANDBOX_ATTACKS[name])
+    for words in (("plan", "p"), ("history", "p"), ("sandbox", "export", "--db", SANDBOX), ("api", "GET", "/orgs", "--sandbox", SANDBOX)):
+        assert "[RC-not-a-sandbox-file]" in cli(*words, code=3).stderr, words
+
+
+def in_circles(file: Path, index: str) -> None:
+    """Make the pages of an index lead to one another so that its rows never end: each of 19 pages names the next one many times."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+        (size,), (count,) = connection.execute("PRAGMA page_size").fetchone(), connection.execute("PRAGMA page_count").fetchone()
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (index,)).fetchone()
+    data = bytearray(file.read_bytes())
+    leaf = bytes(data[(root - 1) * size : root * size])
+    assert leaf[0] == 10, "the index has one page"
+    first = int.from_bytes(leaf[8:10], "big")
+    assert leaf[first] < 128
+    row = leaf[first : first + 1 + leaf[first]]
+    pages = [leaf, *(_interior(size, count + 1 + number, row) for number in range(17))]
+    data[(root - 1) * size : root * size] = _interior(size, count + len(pages), row)
+    data += b"".join(pages)
+    data[28:32] = (count + len(pages)).to_bytes(4, "big")
+    file.write_bytes(data)
+
+
+def _interior(size: int, child: int, row: bytes) -> bytes:
+    """A page of an index that leads to the same page many times, with the same row between."""
+    cell = child.to_bytes(4, "big") + row
+    times = (size - 12) // (len(cell) + 2)
+    start = size - times * len(cell)
+    places = b"".join((start + number * len(cell)).to_bytes(2, "big") for number in range(times))
+    head = bytes([2, 0, 0]) + times.to_bytes(2, "big") + start.to_bytes(2, "big") + b"\0" + child.to_bytes(4, "big")
+    return (head + places).ljust(start, b"\0") + cell * times
+
+
+def test_pages_that_lead_in_circles_end_a_reading(cli: Cli) -> None:
+    in_circles(cli.root / STATE, "runs_by_state")
+    assert "[RC-state-damaged]" in cli("history", "p", code=1).stderr
+
+
+def test_pages_of_a_sandbox_that_lead_in_circles_end_a_reading(cli: Cli) -> None:
+    in_circles(cli.root / SANDBOX, "siblings")
+    assert "[RC-sandbox-cannot-run]" in cli("sandbox", "export", "--db", SANDBOX, code=1).stderr
