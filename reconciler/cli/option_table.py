@@ -14,6 +14,7 @@ A new option is a new field of `Options`. Forbidden: slow imports, because `envi
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -107,6 +108,15 @@ def option(default: Any, name: str, group: str, help: str, *, metavar: str = "",
 GLOBS: Final[Mapping[str, Any]] = {"multiple": True, "callback": globs, "complete": "addresses"}
 PATH: Final = click.Path(path_type=Path)
 COUNT: Final = click.IntRange(0)
+
+ALLOWING: Final = ("replacement", "guards", "absences")
+"""The groups of options that allow a run what it would be refused without them."""
+EVERYTHING: Final[Mapping[Any, Any]] = {
+    COUNT: sys.maxsize,
+    globs: (Glob.parse("**"),),
+    url_patterns: ("/**", "http://**", "https://**"),
+}
+"""The value of such an option that allows everything, by what converts its text."""
 
 
 @dataclass(frozen=True)
@@ -227,10 +237,16 @@ class Options:
         known = {name: value for name, value in parameters.items() if name in cls.__dataclass_fields__}
         return cls(**known, directories=screen.directories)
 
+    @classmethod
+    def with_everything_allowed(cls) -> Options:
+        """No guard refuses anything, nothing lacks consent, and everything that is missing was deleted outside Reconciler."""
+        return cls(**{row.field: EVERYTHING[row.settings.get("callback") or row.settings["type"]] for row in ROWS if row.group in ALLOWING})
+
     @property
     def limits(self) -> dict[str, Any]:
         """What the guards of a plan compare it with, instead of the project's limits."""
-        return {name: getattr(self, name) for name in ("allow_delete", "max_exposed", "allow_dead_urls", "allow_open_work")}
+        # Exposures are compared with their consent separately: where somebody can be asked, the question is the consent.
+        return {row.field: getattr(self, row.field) for row in ROWS if row.group == "guards" and row.field != "allow_exposure"}
 
     def saved(self, *ways: SavedAs) -> dict[str, Any]:
         """The values that a saved plan records, by their keys in it. `ways`: only these."""

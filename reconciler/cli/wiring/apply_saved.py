@@ -106,7 +106,7 @@ class Use:
             assert self.approval is not None
             self._tell()
             self._show(planned, full=full)
-            guard(planned.plan, session.desired, **self._limits())
+            guard(planned.plan, session.desired, **self.limits)
             if not self.approval.refused:
                 break
             if not self._rest_will_do(planned):
@@ -127,7 +127,8 @@ class Use:
         session.journal.carry_out(self.saved.digest)
         return planned
 
-    def _limits(self) -> dict[str, Any]:
+    @property
+    def limits(self) -> dict[str, Any]:
         """What this run allows: what is typed again, and the URLs that the file shows as dead."""
         shown = self.saved.document.get("redirects")
         limits = self.options.limits

@@ -12,7 +12,6 @@ noted instead: nothing that happens on the copy needs consent.
 from __future__ import annotations
 
 import asyncio
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +41,7 @@ from reconciler.errors import Refused
 from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, State, Step, StepStatus
 from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
 from reconciler.model.state import StateScope
-from reconciler.plan.guard import consent, guard, listed_sorts, refuse, refuse_open_work
+from reconciler.plan.guard import consent, guard, listed_sorts, refuse
 from reconciler.plan.matching.match import identify
 from reconciler.plan.world import Selection
 from reconciler.rehearsal.access import AccessMoments, asked_readers
@@ -97,7 +96,8 @@ def rehearse(
             approval = use.valid(planned, project, keyed, store)
             planned, selection = approval.planned, replace(selection, only=approval.only)
         planned = replace(planned, plan=with_redirects(project.desired, planned.plan, store.recorded_urls))
-    refusals = _refusals(planned.plan, project, options, approved=use is not None)
+    limits = options.limits if use is None else use.limits
+    refusals = _refusals(planned.plan, project, options, limits, approved=use is not None)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
         living.write_copy(copy, living.copied(service.settings.base_url, read.answers))
@@ -139,21 +139,14 @@ async def _read(
         return planned, replace(read, requests=reader.requests)
 
 
-def _refusals(plan: Plan, project: Project, options: Options, *, approved: bool) -> tuple[str, ...]:
-    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first. `approved`: by a saved plan."""
+def _refusals(plan: Plan, project: Project, options: Options, limits: Mapping[str, Any], *, approved: bool) -> tuple[str, ...]:
+    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first. `limits`: of its guards. `approved`: by a
+    saved plan."""
     refusals: list[str] = []
-    lawful = replace(plan, violations=(), open_work=())
-    unlimited: dict[str, Any] = {
-        "allow_delete": sys.maxsize,
-        "max_exposed": sys.maxsize,
-        "allow_dead_urls": ("/**", "https://**", "http://**"),
-    }
+    lawful, unlimited = replace(plan, violations=()), Options.with_everything_allowed().limits
     checks: list[Callable[[], Plan | None]] = [
         partial(refuse, plan.violations, "the plan"),
-        partial(guard, lawful, project.desired, **{**unlimited, "allow_delete": options.allow_delete}),
-        partial(guard, lawful, project.desired, **{**unlimited, "max_exposed": options.max_exposed}),
-        partial(guard, lawful, project.desired, **{**unlimited, "allow_dead_urls": options.allow_dead_urls}),
-        partial(refuse_open_work, plan.open_work, options.allow_open_work),
+        *(partial(guard, lawful, project.desired, **{**unlimited, name: value}) for name, value in limits.items()),
         *([] if approved else [partial(consent, plan, options.allow_exposure)]),
     ]
     for check in checks:
