@@ -111,9 +111,7 @@ def _as_written(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> 
         lists[declared.parent, declared.section] += kind.ordered
         stored = kind.stored(values, id)
         binding = bindings.get(address) or Binding(address, kind.name, id, Origin.ADOPTED)
-        bindings[address] = replace(
-            binding, sent={**binding.sent, **stored}, seen={**binding.seen, **stored}, place=place or binding.place
-        )
+        bindings[address] = replace(binding, sent={**binding.sent, **stored}, seen={**binding.seen, **stored}, place=place or binding.place)
     choose(kinds, objects, chosen)
     return replace(state, bindings=bindings), _with(kinds, shown, (observed for some in objects.values() for observed in some.values()))
 

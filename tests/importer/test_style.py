@@ -11,8 +11,8 @@ import yaml
 
 from reconciler.config import load
 from reconciler.importer.project import LIMITS, SPLIT, Limits
-from tests.certificates import IDP, pem
 from reconciler.kinds import load as load_kinds
+from tests.certificates import IDP, pem
 from tests.harness import ORGANIZATION, SEED, Org, kinds
 from tests.importer.imported import added, fits, imported
 from tests.newer import newer

@@ -156,6 +156,6 @@ def test_an_apply_with_every_consent_is_refused_by_no_guard(cli: Cli, cause: str
     text = FIRST_PROJECT.replace("GUARDS", guards)
     cli.write("tests/of/before.yaml", text.replace("VISIBILITY", visibility) + before)
     cli.write("reconciler.yaml", text.replace("VISIBILITY", "public") + after)
-    test = f"tests: [{{name: a, given: {{project: of/before.yaml}}, EXPECT}}]"
+    test = "tests: [{name: a, given: {project: of/before.yaml}, EXPECT}]"
     outcome(cli, test.replace("EXPECT", "expect: [{plan: empty}]"), code=exits.DONE)
     outcome(cli, test.replace("EXPECT", f"consent: none, expect: [{{refused: {cause}}}]"), code=exits.DONE)

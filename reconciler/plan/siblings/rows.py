@@ -522,10 +522,7 @@ def _moved_outside(present: Sequence[Draft], parent: Address | None) -> tuple[tu
         now = [draft.address for draft in sorted(some, key=lambda draft: (draft.observed and draft.observed.rank) or 0)]
         then = [draft.address for draft in sorted(some, key=lambda draft: last_index(draft, parent) or 0)]
         behind_now, behind_then = (dict(zip(row, (None, *row), strict=False)) for row in (now, then))
-        moved += [
-            (move.item, behind_then[move.item], behind_now[move.item])
-            for move in moves(now, then)
-        ]
+        moved += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
     return tuple(moved)
 
 
