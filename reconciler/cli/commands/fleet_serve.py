@@ -17,9 +17,7 @@ from reconciler.fleet.store import FleetDatabase
 
 if TYPE_CHECKING:
     from reconciler.fleet.serve.run import Listening
-ON_A_TERMINAL: Final = (
-    "The link that logs in is a secret, so it is shown on a terminal only: start the command in one, or set dashboard.oidc."
-)
+ON_A_TERMINAL: Final = "The link that logs in is a secret, shown on a terminal only: start the command in one, or set dashboard.oidc."
 NEEDED: Final = (*fleet_options.NEEDED, "authlib", "fastapi", "sse_starlette", "uvicorn")
 
 
