@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from reconciler.cli import exits
-from reconciler.cli.option_table import ALLOWING, ROWS, Options
+from reconciler.cli.option_table import ROWS
+from reconciler.run.operation import EVERYTHING, Limits
 from tests.cli.conftest import Cli, cli as cli
 from tests.testing.projects import PROJECT, mismatches, outcome, small
 
@@ -114,12 +115,10 @@ def test_whether_an_unlisted_site_is_read_is_said_to_be_undecided(cli: Cli) -> N
 # -- every consent ------------------------------------------------------------------------------------------------------------------
 
 
-def test_everything_allowed_has_each_option_that_allows_something() -> None:
-    everything, usual = Options.with_everything_allowed(), Options()
-    allowing = [row.field for row in ROWS if row.group in ALLOWING]
-    assert {"allow_replace", "allow_exposure", "accept_gone", *usual.limits} <= set(allowing)
-    for name in (field.name for field in fields(Options)):
-        assert (getattr(everything, name) != getattr(usual, name)) is (name in allowing), name
+def test_everything_allowed_has_each_limit_of_a_run() -> None:
+    usual = Limits()
+    assert all(getattr(EVERYTHING, limit.name) != getattr(usual, limit.name) for limit in fields(Limits))
+    assert {row.limit for row in ROWS if row.limit} == {limit.name for limit in fields(Limits)}
 
 
 FIRST_PROJECT = """\

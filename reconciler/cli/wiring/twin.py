@@ -20,7 +20,6 @@ from urllib.parse import unquote, urlsplit
 
 from reconciler.address import Address
 from reconciler.cli import codes, exits
-from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.embedded import sandbox_errors
 from reconciler.cli.sandboxes.seed_file import SeedFile, seed_errors
 from reconciler.cli.terminal.progress import Narration
@@ -37,11 +36,12 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import NamedReader, Observed, Outcome, Plan, ReaderSort, Source, StepStatus
 from reconciler.model.state import StateScope
 from reconciler.model.testing import Mismatch, ProjectTestResult
-from reconciler.plan.guard import consent, guard
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet, sheet_text
 from reconciler.resource import Kinds
+from reconciler.run.guards import check
+from reconciler.run.operation import EVERYTHING, Limits, Operation
 from reconciler.state import Store
 from reconciler.testing.declared import TwinStep
 from reconciler.testing.expectations import Counts, Expectation, IsBlocked, IsRefused, Refusal, ServedPage, Snapshot, lines_of
@@ -49,7 +49,6 @@ from reconciler.urls.redirects import canonical
 
 TWIN, STATE, WHO = "twin.db", "state.db", "reconciler test"
 WIDTH: Final = 100  # columns of a snapshot, whatever the terminal
-EVERYTHING: Final = Options.with_everything_allowed()
 
 
 @dataclass(frozen=True)
@@ -121,13 +120,13 @@ def _started(test: ProjectTest, folder: Path, snapshots: Mapping[str, str], stac
     stack.callback(sandbox.close)
     kinds = load_kinds().with_digest_key(state.digest_key(), test.project.sensitive)
     screen.hide(sensitive_texts(test.project, kinds))
-    options = EVERYTHING if all(step.consent for step in test.steps) else Options()
-    return RunningTwin(screen, kinds, service, state, sandbox, test.project, options, snapshots)
+    limits = EVERYTHING if all(step.consent for step in test.steps) else Limits()
+    return RunningTwin(screen, kinds, service, state, sandbox, test.project, Operation(limits=limits), snapshots)
 
 
 @dataclass
 class RunningTwin:
-    """A twin while its test runs. `options`: the consents of the fresh plan. `mismatches`: the steps that failed."""
+    """A twin while its test runs. `operation`: the consents of the fresh plan. `mismatches`: the steps that failed."""
 
     screen: Screen
     kinds: Kinds
@@ -135,7 +134,7 @@ class RunningTwin:
     state: Store
     sandbox: Any
     project: Project
-    options: Options
+    operation: Operation
     snapshots: Mapping[str, str]
     mismatches: list[Mismatch] = field(default_factory=list)
     # Of each apply in its order; None if it was not refused.
@@ -164,17 +163,16 @@ class RunningTwin:
             self.known.update(self.state.read().bindings)
 
     def _apply(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
-        options = EVERYTHING if step.consent else Options()
+        limits = EVERYTHING if step.consent else Limits()
         self.refusals.append(None)
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=WHO, command="apply"))
             stack.enter_context(recording_end(journal))
             narration = Narration(self.screen)
-            session = stack.enter_context(ApplySession(narration, self.service, self.kinds, project, journal, options))
-            planned = session.plan()
+            session = stack.enter_context(ApplySession(narration, self.service, self.kinds, project, journal, Operation(limits=limits)))
             try:
-                guard(planned.plan, project.desired, **options.limits)
-                consent(planned.plan, options.allow_exposure)
+                planned = session.plan()
+                check(planned.plan, project.desired, limits)
             except Refused as refused:
                 self.refusals[-1] = Refusal(refused.id, refused.message, step.source)
                 journal.finish(exit_code=refused.exit_code, summary={})
@@ -194,7 +192,11 @@ class RunningTwin:
         yield from ()
 
     def _planned(self, project: Project) -> Planned:
-        return read_only(Narration(self.screen), self.service, self.kinds, project.desired, self.state.read(), self.options)
+        """A plan that finds what a step is about, whatever an apply would refuse of it."""
+        return self._read(project, Operation(limits=EVERYTHING))
+
+    def _read(self, project: Project, operation: Operation) -> Planned:
+        return read_only(Narration(self.screen), self.service, self.kinds, project.desired, self.state.read(), operation)
 
     def _edit(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         planned, address = self._planned(project), self._address(step)
@@ -286,7 +288,7 @@ class RunningTwin:
     @cached_property
     def last(self) -> Planned:
         """A fresh plan after the last step."""
-        return self._planned(self.project)
+        return self._read(self.project, self.operation)
 
     @property
     def plan(self) -> Plan:
