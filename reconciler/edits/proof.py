@@ -18,7 +18,7 @@ from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.expressions import Hole, holes
 from reconciler.config.source.nodes import HOLE_OPENING
 from reconciler.edits.operations import EditOperation
-from reconciler.model import Declared, Desired
+from reconciler.model import Declared, Desired, Source
 from reconciler.resource import FieldRole, Kinds
 from reconciler.yamltext.line_ends import plain
 from reconciler.yamltext.tree import Node, parse
@@ -111,6 +111,8 @@ def difference(kinds: Kinds, before: Desired, after: Desired, operations: Sequen
     for address in later.keys() - earlier.keys():
         if not any(_inside(later, address, added) for added in named["add"] | named["move"]):
             return f"{address} would be declared"
+        if (exception := _exception(after, address)) is not None:
+            return f"{address} would be covered by the exception at {exception}"
     for address in earlier.keys() - later.keys():
         if not any(_inside(earlier, address, removed) for removed in named["remove"] | named["move"]):
             return f"{address} would not be declared any more"
@@ -127,6 +129,14 @@ def difference(kinds: Kinds, before: Desired, after: Desired, operations: Sequen
         if address not in named["move"] and not again and (old.parent, old.section) != (new.parent, new.section):
             return f"{address} would be moved"
     return "a rule would change" if before.rules != after.rules else None
+
+
+def _exception(desired: Desired, address: Address) -> Source | None:
+    """The exception whose pattern a new resource is in: from a policy that it would otherwise be judged by."""
+    kind = desired.resources[address].kind if address in desired.resources else None
+    rules = {rule.id for rule in desired.policies.rules if kind is not None and not rule.whole and rule.applies(address, kind)}
+    lines = (line for line in desired.policies.exemptions if line.policy in rules and line.glob is not None)
+    return next((line.source for line in lines if line.covers(address)), None)
 
 
 def _own(desired: Desired) -> dict[Address, Declared]:

@@ -108,7 +108,9 @@ class ApprovalVerdict:
 
     def _lacks(self, change: ChangeClass, number: int) -> str:
         people = ", ".join(self.people.get(change, ()))
-        return f"{change.value} ({number} more, approved by {people})" if people else f"{change.value} ({number})"
+        more = f"{number} more " if people else f"{number} "
+        by = f"{more}{'person' if number == 1 else 'people'}"
+        return f"{change.value} ({by}, approved by {people})" if people else f"{change.value} ({by})"
 
 
 def classes(plan: Mapping[str, Any]) -> frozenset[ChangeClass]:

@@ -64,8 +64,7 @@ def _shared(writer: EntryWriter, items: Sequence[GatheredObject], field: Field) 
         numbers[text] += 1
         costs = added if writer.is_usual(item, field, value) else saved
         costs[text] += len(f"{field.name}: {closed(value)}, ")
-        observed = item.observed.values.get(field.name)
-        if observed in field.opens and observed != field.initial:
+        if item.kind.may_open(field.name, item.observed.values.get(field.name)):
             opening.add(text)
     most = max(numbers, key=lambda text: numbers[text])
     if most in opening or numbers[most] * 2 <= len(items):

@@ -6,17 +6,21 @@ What can only be adopted exists as in the version that declares it first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from reconciler.address import Address, bare
-from reconciler.model import Action, Actual, Change, Declared, Desired, Observed, Plan, State
+from reconciler.model import Action, Actual, Binding, Change, Declared, Desired, Observed, Origin, Plan, Position, State
 from reconciler.model.codec import path_ids, unresolved_addresses, wanted
+from reconciler.plan.containment import Key
+from reconciler.plan.drift.before import choose
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan_to_carry_out
 from reconciler.plan.prove import carried_out
+from reconciler.plan.simulation.simulate import is_ranked
 from reconciler.resource import UNSET, Field, FieldRole, Kind, Kinds
 
 LINEAGE = "as declared"
@@ -29,6 +33,7 @@ def as_declared(kinds: Kinds, before: Desired, after: Desired) -> tuple[State, A
     matches = identify(kinds, before, nothing, actual)
     plan = plan_to_carry_out(kinds, before, nothing, actual, matches)
     state, shown = carried_out(kinds, before, nothing, actual, plan, matches=matches)
+    state, shown = _as_written(kinds, before, state, shown)
     shown = _with(kinds, shown, _settled(kinds, before, state, shown))
     ids = {address: binding.id for address, binding in state.bindings.items()}
     known = {id for objects in shown.objects.values() for id in objects}
@@ -76,6 +81,43 @@ def _adopted(kinds: Kinds, desired: Desired, known: Mapping[Address, str], shown
         ids[address] = id = kind.identity(declared.id or f"the-{kind.name}-{address.key}", within)
         if id not in shown:
             yield Observed(kind.name, id, _values(kind, declared, ids), within, {"id": bare(id)})
+
+
+def _as_written(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> tuple[State, Actual]:
+    """The same with every resource where and as it is written. One plan cannot reach that where objects of unknown origin exist: what it
+    would move first, or may not change, is as declared all the same."""
+    bindings = dict(state.bindings)
+    ids = {address: binding.id for address, binding in bindings.items()}
+    for address, declared in desired.resources.items():
+        if address not in ids:
+            kind, within = kinds[declared.kind], path_ids(kinds, address.container, ids.get)
+            ids[address] = kind.identity(declared.id or f"the-{kind.name}-{address.key}", within)
+    objects = {name: dict(some) for name, some in shown.objects.items()}
+    lists: Counter[tuple[Address | None, str]] = Counter()
+    chosen: dict[tuple[Key, str], str] = {}
+    for rank, (address, declared) in enumerate(desired.resources.items()):
+        kind, id = kinds[declared.kind], ids[address]
+        within = path_ids(kinds, address.container, ids.get)
+        new = Observed(kind.name, id, dict.fromkeys((name for name, _ in kind.stored_fields), UNSET), within, {"id": bare(id)})
+        observed = objects[kind.name].get(id, new)
+        values = {name: value for name, value in wanted(kind, declared, ids).items() if kind.fields[name] in _compared(kind)}
+        chosen |= {((kind.name, id), name): value for name, value in values.items() if kind.fields[name].role is FieldRole.CHOICE}
+        values = {name: value for name, value in values.items() if kind.fields[name].role is not FieldRole.CHOICE}
+        observed = replace(observed, within=within, values={**observed.values, **values})
+        objects[kind.name][id] = replace(observed, rank=rank if kind.ordered and is_ranked(kind, observed) else observed.rank)
+        if declared.implied:
+            continue
+        place = Position(declared.parent, lists[declared.parent, declared.section]) if kind.ordered else None
+        lists[declared.parent, declared.section] += kind.ordered
+        stored = kind.stored(values, id)
+        binding = bindings.get(address) or Binding(address, kind.name, id, Origin.ADOPTED)
+        bindings[address] = replace(binding, sent={**binding.sent, **stored}, seen={**binding.seen, **stored}, place=place or binding.place)
+    choose(kinds, objects, chosen)
+    return replace(state, bindings=bindings), _with(kinds, shown, (observed for some in objects.values() for observed in some.values()))
+
+
+def _compared(kind: Kind) -> list[Field]:
+    return [field for _, field in kind.stored_fields if field.compared or field.key]
 
 
 def _settled(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> Iterator[Observed]:

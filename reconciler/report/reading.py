@@ -129,6 +129,8 @@ def _plan(document: Data) -> Sheet:
         ignored=_ignored(document),
     )
     sheet = plan_sheet(plan, full=True, remedies=True)
+    # A document does not say how many objects are managed.
+    sheet = replace(sheet, summary=sheet.headline) if plan.empty else sheet
     return replace(sheet, kind="diff") if plan.files_only else sheet
 
 

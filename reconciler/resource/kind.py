@@ -295,6 +295,17 @@ class Kind:
         """Whether the YAML must name the object by `id`: no request creates it, and it has no other identity."""
         return "create" not in self.api and not self.keys
 
+    def may_open(self, name: str, value: Any) -> bool:
+        """Whether an object with this value (request form) in a field may give people access that one without it does not give."""
+        field, audience = self.fields[name], self.audience
+        if value in field.opens or (field.exposes is not None and not field.exposes.rule and field.exposes.may_open(value)):
+            return True
+        grants = audience.grants if audience is not None and name in audience.gates else None
+        if grants is None:
+            return False
+        without = list(grants({}))
+        return any(grant not in without for grant in grants({name: value}))
+
     def stored(self, values: Mapping[str, Any], of: str) -> dict[str, Any]:
         """Values by field as the state stores them for the object with the id `of`; fields of an older version stay unchanged."""
         return {name: self.fields[name].stored(value, of) if name in self.fields else value for name, value in values.items()}

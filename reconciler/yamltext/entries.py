@@ -11,6 +11,7 @@ Pure. Raises `Untouchable` where others use a value too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -66,7 +67,9 @@ class Edits:
         at = next(at for at, other in enumerate(holder.children) if other is child)
         stop = ends(self.text, child.value)
         line = self.text.rfind("\n", 0, child.start)
-        if holder.flow and at:
+        if holder.flow and self._beside_comments(holder, at):
+            self._drop_alone(holder, at, stop)
+        elif holder.flow and at:
             self._edit(ends(self.text, holder.children[at - 1].value), stop, "")
         # The first entry of an item shares its line with the dash: "- space: guides". The dash has to stay.
         elif at == 0 and len(holder.children) > 1 and (holder.flow or self.text[line + 1 : child.start].strip() or line < 0):
@@ -82,6 +85,32 @@ class Edits:
             behind = self.text[stop:rest].strip()
             kept = comment and behind.startswith("#")
             self._edit(line, rest, f"\n{' ' * child.column}{behind}" if kept else "")
+
+    def _beside_comments(self, holder: Node, at: int) -> bool:
+        """Whether a comment is between an entry of a flow map and the entries beside it."""
+        children = holder.children
+        start = ends(self.text, children[at - 1].value) if at else holder.start
+        stop = children[at + 1].start if at + 1 < len(children) else ends(self.text, holder)
+        between = self.text[start : children[at].start], self.text[ends(self.text, children[at].value) : stop]
+        return any("#" in part for part in between)
+
+    def _drop_alone(self, holder: Node, at: int, stop: int) -> None:
+        """Remove an entry of a flow map with one comma, and leave everything around it, comments too, where it is."""
+        children = holder.children
+        after = self._comma(stop, children[at + 1].start if at + 1 < len(children) else ends(self.text, holder))
+        if after is not None:
+            self._edit(children[at].start, stop, "")
+            self._edit(after, after + 1, "")
+            return
+        before = self._comma(ends(self.text, children[at - 1].value), children[at].start) if at else None
+        if before is not None:
+            self._edit(before, before + 1, "")
+        self._edit(children[at].start, stop, "")
+
+    def _comma(self, start: int, stop: int) -> int | None:
+        """The index of the first comma that is not in a comment."""
+        parts = re.finditer(r"#[^\n]*|,", self.text[start:stop])
+        return next((start + part.start() for part in parts if part[0] == ","), None)
 
     def replace(self, holder: Node, child: Child, value: Any) -> None:
         """Replace the value of a key; where parts of it stay the same, only what differs is written."""

@@ -56,7 +56,7 @@ def fill(database: FleetDatabase, number: int) -> None:
     rows = [_row(dice, index, number, now) for index in range(number)]
     rows[0] |= {"name": BUSY, "tenant": "globex", "reading": _reading(dice, "OutOfSync"), "orphaned_at": None}
     rows[0]["spec"] = as_data(project(BUSY, tenant="globex", mode=Mode.APPLY, origin="generator 1 (directories)"))
-    rows[0]["waits"] = "the plan needs approvals: create (1), delete (2), exposure (2)"
+    rows[0]["waits"] = "the plan needs approvals: create (1 person), delete (2), exposure (2)"
     with database.transaction() as connection:
         connection.execute(insert(tables.projects), rows)
         busy = connection.execute(select(tables.projects.c.id).where(tables.projects.c.name == BUSY)).scalar_one()

@@ -76,7 +76,7 @@ def known(database: FleetDatabase, *addresses: str) -> None:
         projects.revise(connection, "fleet.yaml", "", 0, "ada", settings)
 
 
-def keep(database: FleetDatabase, plan: approvals.StoredPlan, *, waits: str | None = "the plan needs approvals: delete (2)") -> int:
+def keep(database: FleetDatabase, plan: approvals.StoredPlan, *, waits: str | None = "the plan needs approvals: delete (2 people)") -> int:
     with database.transaction() as connection:
         (row,) = projects.read(connection, ["a"])
         approvals.keep_plan(connection, row.id, plan)
@@ -109,7 +109,7 @@ def test_a_plan_is_approved_by_two_who_did_not_write_it_and_is_due_then(database
     assert refused(database, acts.approve, ADA, "a", digest="d1", changes=[ChangeClass.DELETE]) == "RC-fleet-approval"
     assert (act(database, acts.approve, GRACE, "a", digest="d1").verdict.allows, row(database).waits) == (
         False,
-        "the plan needs approvals: delete (1 more, approved by grace@acme.example)",
+        "the plan needs approvals: delete (1 more person, approved by grace@acme.example)",
     )
     act(database, acts.approve, GRACE, "a", digest="d1")  # again: it counts once
     assert row(database).next_due > row(database).now
@@ -185,9 +185,9 @@ def test_on_a_terminal_the_plan_is_shown_and_a_person_is_asked(database: FleetDa
         lines,
         "- space docs:old\n",
         "  delete    two people, not the authors\n",
-        "The plan needs approvals: create (1), delete (2).\n",
+        "The plan needs approvals: create (1 person), delete (2 people).\n",
     )
-    assert lines.endswith("Approved create of a.\nThe plan needs approvals: delete (2).\n")
+    assert lines.endswith("Approved create of a.\nThe plan needs approvals: delete (2 people).\n")
 
 
 @pytest.mark.parametrize(

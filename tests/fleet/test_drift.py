@@ -251,7 +251,7 @@ def test_drift_is_ignored_alarms_again_is_reverted_beside_a_commit_that_waits_an
     file.write_text(file.read_text() + more)
     fleet.git("commit", "-aqm", "a space that one person must approve")
     fleet.call("fleet", "sync", "a", "--wait", code=2)
-    assert (fleet.status()["a"]["waits"] or "").startswith("the plan needs approvals: create (1)")
+    assert (fleet.status()["a"]["waits"] or "").startswith("the plan needs approvals: create (1 person)")
     before = fleet.status()["a"]["applied"]
     fleet.call("fleet", "drift", "a", "--revert")
     fleet.until(lambda: "a one" in fleet.titles("a").values())

@@ -110,13 +110,13 @@ def test_pauses_quarantines_decisions_and_windows_hold_a_plan_and_each_ends(data
             decision = rules.Decision(person, "d", plan.changes if approves else frozenset(), approves, "no")
             approvals.decide(connection, projects.read(connection)[0].id, decision)
 
-    assert held() == "the plan needs approvals: create (1)"
+    assert held() == "the plan needs approvals: create (1 person)"
     decide("grace")
     assert held() is None
     with database.transaction() as connection:
         (made,) = projects.read(connection)
         assert holds.approvers(connection, made.project.name, plan) == {"create": ["grace"]}
-    assert held(replace(plan, digest="e")) == "the plan needs approvals: create (1)"
+    assert held(replace(plan, digest="e")) == "the plan needs approvals: create (1 person)"
     decide("linus", approves=False)
     assert held() == "the plan was rejected by linus: no"
     decide("linus")

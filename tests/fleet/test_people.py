@@ -49,7 +49,7 @@ def test_two_approve_what_then_is_applied_and_what_moved_or_was_undone_is_not(fl
     assert status(fleet)["status"] == "Synced"
     spaces(fleet, "x")
     waiting = status(fleet)
-    assert waiting["waits"] == "the plan needs approvals: delete (2)"
+    assert waiting["waits"] == "the plan needs approvals: delete (2 people)"
     assert "y" in fleet.titles("a").values()
     digest = waiting["approvals"]["digest"]
     by(fleet, "ada")
@@ -75,7 +75,7 @@ def test_two_approve_what_then_is_applied_and_what_moved_or_was_undone_is_not(fl
     assert "y" in fleet.titles("a").values()
     assert status(fleet)["waits"].endswith("push a commit that no longer changes these resources, or: reconciler fleet resume a")
     fleet.call("fleet", "resume", "a")
-    waiting = fleet.until(lambda: (now := status(fleet))["waits"] == "the plan needs approvals: delete (2)" and now)
+    waiting = fleet.until(lambda: (now := status(fleet))["waits"] == "the plan needs approvals: delete (2 people)" and now)
     for name in ("grace", "linus"):
         by(fleet, name)
         fleet.call("fleet", "approve", "a", "--digest", waiting["approvals"]["digest"])

@@ -149,7 +149,9 @@ def test_an_approval_ends_when_the_service_changes_before_the_plan_is_applied(fl
     assert fleet.status()["a"]["waits"] == "its windows are closed"
     fleet.send("PATCH", "/spaces/spc_a", {"title": "By hand"})
     fleet.call("fleet", "sync", "a", "--wait", code=2)
-    assert fleet.status()["a"]["waits"] == "the plan needs approvals: titles (1); it must be rehearsed before somebody can approve it"
+    assert (
+        fleet.status()["a"]["waits"] == "the plan needs approvals: titles (1 person); it must be rehearsed before somebody can approve it"
+    )
     with connected(fleet.url) as database, served(database) as site:
         browser = site.logged_in()
         page = browser.get("/projects/a").text

@@ -11,6 +11,7 @@ import yaml
 
 from reconciler.config import load
 from reconciler.importer.project import LIMITS, SPLIT, FileSizes
+from reconciler.kinds import load as load_kinds
 from tests.certificates import IDP, pem
 from tests.harness import ORGANIZATION, SEED, Org, kinds
 from tests.importer.imported import added, fits, imported
@@ -74,6 +75,27 @@ def test_nothing_that_opens_or_cannot_be_undone_is_a_default(tmp_path: Path) -> 
     document = data(tmp_path / "new")
     assert document["defaults"]["site"] == {"agentsContext": "excluded"}
     assert document["organizations"]["acme"]["sites"]["docs"] == {"title": "Docs", "visibility": "unlisted", "published": True}
+
+
+def test_no_value_that_gives_access_is_a_default_whatever_the_kind(tmp_path: Path) -> None:
+    site = {"visibility": "public", "published": True, "agentsContext": "included"}
+    some = [space | {"defaultLevel": "edit", "visibility": "public"} for space in spaces("A", "B", "C", "D", "E", "F")]
+    collections = [{"id": f"col_{n}", "title": f"Collection {n}", "defaultLevel": "read"} for n in range(8)]
+    org = seeded(tmp_path, sites=[{"title": title, **site} for title in ("Docs", "Help", "API", "Blog")], spaces=some)
+    for body in collections:
+        made = org.call("POST", "/orgs/org_acme/collections", {"title": body["title"]})
+        org.call("PATCH", f"/collections/{made['id']}", {"defaultLevel": "read"})
+    _, plan = imported(org, tmp_path / "new")
+    assert plan.empty
+    kinds = load_kinds()
+    for name, values in data(tmp_path / "new").get("defaults", {}).items():
+        assert not [field for field, value in values.items() if kinds[name].may_open(field, value)], (name, values)
+    assert data(tmp_path / "new")["organizations"]["acme"]["sites"]["docs"]["visibility"] == "public"
+    opening = {"site": ("visibility", "public"), "space": ("defaultLevel", "edit"), "collection": ("defaultLevel", "read")}
+    opening |= {"share-link": ("active", True), "openapi": ("visibility", "public"), "member": ("role", "admin")}
+    assert all(kinds[name].may_open(field, value) for name, (field, value) in opening.items())
+    closed = {"site": ("agentsContext", "excluded"), "space": ("defaultLevel", "guest"), "openapi": ("visibility", "private")}
+    assert not any(kinds[name].may_open(field, value) for name, (field, value) in closed.items())
 
 
 def test_a_field_that_one_of_them_cannot_write_gets_none(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import Any
 
+import pytest
+
 from reconciler.client.service import Reader
 from reconciler.model import Concern, Sort
 from reconciler.observe import observe
@@ -178,6 +180,24 @@ def test_what_somebody_shows_or_opens_by_hand_is_an_exposure_of_what_is_managed(
     concerns = concerns_of(org, Sort.EXPOSURE)
     assert concerns["acme/space/six"].startswith("it can be read by anyone (space six -> site-space docs/")
     assert concerns[f"acme/site/docs/share-link/{link['id']}"].endswith("is unmanaged")
+
+
+@pytest.mark.parametrize("removed", ["site-space", "share-link", "section", "site"])
+def test_what_is_public_on_purpose_is_no_exposure_while_its_deletion_waits(org: Org, removed: str) -> None:
+    well(org)
+    tree = organization()
+    site = tree["sites"]["docs"]
+    match removed:
+        case "site-space":
+            del site["structure"][0]["spaces"][0]
+        case "section":
+            del site["structure"][2]
+        case "share-link":
+            del site["shareLinks"]
+        case _:
+            del tree["sites"]["docs"], tree["defaultContent"]
+    org.write(tree)
+    assert concerns_of(org, Sort.EXPOSURE) == {}
 
 
 def test_what_cannot_be_read_is_said_and_never_well(org: Org) -> None:

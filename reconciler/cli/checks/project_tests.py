@@ -100,15 +100,16 @@ def gather(kinds: Kinds, project: Path, files: Sequence[Path], names: Sequence[s
     gathering = _Gathering(kinds, project, Problems([]), tuple(names), environment)
     with gathering.problems.raised(where="the tests", undone="run"):
         ready = gathering.run(files)
+    unused = [pattern for pattern in names if not any(map(text_pattern(pattern).matches, gathering.names))]
+    if unused:
+        hint = did_you_mean(unused[0], gathering.names).removeprefix("; ") or "Without --name, all tests run."
+        raise UsageError(f"no test is called {' or '.join(map(shown, unused))}", id="RC-no-tests", hint=hint)
     if not ready.tests and not ready.results:
-        raise _without_tests(gathering, files, names)
+        raise _without_tests(gathering, files)
     return ready
 
 
-def _without_tests(gathering: _Gathering, files: Sequence[Path], names: Sequence[str]) -> UsageError:
-    if names:
-        hint = did_you_mean(names[0], gathering.names).removeprefix("; ") or "Without --name, all tests run."
-        return UsageError(f"no test is called {' or '.join(map(shown, names))}", id="RC-no-tests", hint=hint)
+def _without_tests(gathering: _Gathering, files: Sequence[Path]) -> UsageError:
     where, way = ", ".join(map(str, files)) or str(gathering.root), f"Write {FOLDER}/NAME.yaml beside the project file: {TESTS}: {FORM}"
     return UsageError(f"there are no tests in {where}", id="RC-no-tests", hint=way)
 

@@ -17,6 +17,7 @@ from reconciler.fleet.store import FleetDatabase
 
 if TYPE_CHECKING:
     from reconciler.fleet.serve.run import Listening
+ON_A_TERMINAL: Final = "The link that logs in is a secret, shown on a terminal only: start the command in one, or set dashboard.oidc."
 NEEDED: Final = (*fleet_options.NEEDED, "authlib", "fastapi", "sse_starlette", "uvicorn")
 
 
@@ -66,4 +67,4 @@ def dashboard(screen: Screen, database: FleetDatabase, where: Listening) -> Coro
     """Serve until cancelled. Links that log in are shown, and never logged."""
     from reconciler.fleet.serve.run import serve
 
-    return serve(database, where, say=screen.say, show=lambda line: screen.out(f"{line}\n"))
+    return serve(database, where, say=screen.say, show=lambda line: screen.reveal(f"{line}\n", instead=ON_A_TERMINAL))

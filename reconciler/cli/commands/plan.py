@@ -22,7 +22,7 @@ from reconciler.cli.wiring.connect import connect, current_user
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.unseen import Unseen, kept_trees, read_state, recorded_urls
-from reconciler.errors import UsageError
+from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import forecast_text, not_changed, plan_sheet
@@ -77,7 +77,13 @@ def command(
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
-    check(plan, project.desired, options.limits.with_exposures)
+    try:
+        check(plan, project.desired, options.limits.with_exposures)
+    except Refused:
+        if out is not None:
+            older = "; the file there is of an earlier run" if out.exists() else ""
+            screen.note(f"The plan is refused, so it was not saved in {out}{older}.")
+        raise
     if options.format == "text" and plan.pending:
         rest = f"{not_changed(plan)} Apply the rest with" if plan.blocked else "Apply it with"
         screen.out(f"{rest}: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")

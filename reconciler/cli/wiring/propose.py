@@ -9,7 +9,7 @@ Nothing is sent, and nothing but YAML files of the project is written. What the 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,8 +31,8 @@ from reconciler.edits.changes import carried_out
 from reconciler.edits.operations import EditOperation, operations
 from reconciler.edits.texts import ProjectTexts, project_texts
 from reconciler.errors import ConfigError, Refused
-from reconciler.model import Desired, Plan, Severity
-from reconciler.policies.judge import by_configuration
+from reconciler.model import Desired, Plan, Severity, Violation
+from reconciler.policies.judge import SORT, asks_the_plan, by_configuration
 from reconciler.resource import Kinds
 from reconciler.text.escape import terminal
 
@@ -70,10 +70,11 @@ def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write:
         changed = {name: text for name, text in after.texts.items() if text != before.texts[name]}
         judge = partial(judged, screen, options, kinds)
         plan = plan_between(comparing_kinds(), old, after.projects[environment], judge, compared="the files before and after the proposal.")
-        if changed and write:
+        judged_alone = [*_check_plan(plan, after.projects[environment].desired, after.projects)]
+        if write:  # also what changes nothing is the last proposal: an undo must not take back the one before it
             replace_files(root, before.texts, changed)
     diff = tuple(line for name, text in changed.items() for line in _diff(screen, name, before.texts[name], text))
-    notes += [*_patched(steps, before.projects), *([] if environment is None else [_of(environment, before)])]
+    notes += [*judged_alone, *_patched(steps, before.projects), *([] if environment is None else [_of(environment, before)])]
     return ProposedChange(diff, tuple(changed), plan, environment, tuple(notes), written=bool(changed) and write)
 
 
@@ -131,10 +132,26 @@ def _check_policies(kinds: Kinds, before: ProjectTexts, after: ProjectTexts) -> 
         known = {(violation.rule, violation.address) for violation in _violations(kinds, before.projects[environment].desired)}
         for violation in _violations(kinds, project.desired):
             if violation.level is Severity.ERROR and (violation.rule, violation.address) not in known:
-                about = f"{violation.address}: " if violation.address is not None else ""
-                where = f" ({violation.source.file_and_line})" if violation.source is not None else ""
-                wrong = f"{about}policy {violation.rule}: {violation.message}{where}"
-                raise Refused(wrong, id="RC-policy-violated", hint=violation.remedy or "Propose what the policy allows.")
+                raise _violated(violation)
+
+
+def _check_plan(plan: Plan, desired: Desired, environments: Collection[str | None]) -> Iterator[str]:
+    """Raise `Refused` if the change violates a policy that looks at a plan. Yields what was not judged for that."""
+    asking = [policy for policy in desired.policies.rules if asks_the_plan(policy)]
+    names = {policy.id for policy in asking}
+    for violation in plan.violations:
+        if violation.sort == SORT and violation.level is Severity.ERROR and violation.rule in names:
+            raise _violated(violation)
+    if asking and len(environments) > 1:
+        listed = ", ".join(f"{policy.id} ({policy.source.file_and_line})" for policy in asking)
+        yield f"Judged in {desired.environment} alone, because they look at a plan: {listed}."
+
+
+def _violated(violation: Violation) -> Refused:
+    about = f"{violation.address}: " if violation.address is not None else ""
+    where = f" ({violation.source.file_and_line})" if violation.source is not None else ""
+    wrong = f"{about}policy {violation.rule}: {violation.message}{where}"
+    return Refused(wrong, id="RC-policy-violated", hint=violation.remedy or "Propose what the policy allows.")
 
 
 def _check_ids(screen: Screen, options: Options, before: ProjectTexts, after: ProjectTexts) -> None:

@@ -171,6 +171,9 @@ def _check_selection(selection: Selection, desired: Desired, state: State, plan:
         *state.bindings,
         *(change.address for change in plan.changes),
         *(blocked.address for blocked in plan.blocked),
+        # What an earlier run deleted, and what the files say is gone: a run that deleted its target can be started again.
+        *state.deleted,
+        *desired.removed,
     ]
     for option, globs in (("--target", selection.targets), ("--exclude", selection.excludes)):
         for glob in globs:

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 from reconciler.address import Address
-from reconciler.cli import codes
+from reconciler.cli import codes, exits
 from reconciler.cli.sandboxes.embedded import sandbox_errors
 from reconciler.cli.sandboxes.seed_file import SeedFile, seed_errors
 from reconciler.cli.terminal.progress import Narration
@@ -32,17 +33,19 @@ from reconciler.client import ClientSettings
 from reconciler.config import Project
 from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.kinds import load as load_kinds
-from reconciler.model import NamedReader, Observed, Plan, ReaderSort, Source, StepStatus
+from reconciler.model import NamedReader, Observed, Outcome, Plan, ReaderSort, Source, StepStatus
 from reconciler.model.state import StateScope
 from reconciler.model.testing import Mismatch, ProjectTestResult
+from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
-from reconciler.report.sheet import sheet_text
+from reconciler.report.sheet import Sheet, sheet_text
 from reconciler.resource import Kinds
 from reconciler.run.guards import check
 from reconciler.run.operation import EVERYTHING, Limits, Operation
 from reconciler.state import Store
 from reconciler.testing.declared import TwinStep
-from reconciler.testing.expectations import Expectation, IsRefused, Refusal, ServedPage, Snapshot
+from reconciler.testing.expectations import Counts, Expectation, IsBlocked, IsRefused, Refusal, ServedPage, Snapshot, lines_of
+from reconciler.urls.redirects import canonical
 
 TWIN, STATE, WHO = "twin.db", "state.db", "reconciler test"
 WIDTH: Final = 100  # columns of a snapshot, whatever the terminal
@@ -80,7 +83,7 @@ def run_test(test: ProjectTest, snapshots: Mapping[str, str], *, update: bool = 
             if test.before is not None:
                 twin.mismatches += twin.steps((TwinStep("apply", test.source),), test.before)
             twin.mismatches += twin.steps(test.steps, test.project)
-            mismatches = [*twin.mismatches, *twin.unexpected_refusals(test)]
+            mismatches = [*twin.mismatches, *twin.unexpected_refusals(test), *twin.unfinished(test)]
             for expectation in test.expectations:
                 if not (update and isinstance(expectation, Snapshot)):
                     mismatches += expectation.check(twin.kinds, twin)
@@ -136,6 +139,8 @@ class RunningTwin:
     mismatches: list[Mismatch] = field(default_factory=list)
     # Of each apply in its order; None if it was not refused.
     refusals: list[Refusal | None] = field(default_factory=list)
+    # Of each apply in its order that was not refused, with its step.
+    outcomes: list[tuple[TwinStep, Outcome]] = field(default_factory=list)
     known: set[Address] = field(default_factory=set)
 
     # -- steps -----------------------------------------------------------------------------------------------------------------------
@@ -176,6 +181,7 @@ class RunningTwin:
             if session.signal is not None:
                 raise self.screen.signals.raised()
             journal.finish(exit_code=codes.of_outcome(outcome), summary=outcome.summary)
+        self.outcomes.append((step, outcome))
         for result in outcome.results:
             if result.status is not StepStatus.DONE:
                 wrong = f"{result.step.address}: {result.step.verb} {result.status}: {result.error}"
@@ -256,6 +262,22 @@ class RunningTwin:
                 texts = tuple(line.strip() for line in lines)
                 yield Mismatch(refusal.source, f"apply was refused: {first}", lines=texts, id=refusal.id)
 
+    def unfinished(self, test: ProjectTest) -> Iterator[Mismatch]:
+        """The applies that ended with another exit code than 0, although every request was done. What the test expects to be blocked may
+        be, and what waits for a second run may wait where another apply follows."""
+        asks = [item.asks_for for item in test.expectations if isinstance(item, IsBlocked | Counts)]
+        for number, (step, outcome) in enumerate(self.outcomes, start=1):
+            plan = outcome.plan
+            asked = {item.address for item in plan.blocked if any(is_asked(item) for is_asked in asks)}
+            blocked = tuple(item for item in plan.blocked if asked.isdisjoint((item.address, item.cause)))
+            left = replace(plan, blocked=blocked, deferred=plan.deferred if number == len(self.outcomes) else {})
+            code = codes.of_outcome(replace(outcome, plan=left))
+            if code != exits.DONE and outcome.went_through:
+                texts = (*lines_of((), blocked), *(f"{address}: deferred, {why}" for address, why in left.deferred.items()))
+                others = tuple(line.strip() for line in self._text(outcome_sheet(outcome)).splitlines() if line.strip())
+                wrong = f"apply ends with exit code {code}: {exits.MEANINGS[code]}"
+                yield Mismatch(step.source, wrong, lines=texts or others, id="RC-test-step-failed")
+
     @property
     def refusal(self) -> Refusal | None:
         """That of the last apply."""
@@ -274,15 +296,24 @@ class RunningTwin:
 
     @cached_property
     def text(self) -> str:
-        spans = sheet_text(plan_sheet(self.screen.masked_data(self.plan), full=True), width=WIDTH)
+        return self._text(plan_sheet(self.screen.masked_data(self.plan), full=True))
+
+    @staticmethod
+    def _text(sheet: Sheet) -> str:
+        spans = sheet_text(sheet, width=WIDTH)
         return "".join(line.rstrip() + "\n" for line in "".join(span.text for span in spans).splitlines())
 
-    @property
+    @cached_property
     def ids(self) -> Mapping[Address, str]:
-        return self.last.matches.ids
+        """Of everything that exists: a deleted object keeps its id for as long as it can be restored."""
+        return {address: id for address, id in self.last.matches.ids.items() if not self._is_deleted(address, id)}
+
+    def _is_deleted(self, address: Address, id: str) -> bool:
+        observed = self.last.actual.find(self.kinds.of(address).name, id)
+        return observed is not None and observed.deleted_at is not None
 
     def find(self, address: Address) -> Observed | None:
-        id = self.last.matches.id(address)
+        id = self.ids.get(address)
         return self.last.actual.find(self.kinds.of(address).name, id) if id is not None else None
 
     def read_by(self, reader: NamedReader, *, informed: bool) -> Collection[tuple[str, str]]:
@@ -298,7 +329,7 @@ class RunningTwin:
 
         match reader.sort:
             case ReaderSort.LINK:
-                link = self.last.matches.id(reader.link) if reader.link is not None else None
+                link = self.ids.get(reader.link) if reader.link is not None else None
                 return Reader(address=True, shareKey=key_of(self.sandbox, link) if link is not None else None)
             case ReaderSort.CLAIMS:
                 return Reader(claims=dict(reader.claims))
@@ -310,7 +341,9 @@ class RunningTwin:
     def pages(self, reader: NamedReader, site: Address | None, path: str) -> Mapping[str, ServedPage | None]:
         from reconciler.sandbox.sites.named import pages_at
 
-        id = None if site is None else self.last.matches.id(site) or ""
+        id = None if site is None else self.ids.get(site, "")
+        # As a server is asked for it: without a query and an anchor, and without escapes.
+        path = unquote(urlsplit(canonical(self.service.settings.base_url + path) or path).path)
         addresses = {(self.kinds.of(address).name, id): str(address) for address, id in self.ids.items()}
         who = self._reader(reader, informed=True)  # whoever asks for a URL knows it
         return {

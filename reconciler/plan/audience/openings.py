@@ -73,7 +73,18 @@ def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Map
         opening = result.setdefault((key, name, key), Opening(key, name, key, path=(key,)))
         opening.opened[key, access] = key
         opening.own.add(access)
-    return list(result.values())
+    return [opening for opening in result.values() if not all(_leads_nowhere(kinds, after, key) for key, _ in opening.opened)]
+
+
+def _leads_nowhere(kinds: Kinds, after: Audiences, key: Key) -> bool:
+    """Whether an object has nothing to read itself, and what contains it admits nobody through it: a link to a site that is not published.
+    What admits its readers later is an opening then."""
+    audience, observed = kinds[key[0]].audience, after.find(key)
+    outer = audience.opens if audience is not None else None
+    if outer is None or observed is None:
+        return False
+    container, admits = after.find((outer, observed.within.get(outer, ""))), getattr(kinds[outer].audience, "admits", None)
+    return container is not None and admits is not None and not admits(container.values)
 
 
 def closings(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tuple[Key, Access, tuple[Access, ...]]]:

@@ -51,7 +51,7 @@ def before_drift(kinds: Kinds, actual: Actual, matches: Matches, drifted: Iterab
         objects[name][id] = _with_derived(kinds[name], objects[name][id], objects)
     for name, id in undeclared:
         objects[name].pop(id, None)
-    _choose(kinds, objects, chosen)
+    choose(kinds, objects, chosen)
     return objects
 
 
@@ -94,7 +94,7 @@ def _with_derived(kind: Kind, observed: Observed, objects: Objects) -> Observed:
     return replace(observed, values=values)
 
 
-def _choose(kinds: Kinds, objects: dict[str, dict[str, Observed]], chosen: Mapping[tuple[Key, str], str]) -> None:
+def choose(kinds: Kinds, objects: dict[str, dict[str, Observed]], chosen: Mapping[tuple[Key, str], str]) -> None:
     """Set the flags of the children of which their parent chose another one before."""
     for kind in kinds.values():
         for flag in kinds.flags(kind.name) if chosen else ():

@@ -179,7 +179,7 @@ class _Worlds:
         addresses = {(desired.resources[address].kind, id): address for address, id in known}
         self.called = caller(kinds, addresses, actual.objects, before)
         self.published = Published(kinds, self.now)
-        self.published_before = Published(kinds, self.before, earlier=self.published)
+        self.published_before = Published(kinds, self.before, earlier=self.published, past=True)
 
 
 def _ids(actual: Actual) -> set[str]:

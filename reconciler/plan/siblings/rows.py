@@ -33,7 +33,7 @@ from typing import Generic, Protocol, TypeVar
 from reconciler.address import Address, bare
 from reconciler.model import ORDER, Actual, Binding, Observed, Origin, Position
 from reconciler.plan.decisions import Draft, Transfer
-from reconciler.plan.siblings.moves import SiblingMove, moves
+from reconciler.plan.siblings.moves import SiblingMove, moves, replay
 from reconciler.resource import FieldRole, Kind, Kinds, narrow_kinds
 
 # -- The current order ---------------------------------------------------------------------------------------------------------------
@@ -297,36 +297,56 @@ class SiblingRow:
 
 def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[SiblingRow, ...]:
     """One row for each list with ordered siblings of which any is `chosen`, in the order of the drafts; other lists are not changed."""
+    members, rows, sequence = frozenset(chosen), [], _sequence_of_transfers(drafts)
+    for (parent, _), everyone in _lists(drafts).items():
+        siblings = [draft for draft in everyone if not keeps_position(draft)]
+        kept = [draft for draft in everyone if keeps_position(draft)]
+        movable = {draft.address for draft in siblings if draft.address in members}
+        if movable and len(movable) == len(siblings):
+            row = _row(parent, siblings, movable, sequence, kept)
+            rows.append(replace(row, remembered=_remembered(row.wanted, kept, parent)) if kept else row)
+        elif movable:
+            rows.append(_partly(parent, siblings, movable, sequence, kept))
+    return tuple(rows)
+
+
+def _lists(drafts: Mapping[Address, Draft]) -> dict[tuple[Address | None, str], list[Draft]]:
+    """The ordered siblings of each list of the YAML."""
     lists: dict[tuple[Address | None, str], list[Draft]] = defaultdict(list)
     for draft in drafts.values():
         if draft.kind.ordered and not draft.declared.implied:
             lists[(draft.declared.parent, draft.declared.section)].append(draft)
-    members, rows, sequence = frozenset(chosen), [], _sequence_of_transfers(drafts)
-    for (parent, _), siblings in lists.items():
-        movable = {draft.address for draft in siblings if draft.address in members and not keeps_position(draft)}
-        if len(movable) == len(siblings):
-            rows.append(_row(parent, siblings, movable, sequence))
-        elif movable:
-            rows.append(_partly(parent, siblings, movable, sequence))
-    return tuple(rows)
+    return lists
 
 
 def keeps_position(draft: Draft) -> bool:
-    """Whether the YAML says to leave the position of an object among its siblings alone."""
+    """Whether the YAML says to leave the position of an object among its siblings alone. The others are in the order of the YAML among
+    each other then, wherever it is between them."""
     return ORDER in draft.declared.ignores and _exists_here(draft) and not _never_placed(draft)
 
 
 def ignored_positions(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[Address, ...]:
     """The `chosen` siblings that would be moved if the YAML did not say to leave their positions alone."""
-    kept = {address for address in chosen if keeps_position(drafts[address])}
-    if not kept:
-        return ()
-    # Arranged once more as if nobody had said so: what moves then, and may not, is the difference that is ignored.
-    plain = {
-        address: replace(draft, declared=replace(draft.declared, ignores=frozenset())) if address in kept else draft
-        for address, draft in drafts.items()
-    }
-    return tuple(move.item for row in arrange(plain, chosen) for move in row.moving() if move.item in kept)
+    positions: list[Address] = []
+    for (parent, _), siblings in _lists(drafts).items():
+        kept = {draft.address for draft in siblings if keeps_position(draft)}
+        if kept:
+            present = [draft for draft in siblings if draft.active and _exists_here(draft)]
+            now, then = ([draft.address for draft in row] for row in (current_order(present, parent), present))
+            before_now, before_then = (_preceding(row, kept) for row in (now, then))
+            displaced = [address for address in then if address in kept and before_now[address] != before_then[address]]
+            moved = moves(now, then, must=displaced)
+            positions += [move.item for move in moved if move.item in kept and move.item in chosen]
+    return tuple(positions)
+
+
+def _preceding(row: Sequence[Address], kept: Collection[Address]) -> dict[Address, int]:
+    """How many siblings that are in the order of the YAML are before each in a row."""
+    number, before = 0, {}
+    for address in row:
+        before[address] = number
+        number += address not in kept
+    return before
 
 
 def _sequence_of_transfers(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
@@ -354,7 +374,9 @@ def _sequence_of_transfers(drafts: Mapping[Address, Draft]) -> dict[Address, int
     return sequence
 
 
-def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collection[Address], sequence: Mapping[Address, int]) -> SiblingRow:
+def _partly(
+    parent: Address | None, siblings: Sequence[Draft], movable: Collection[Address], sequence: Mapping[Address, int], kept: Sequence[Draft]
+) -> SiblingRow:
     """A row of which only some siblings are selected: each of those is placed after the one it follows in the YAML, unless it already is.
 
     Where that would move one that is not selected (only some kinds can be named as neighbours), none is moved, and newcomers are added
@@ -375,15 +397,15 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], movable: Collecti
     # With the fewest moves, the one that moves may be a sibling that is not selected. Then every selected one is moved, which may be more
     # requests, but about the right objects.
     for forced in (frozenset[Address](), frozenset(movable)):
-        row = _row(parent, order, movable, sequence, forced)
+        row = _row(parent, order, movable, sequence, kept, forced)
         if {move.item for move in row.moving()} <= set(movable):
-            return replace(row, remembered=_remembered(row.wanted, fixed, parent))
+            return replace(row, remembered=_remembered(row.wanted, [*fixed, *kept], parent))
     shown = [draft for draft in siblings if draft.active or draft.address not in movable]
     stay = current_order([draft for draft in shown if _exists_here(draft)], parent)
     staying = {draft.address for draft in stay}
     newcomers = [draft for draft in shown if draft.address not in staying and draft.address in movable]
-    row = _row(parent, [*stay, *newcomers], movable, sequence)
-    return replace(row, remembered=_remembered(row.wanted, fixed, parent))
+    row = _row(parent, [*stay, *newcomers], movable, sequence, kept)
+    return replace(row, remembered=_remembered(row.wanted, [*fixed, *kept], parent))
 
 
 def _remembered(wanted: Sequence[Address], fixed: Sequence[Draft], parent: Address | None) -> tuple[Address, ...]:
@@ -408,11 +430,12 @@ def _row(
     siblings: Sequence[Draft],
     movable: Collection[Address],
     sequence: Mapping[Address, int],
+    kept: Sequence[Draft] = (),
     forced: Collection[Address] = frozenset(),
 ) -> SiblingRow:
     """The row with the fewest moves. `movable`: those that this run may move; `forced`: those of them that it moves in any case.
 
-    `sequence`: the transfers in their sequence.
+    `sequence`: the transfers in their sequence. `kept`: siblings beside them, in the list now, that are no part of its order.
     """
     # Every sibling is in the list now, arrives in it by itself, or must be put there by a move; some of the first must be moved too.
     present: list[Draft] = []
@@ -433,7 +456,7 @@ def _row(
             must.append(draft)
         else:
             arriving.append(draft)
-    order_now = current_order(present, parent)
+    order_now = current_order([*present, *(draft for draft in kept if draft.active)], parent)
     wanted = tuple(draft.address for draft in siblings if draft.active)
     kinds = {draft.address: draft.kind for draft in siblings if draft.active}
     narrow_names = narrow_kinds(kinds.values())
@@ -463,8 +486,20 @@ def _row(
         for index, address in enumerate(tail, start=split)
     )
     # Where nothing has to be moved, what people moved is as the YAML has it.
-    moved_outside = _moved_outside(order_now, parent) if sibling_moves else ()
+    moved_outside = _moved_outside(present, parent) if sibling_moves else ()
+    if kept:
+        wanted = _with_kept(current, sibling_moves, last)
     return SiblingRow(parent, wanted, current, appended, tuple(sibling_moves), last, moved_outside)
+
+
+def _with_kept(
+    current: Sequence[Address], placed: Sequence[SiblingMove[Address]], tail: Sequence[SiblingMove[Address] | Address]
+) -> tuple[Address, ...]:
+    """The order after the requests of a row, with the siblings that are no part of its order where these requests leave them."""
+    order = replay(current, placed)
+    for entry in tail:
+        order = replay(order, [entry]) if isinstance(entry, SiblingMove) else (*order, entry)
+    return order
 
 
 def _split(wanted: Sequence[Address], arriving: Collection[Address], placing: Collection[Address]) -> int:
@@ -482,16 +517,12 @@ def _moved_outside(present: Sequence[Draft], parent: Address | None) -> tuple[tu
         if draft.observed is not None and draft.observed.rank is not None and last_index(draft, parent) is not None:
             alike[draft.kind.name].append(draft)
     # Kind by kind, because a listing shows the siblings of one kind: how those of two kinds are mixed is remembered, and not seen.
-    moved, drafts = [], {draft.address: draft for draft in present}
+    moved = []
     for some in alike.values():
         now = [draft.address for draft in sorted(some, key=lambda draft: (draft.observed and draft.observed.rank) or 0)]
         then = [draft.address for draft in sorted(some, key=lambda draft: last_index(draft, parent) or 0)]
         behind_now, behind_then = (dict(zip(row, (None, *row), strict=False)) for row in (now, then))
-        moved += [
-            (move.item, behind_then[move.item], behind_now[move.item])
-            for move in moves(now, then)
-            if ORDER not in drafts[move.item].declared.ignores
-        ]
+        moved += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
     return tuple(moved)
 
 

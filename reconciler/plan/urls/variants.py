@@ -44,13 +44,14 @@ class Published:
     """The objects of one moment, and who can read them.
 
     `derived`: values that the service derives for what is created. `earlier`: the moment before, None for the present: a URL that the
-    service shows belongs to it.
+    service shows belongs to it. `past`: this is the moment before `earlier`, from which it is only composed.
     """
 
     kinds: Kinds
     readers: Audiences
     derived: Mapping[Key, Mapping[str, Any]] = field(default_factory=dict)
     earlier: Published | None = None
+    past: bool = False
 
     @property
     def objects(self) -> Objects:
@@ -125,6 +126,8 @@ def _admits(readers: Audiences, key: Key, whom: frozenset[str]) -> bool:
 
 def _was_open(moment: Published, key: Key) -> bool:
     """Whether everybody who knows the URL was admitted to the site of an object before."""
+    if moment.past:
+        return False
     site = _chain(moment, key)[-1]
     return moment.earlier is not None and moment.earlier.find(site) is not None and _admits(moment.earlier.readers, site, OPEN)
 

@@ -150,7 +150,7 @@ def test_two_approve_what_its_author_cannot_and_a_plan_that_moves_asks_both_agai
     fleet.call("fleet", "sync", "a", "--wait", code=2)
 
     ada, grace, linus = (dashboard.person(f"{name}@acme.example", "blue-leads", "/projects/a") for name in ("ada", "grace", "linus"))
-    assert "the plan needs approvals: delete (2)" in ada.inner_text("#status")
+    assert "the plan needs approvals: delete (2 people)" in ada.inner_text("#status")
     assert "You are an author of this commit, so others must approve it." in ada.inner_text("#approvals")
     assert ada.get_by_role("button", name="Approve", exact=True).count() == 0
     digest = grace.locator("form[action$='/approve'] [name=digest]").input_value()

@@ -66,7 +66,7 @@ def site(database: FleetDatabase, provider: Provider, monkeypatch: pytest.Monkey
     names = [project(f"{tenant}-{number}", tenant=tenant, **shared) for tenant in ("blue", "red") for number in range(2)]
     declare(database, *names, settings={"dashboard": dashboard, "webhooks": {"github": "env:HOOK_SECRET"}})
     for made in names:
-        read(database, made.name, GOOD, waits="the plan needs approvals: delete (2)")
+        read(database, made.name, GOOD, waits="the plan needs approvals: delete (2 people)")
     with database.transaction() as connection:
         for row in connection.execute(select(tables.projects.c.id, tables.projects.c.name, tables.projects.c.tenant)).all():
             document: dict[str, Any] = {**plan_document(Plan("acme", None), created_at=datetime.now(UTC)), "about": row.name}

@@ -1,0 +1,66 @@
+"""The link that logs in, as people see it: whole on the terminal of the real process, hidden in a pipe or file, which keep it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+
+from reconciler.fleet.store import FleetDatabase
+from tests import processes
+
+READY = re.compile(r"The dashboard is ready: (http://\S+?)[\r\n]")
+SECONDS = 60.0
+
+
+@contextmanager
+def serving(folder: Path, url: str, *, terminal: bool) -> Iterator[str]:
+    """What `fleet serve` shows until it is ready."""
+    ours, theirs = pty.openpty() if terminal else os.pipe()
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("RECONCILER_")}
+    process = processes.Popen(
+        [sys.executable, "-m", "reconciler", "fleet", "serve", "--port", "0", "--database", url],
+        cwd=folder, env={**environ, "HOME": str(folder), "TERM": "xterm", "COLUMNS": "300"},
+        stdin=theirs if terminal else subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    shown, until = "", time.monotonic() + SECONDS
+    try:
+        while READY.search(shown) is None and time.monotonic() < until:
+            if select.select([ours], [], [], 1)[0]:
+                shown += os.read(ours, 65536).decode()
+        if not terminal and select.select([ours], [], [], 5)[0]:
+            shown += os.read(ours, 65536).decode()
+        yield shown
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=SECONDS)
+        os.close(ours)
+
+
+def test_the_link_on_a_terminal_opens_the_dashboard(tmp_path: Path, database: FleetDatabase, fleet_url: str) -> None:
+    with serving(tmp_path, fleet_url, terminal=True) as shown:
+        found = READY.search(shown)
+        assert found is not None, shown
+        assert "(hidden)" not in shown
+        with httpx2.Client(follow_redirects=True, timeout=SECONDS, trust_env=False) as browser:
+            page = browser.get(found[1])
+        assert (page.status_code, page.url.path) == (200, "/")
+
+
+def test_the_link_is_hidden_in_what_keeps_it_and_it_is_said_where_it_is_shown(
+    tmp_path: Path, database: FleetDatabase, fleet_url: str
+) -> None:
+    with serving(tmp_path, fleet_url, terminal=False) as shown:
+        assert "/login?token=(hidden)" in shown
+        assert "shown on a terminal only: start the command in one" in shown
