@@ -19,12 +19,15 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, unquote, urlsplit, urlunsplit
 
 from reconciler.sandbox.content.tree import collection_container
+from reconciler.sandbox.faults.book import set_rules
+from reconciler.sandbox.faults.rules import VERSION, Forbidden
 from reconciler.sandbox.file import NotASandbox
 from reconciler.sandbox.integrations import integrations
 from reconciler.sandbox.integrations.specs import COMPLETE, RESULTS
@@ -85,8 +88,10 @@ def _copy(base: str, answers: Mapping[str, Any]) -> CopiedRows:
     return copy
 
 
-def write_copy(db: Path, export: Object) -> int:
+def write_copy(db: Path, export: Object, *, refused: Iterable[str] = ()) -> int:
     """Make a new sandbox of a copy, and say how many objects it holds. Its identity follows from the copy. Raises `NotASandbox`.
+
+    `refused`: paths that the other service did not answer, without /v1. The copy refuses them too: what it lacks may exist.
 
     Nothing is left where it fails.
     """
@@ -100,6 +105,7 @@ def write_copy(db: Path, export: Object) -> int:
             digest = sha256(json.dumps(export, sort_keys=True).encode()).hexdigest()[:32]
             store.set_meta("identity", digest)
             store.set_meta("seeded", store.stamp())
+        set_rules(store, [Forbidden(fault="forbidden", operation=f"GET {VERSION}{escape(unquote(path))}") for path in refused])
         count = store.count_all()
     except BaseException:
         store.close()

@@ -12,6 +12,7 @@ noted instead: nothing that happens on the copy needs consent.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import tempfile
 from collections import defaultdict
@@ -22,6 +23,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from reconciler.address import Address, bare
 from reconciler.cli import exits
@@ -100,7 +102,7 @@ def rehearse(
     refusals = _refusals(planned.plan, project, options, approved=use is not None)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
-        living.write_copy(copy, living.copied(service.settings.base_url, read.answers))
+        living.write_copy(copy, living.copied(service.settings.base_url, read.answers), refused=read.refused)
         with embedded(copy, None, None) as running:
             screen.hide([running.token])
             # One request at a time: what readers see after each is asked before the next is sent.
@@ -248,7 +250,7 @@ class _Stage:
             reading_digest=_digest(read.answers),
             copy_requests=read.requests,
             writes=len(moments.rows),
-            unread=read.unread,
+            unread=_unread(read, addresses),
             remaining=_remaining(again.plan),
             undo_exact=not undone,
             leftovers=undone,
@@ -259,7 +261,7 @@ class _Stage:
             dead=moments.dead(),
             moved=moments.moved(),
             moments=tuple(
-                replace(row, refused=tuple(refusal.text for refusal in refused if row.after in refusal.after)) for row in moments.rows
+                replace(row, refused=tuple(refusal.text for refusal in refused if row.after in refusal.after)) for row in moments.judged()
             ),
             forbidden=bool(refused) or any(violation.level is Severity.ERROR for violation in planned.plan.violations),
             refusals=(*refusals, *map(str, refused)),
@@ -271,6 +273,7 @@ class _Stage:
             open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
             deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),
             sites=rehearsed_sites(moments, start, end, addresses),
+            closed=moments.closed_groups(),
             preview=preview_of(moments, start, end, addresses),
         )
 
@@ -297,12 +300,14 @@ class _Stage:
         addresses: Mapping[tuple[str, str], Address],
     ) -> tuple[Divergence, ...]:
         """Where the planner said something else than the copy showed. Every request succeeded."""
-        if not _same(ours.plan, planned.plan):
+        if read.unread and not read.refused:
+            return ()  # an answer was of no use, which the copy cannot repeat
+        if not _same(ours.plan, planned.plan, why=not read.unread):
             address, prediction, observation = _first_difference(ours.plan, planned.plan)
             return (Divergence(prediction, observation, address),)
         observed = RehearsedWorld(moments, addresses, again.plan, again.actual, again.matches.ids)
         if read.unread or planned.plan.unknown:
-            # The copy lacks what could not be read, and so does the planner's model.
+            # The copy lacks what could not be read, and refuses to show it; so does the planner's model.
             return second_plan(planned.plan, observed)
         matches = identify(self.kinds, self.project.desired, planned.state, read.actual)
         return divergences(PlannedWorld(self.kinds, self.project.desired, planned.plan, read.actual, matches), observed)
@@ -361,8 +366,20 @@ def _deleted(
     return (*rows.values(), *others)
 
 
-def _same(ours: Plan, living: Plan) -> bool:
-    return (ours.changes, ours.steps, ours.blocked) == (living.changes, living.steps, living.blocked)
+def _same(ours: Plan, living: Plan, *, why: bool) -> bool:
+    """Whether two plans do the same. `why`: they also give the same reasons for what is blocked, which name the answers of a service."""
+    blocked = ([(some.address, some.reason if why else "") for some in plan.blocked] for plan in (ours, living))
+    return (ours.changes, ours.steps, next(blocked)) == (living.changes, living.steps, next(blocked))
+
+
+def _unread(read: LivingAnswers, addresses: Mapping[tuple[str, str], Address]) -> tuple[str, ...]:
+    """What could not be read, with the innermost managed object that each path is about."""
+    by_id = {quote(id, safe=""): address for (_, id), address in addresses.items()}
+    sentences = []
+    for sentence in read.unread:
+        about = [by_id[part] for part in re.split(r"[\s/?]", sentence) if part in by_id]
+        sentences.append(f"{max(about, key=lambda address: len(address.parts))}: {sentence}" if about else sentence)
+    return tuple(sentences)
 
 
 def _first_difference(ours: Plan, living: Plan) -> tuple[Address | None, str, str]:
