@@ -66,6 +66,10 @@ class CopiedRows:
         """Whether the sections of a site are among the answers."""
         return f"/orgs/{quote(organization)}/sites/{quote(site)}/sections" in self._paths
 
+    def drop_without_site(self) -> None:
+        """Leave out what is in a site that no answer shows."""
+        self.rows = {key: row for key, row in self.rows.items() if "site" not in row["data"] or ("site", row["data"]["site"]) in self.rows}
+
     def export(self) -> Object:
         """The copy in the form of an export, in its order."""
         rows = sorted(self.rows.values(), key=lambda entry: (entry["kind"], entry["container"], entry["position"], entry["id"]))
@@ -85,6 +89,7 @@ def _copy(base: str, answers: Mapping[str, Any]) -> CopiedRows:
             holes = pattern.fullmatch(path)
             if holes is not None:
                 keep(copy, body, **{name: unquote(value) for name, value in holes.groupdict().items()})
+    copy.drop_without_site()
     return copy
 
 

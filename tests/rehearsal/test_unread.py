@@ -54,7 +54,9 @@ def _knows_what_it_lacks(folder: Path, number: int | None, ends: str = "") -> No
     with serving(folder / "living.db", Denying) as service:
         assert isinstance(service, Denying)
         cli = Cli(
-            folder, {"RECONCILER_BASE_URL": service.base, "RECONCILER_TOKEN": TOKEN, "RECONCILER_STATE": "sqlite:///state.db"}, clock=Still()
+            folder,
+            {"RECONCILER_BASE_URL": service.base, "RECONCILER_TOKEN": TOKEN, "RECONCILER_STATE": "sqlite:///state.db"},
+            clock=Still(),
         )
         before, after = _trees()
         _write(cli, before)
