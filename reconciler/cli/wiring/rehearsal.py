@@ -134,7 +134,12 @@ async def _read(
                 stage=narration.stage, kept=lambda keys: {},
             )  # fmt: skip
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
-        return planned, replace(read, requests=reader.requests)
+        # What only the plan asked for, such as an object by its id.
+        unknown = planned.actual.unknown
+        unread = (*read.unread, *(f"{some.kind}: {some.reason}" for some in unknown))
+        refused = {*read.refused, *(some.path for some in unknown if some.path)}
+        whole = replace(read, unread=tuple(dict.fromkeys(unread)), refused=tuple(sorted(refused)), requests=reader.requests)
+        return planned, whole
 
 
 def _refusals(plan: Plan, project: Project, limits: Limits) -> tuple[str, ...]:
@@ -370,9 +375,9 @@ def _unread(read: LivingAnswers, addresses: Mapping[tuple[str, str], Address]) -
     return tuple(sentences)
 
 
-def _first_difference(ours: Plan, living: Plan) -> tuple[Address | None, str, str]:
+def _first_difference(ours: Plan, living: Plan, *, why: bool = True) -> tuple[Address | None, str, str]:
     """The first address for which the plan of the copy is another one, and what both plans say about it."""
-    our_acts, living_acts = _acts(ours), _acts(living)
+    our_acts, living_acts = _acts(ours, why=why), _acts(living, why=why)
     address = next((at for at in (*living_acts, *our_acts) if our_acts.get(at) != living_acts.get(at)), None)
     if address is None:
         return None, "the requests of the original, in their order", "the plan of the copy has them in another order"
@@ -382,7 +387,7 @@ def _first_difference(ours: Plan, living: Plan) -> tuple[Address | None, str, st
     return address, f"by the plan of the original, {prediction}", f"by the plan of the copy, {observation}"
 
 
-def _acts(plan: Plan) -> dict[Address, list[str]]:
+def _acts(plan: Plan, *, why: bool) -> dict[Address, list[str]]:
     """What a plan says about each address: actions, requests, and why it is blocked. No values, which may be secret."""
     acts: dict[Address, list[str]] = defaultdict(list)
     for change in plan.changes:
@@ -390,7 +395,7 @@ def _acts(plan: Plan) -> dict[Address, list[str]]:
     for step in plan.steps:
         acts[step.address].append(" ".join((step.verb, *step.fields)))
     for blocked in plan.blocked:
-        acts[blocked.address].append(f"blocked: {blocked.reason}")
+        acts[blocked.address].append(f"blocked: {blocked.reason}" if why else "blocked")
     return acts
 
 
