@@ -190,3 +190,8 @@ def workspace_edit(
         edits = edits_to(texts[name] if name not in change.creates else Text(""), text)
         parts.append(types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, versions.get(uri)), edits))
     return types.WorkspaceEdit(document_changes=parts)
+
+
+def plain_edit(change: OfferedChange, texts: Mapping[str, Text], uri_of: Callable[[str], str]) -> types.WorkspaceEdit:
+    """A change that creates no file, for an editor that does not know edits with versions."""
+    return types.WorkspaceEdit(changes={uri_of(name): edits_to(texts[name], text) for name, text in change.texts.items()})

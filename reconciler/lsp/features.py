@@ -152,7 +152,7 @@ def _add_changes(server: LanguageServer, session: Session, checking: Checking) -
             texts, after = await in_thread(navigation.rename, *given)
         except ReconcilerError as error:
             raise _refuse(error) from None
-        before = {name: Text(texts.texts[name].removeprefix("\ufeff")) for name in after}
+        before = {name: session.text(texts.texts[name].removeprefix("\ufeff")) for name in after}
         change = actions.OfferedChange("", {name: text.removeprefix("\ufeff") for name, text in after.items()})
         return _edit(session, project, change, before)
 
@@ -202,7 +202,7 @@ def _actions(
         fixable = [finding for finding in here if finding.fix is not None]
         after = actions.fixed_texts(fixable, texts) if fixable else {}
         add(FIX_ALL, actions.OfferedChange("Fix everything that needs no decision", after))
-    if is_wanted(extract) and (name in checked.documents or name in texts):
+    if session.abilities.creates and is_wanted(extract) and (name in checked.documents or name in texts):
         offset = document.text.offset(params.range.start)
         add(
             extract,
@@ -218,5 +218,10 @@ def _actions(
 
 
 def _edit(session: Session, project: OpenProject, change: actions.OfferedChange, texts: Mapping[str, Text]) -> types.WorkspaceEdit:
+    def uri_of(name: str) -> str:
+        return session.uri_of((project.root / name).resolve())
+
+    if not session.abilities.versioned:
+        return actions.plain_edit(change, texts, uri_of)
     versions = {document.uri: document.version for document in session.documents.values()}
-    return actions.workspace_edit(change, texts, lambda name: session.uri_of((project.root / name).resolve()), versions)
+    return actions.workspace_edit(change, texts, uri_of, versions)

@@ -20,7 +20,7 @@ from pygls.protocol.language_server import lsp_method
 from reconciler import __version__
 from reconciler.lsp.checking import Checking
 from reconciler.lsp.features import add_features
-from reconciler.lsp.session import Session
+from reconciler.lsp.session import Abilities, Session
 from reconciler.resource import Kinds
 
 # The program raises the thresholds for runs that end; a server lives for days.
@@ -54,7 +54,11 @@ def create(kinds: Kinds, *, repository: str, now: Callable[[], datetime]) -> Lan
 
 
 def _synchronize(server: LanguageServer, session: Session, checking: Checking) -> None:
-    """Follow what the editor opens, changes, saves and closes."""
+    """Follow what the editor can do, opens, changes, saves and closes."""
+
+    @server.feature(types.INITIALIZE)
+    def introduced(params: types.InitializeParams) -> None:
+        session.abilities = Abilities.of(params.capabilities, types.PositionEncodingKind(server.workspace.position_encoding))
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:

@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from lsprotocol import types
+
 from reconciler.address import Address
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, PROJECT_FILE
@@ -48,11 +50,31 @@ class OpenProject:
     published: set[str] = field(default_factory=set)
 
 
+@dataclass(frozen=True)
+class Abilities:
+    """What an editor can do. `encoding`: of positions. `versioned`: it takes edits that name the versions of documents (`documentChanges`).
+    `creates`: such edits may create files."""
+
+    encoding: types.PositionEncodingKind = types.PositionEncodingKind.Utf16
+    versioned: bool = False
+    creates: bool = False
+
+    @classmethod
+    def of(cls, capabilities: types.ClientCapabilities, encoding: types.PositionEncodingKind) -> Abilities:
+        """As the editor declares them. `encoding`: the one that was chosen of those that it offers."""
+        workspace = capabilities.workspace
+        edits = workspace.workspace_edit if workspace is not None else None
+        versioned = edits is not None and bool(edits.document_changes)
+        operations = (edits.resource_operations if edits is not None else None) or ()
+        return cls(encoding, versioned, versioned and types.ResourceOperationKind.Create in operations)
+
+
 class Session:
-    """The documents and projects of one editor. `now`: the clock."""
+    """The documents and projects of one editor. `now`: the clock. `abilities`: known once the editor has introduced itself."""
 
     def __init__(self, kinds: Kinds, now: Callable[[], datetime]) -> None:
         self.kinds, self.now = kinds, now
+        self.abilities = Abilities()
         self.language = Language(kinds)
         self.living = LivingStates(now)
         self.documents: dict[str, OpenDocument] = {}
@@ -63,7 +85,7 @@ class Session:
         path = path_of(uri)
         if path is None:
             return None
-        self.documents[uri] = OpenDocument(uri, path, Text(text), version)
+        self.documents[uri] = OpenDocument(uri, path, self.text(text), version)
         return self.project_of(path)
 
     def close(self, uri: str) -> OpenProject | None:
@@ -120,6 +142,10 @@ class Session:
             names += [*checked.documents, *(f"{ENVIRONMENTS}/{name}.yaml" for name in checked.environments)]
         return {name: text for name in dict.fromkeys(names) if (text := self.text_of(project.root / name)) is not None}
 
+    def text(self, text: str) -> Text:
+        """A text with positions as this editor counts them."""
+        return Text(text, self.abilities.encoding)
+
     def text_of(self, path: Path) -> Text | None:
         """The text of a file as the editor has it, else as it is on the disk; None if it is not a text."""
         for document in self.documents.values():
@@ -127,7 +153,7 @@ class Session:
                 return document.text
         try:
             content = read_file(path, FILE_MAX)
-            return Text(content.decode("utf-8-sig")) if len(content) <= FILE_MAX else None
+            return self.text(content.decode("utf-8-sig")) if len(content) <= FILE_MAX else None
         except (OSError, ValueError, LinkRefused):
             return None
 

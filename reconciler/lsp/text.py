@@ -1,17 +1,18 @@
-"""A document as an editor sees it: lines, positions in UTF-16, changes, and the smallest edit between two texts. Pure.
+"""A document as an editor sees it: lines, positions, changes, and the smallest edit between two texts. Pure.
 
-The protocol counts lines from 0 and characters in UTF-16 code units; `Source` counts both from 1, in characters. Lines end where YAML ends
-them: `str.splitlines` would also end them at U+2028 and form feeds, and every later position would be wrong.
+The protocol counts lines from 0 and characters in code units of the encoding that editor and server agreed on: UTF-16 unless the editor
+prefers another one. `Source` counts both from 1, in characters. Lines end where YAML ends them: `str.splitlines` would also end them at
+U+2028 and form feeds, and every later position would be wrong.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import Final
 
 from lsprotocol import types
@@ -25,16 +26,24 @@ _TOKEN: Final = re.compile(
 )
 
 
-def units(text: str) -> int:
-    """The length of a text in UTF-16 code units."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+# How positions are encoded, and how many bytes a code unit has.
+_CODECS: Final[Mapping[types.PositionEncodingKind, tuple[str, int]]] = {
+    types.PositionEncodingKind.Utf8: ("utf-8", 1),
+    types.PositionEncodingKind.Utf16: ("utf-16-le", 2),
+    types.PositionEncodingKind.Utf32: ("utf-32-le", 4),
+}
 
 
 class Text:
-    """A text with positions. Offsets count characters from 0."""
+    """A text with positions. Offsets count characters from 0. `encoding`: the one in whose code units positions count."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, encoding: types.PositionEncodingKind = types.PositionEncodingKind.Utf16) -> None:
+        self.text, self.encoding = text, encoding
+
+    def units(self, text: str) -> int:
+        """The length of a part of it in code units."""
+        codec, size = _CODECS[self.encoding]
+        return len(text) if text.isascii() else len(text.encode(codec, "surrogatepass")) // size
 
     @cached_property
     def starts(self) -> list[int]:
@@ -55,14 +64,14 @@ class Text:
         line = self.line(position.line)
         if line.isascii():
             return self.starts[position.line] + min(position.character, len(line))
-        before = line.encode("utf-16-le", "surrogatepass")[: 2 * position.character]
-        return self.starts[position.line] + len(before.decode("utf-16-le", "ignore" if len(before) % 4 else "surrogatepass"))
+        ends = accumulate(map(self.units, line))
+        return self.starts[position.line] + sum(1 for _ in takewhile(lambda end: end <= position.character, ends))
 
     def position(self, offset: int) -> types.Position:
         """The position of an offset."""
         offset = max(0, min(offset, len(self.text)))
         number = bisect_right(self.starts, offset) - 1
-        return types.Position(number, units(self.text[self.starts[number] : offset]))
+        return types.Position(number, self.units(self.text[self.starts[number] : offset]))
 
     def index(self, line: int, column: int) -> int:
         """The offset of a line and a column from 1; the beginning of the text for line 0."""
@@ -91,9 +100,9 @@ class Text:
         for change in changes:
             if isinstance(change, types.TextDocumentContentChangePartial):
                 start, end = text.offset(change.range.start), text.offset(change.range.end)
-                text = Text(text.text[:start] + change.text + text.text[max(start, end) :])
+                text = Text(text.text[:start] + change.text + text.text[max(start, end) :], self.encoding)
             else:
-                text = Text(change.text)
+                text = Text(change.text, self.encoding)
         return text
 
     def edit_to(self, after: str) -> types.TextEdit:

@@ -33,13 +33,15 @@ class Observed:
 class Unknown:
     """A reading that failed: no object of this kind, below this object (id; None for everything), is known to be absent.
 
-    `id`: set where it was the reading of one object; only that object is unknown then.
+    `id`: set where it was the reading of one object; only that object is unknown then. `path`: what was asked for, without /v1, where the
+    service did not answer it; "" where an answer was of no use.
     """
 
     kind: str
     scope: str | None
     reason: str
     id: str | None = None
+    path: str = field(default="", compare=False)
 
     @property
     def what(self) -> str:

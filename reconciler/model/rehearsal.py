@@ -11,7 +11,10 @@ from reconciler.address import Address
 
 @dataclass(frozen=True)
 class ReaderChange:
-    """One reader who can read an object, or no longer can. `reader`: as `sandbox readers` names it. `who`: the same for people."""
+    """One reader who can read an object, or no longer can. `reader`: as `sandbox readers` names it. `who`: the same for people.
+
+    `before`: who the same reader was, where they could read it already and may do more now; "" for a reader who is new.
+    """
 
     reader: str
     kind: str
@@ -19,21 +22,38 @@ class ReaderChange:
     # None for an object that is not managed.
     address: Address | None
     who: str = ""
+    before: str = ""
 
 
 @dataclass(frozen=True)
 class MovedUrl:
-    """A published URL that no longer answers, and the one at which its page answers now."""
+    """A published URL that no longer answers to its readers, and the one at which its page answers to all of them now."""
 
     before: str
     after: str
 
 
 @dataclass(frozen=True)
+class ClosedUrls:
+    """Published URLs that no longer answer to the same readers. `readers`: as `sandbox readers` names them. `who`: the same for people.
+
+    `answering`: how many of the URLs still answer to somebody.
+    """
+
+    readers: tuple[str, ...]
+    who: tuple[str, ...]
+    urls: tuple[str, ...]
+    answering: int = 0
+
+
+@dataclass(frozen=True)
 class RehearsedMoment:
-    """After one write, compared with the start. Counts of published URLs that do not answer, and of readers of objects that are new.
+    """After one write, compared with the start. Counts of published URLs that do not answer to a reader to whom they answered, and of
+    readers of objects that are new.
 
     `opened`: how many objects have a new reader. `refused`: the demands of access tests that are not met, and were at the start.
+    `dead_for`: the readers to whom those URLs do not answer. `passing_urls`, `passing_readers`: those of both counts that count neither at
+    the start nor at the end.
     """
 
     after: int
@@ -46,6 +66,9 @@ class RehearsedMoment:
     # The object that it was about, and what it did in words: `path: guides -> use`. None for a write that belongs to no step.
     address: Address | None = None
     what: str = ""
+    dead_for: tuple[str, ...] = ()
+    passing_urls: int = 0
+    passing_readers: int = 0
 
 
 @dataclass(frozen=True)
@@ -120,7 +143,7 @@ class Rehearsal:
     # At the end, compared with the start.
     gained: tuple[ReaderChange, ...]
     lost: tuple[ReaderChange, ...]
-    # Published URLs that answered before and after.
+    # Published URLs that answered to somebody before and after; those that no longer answer to a reader to whom they did.
     urls_before: int
     urls_after: int
     dead: tuple[str, ...]
@@ -142,14 +165,29 @@ class Rehearsal:
     # Redirects of the project's files that were asked of the copy, and those from before that do not work, one sentence each.
     redirects: int = 0
     broken_redirects: tuple[str, ...] = ()
+    # The URLs of `dead` and `moved` by the readers to whom they no longer answer.
+    closed: tuple[ClosedUrls, ...] = ()
     # Data of the preview, for `report.preview.page`; not part of the document.
     preview: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def worst(self) -> RehearsedMoment | None:
-        """The moment with most new readers, then most URLs that do not answer; the first of equals. None: none is worse than the start."""
-        worst = max(self.moments, key=lambda moment: (moment.readers_gained, moment.dead_urls, -moment.after), default=None)
+        """The moment at which it would be worst to stop; the first of equals. None: none is worse than the start.
+
+        What readers see for a while and not at the end is nobody's intention: the moment with most of that is the worst, new readers before
+        URLs that do not answer. Without any, the one with most new readers, then most URLs that do not answer.
+        """
+        worst = max(
+            self.moments,
+            key=lambda moment: (moment.passing_readers, moment.passing_urls, moment.readers_gained, moment.dead_urls, -moment.after),
+            default=None,
+        )
         return worst if worst is not None and (worst.readers_gained or worst.dead_urls) else None
+
+    @property
+    def certain(self) -> bool:
+        """Whether everything that the plan could change for readers was read, so that the copy has it."""
+        return not self.unread
 
     @property
     def as_planned(self) -> bool:

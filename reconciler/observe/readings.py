@@ -84,15 +84,15 @@ class Readings:
         listed, absent = frozenset(self._listed), frozenset(self._absent)
         return Actual(self._objects, listed, absent, tuple(unknown), self._date, self._began, self._elsewhere, self._within_reach)
 
-    def doubt_one(self, kind: Kind, id: str, reason: str) -> None:
-        """Mark this object as unknown."""
+    def doubt_one(self, kind: Kind, id: str, reason: str, path: str = "") -> None:
+        """Mark this object as unknown. `path`: of a request that failed."""
         self._absent.discard((kind.name, id))
-        self._unknown.add(Unknown(kind.name, None, reason, id))
+        self._unknown.add(Unknown(kind.name, None, reason, id, path))
         self._revision += 1
 
-    def doubt(self, kind: Kind, scope: str | None, reason: str) -> None:
-        """Mark absences of the kind below `scope` (None: anywhere) as unknown."""
-        self._unknown.add(Unknown(kind.name, scope, reason))
+    def doubt(self, kind: Kind, scope: str | None, reason: str, path: str = "") -> None:
+        """Mark absences of the kind below `scope` (None: anywhere) as unknown. `path`: of a request that failed."""
+        self._unknown.add(Unknown(kind.name, scope, reason, path=path))
         for name, id in [(kind.name, scope)] if scope is not None else list(self._listed):
             if name == kind.name:
                 self._listed.pop((name, id), None)
@@ -171,7 +171,7 @@ class Readings:
                 self._unproven.discard(path)
                 return
             self._failed(error)
-            self.doubt(kind, scope, error.message)
+            self.doubt(kind, scope, error.message, path)
             return
         self._at(pages.date)
         within = {name: holes[name] for name in self.kinds.containers(kind.name)}
@@ -219,7 +219,7 @@ class Readings:
             return
         except ServiceError as error:
             self._failed(error)
-            self.doubt_one(kind, id, error.message)
+            self.doubt_one(kind, id, error.message, path)
             return
         self._at(answer.date)
         raw = answer.body

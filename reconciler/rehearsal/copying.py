@@ -29,12 +29,14 @@ PAGING = frozenset({"limit", "page"})
 
 @dataclass(frozen=True)
 class LivingAnswers:
-    """What a living service answered. `unread`: a sentence for each reading that failed. `requests`: GETs sent, retries included."""
+    """What a living service answered. `unread`: a sentence for each reading that failed; `refused`: the paths of those that got no answer,
+    which a copy has to refuse too. `requests`: GETs sent, retries included."""
 
     actual: Actual
     answers: Answers
     unread: tuple[str, ...]
     requests: int
+    refused: tuple[str, ...] = ()
 
 
 async def read_living(
@@ -54,12 +56,16 @@ async def read_living(
     with reader.keeping() as kept, reader.giving(earlier):
         actual = await read_all(reader, kinds, ids)
         unread = [f"{unknown.kind}: {unknown.reason}" for unknown in actual.unknown]
+        refused = {unknown.path for unknown in actual.unknown if unknown.path}
         asked: set[str] = set()
         while paths := [path for path in dict.fromkeys(wanted(joined({**earlier, **kept}))) if path not in asked]:
             asked.update(paths)
             failures = await asyncio.gather(*(_read(reader, path) for path in paths))
-            unread += [failure for failure in failures if failure is not None]
-        return LivingAnswers(actual, joined({**earlier, **kept}), tuple(dict.fromkeys(unread)), reader.requests - before)
+            reasons = {path: failure for path, failure in zip(paths, failures, strict=True) if failure is not None}
+            unread += reasons.values()
+            refused |= {path.partition("?")[0] for path in reasons}
+        answers = joined({**earlier, **kept})
+        return LivingAnswers(actual, answers, tuple(dict.fromkeys(unread)), reader.requests - before, tuple(sorted(refused)))
 
 
 async def _read(reader: Reader, path: str) -> str | None:

@@ -3,21 +3,25 @@
     start ──write 1──> moment ──write 2──> moment ── … ──> end
       └──────────────────┴─── each is compared with the start, never with the moment before it
 
-A URL is dead where nothing answers at it any more. It has moved where its page answers at another URL that did not exist at the start.
+A URL is asked for by readers. It is dead where it answered to one of them and no longer does, whoever else still gets it. It has moved
+where its page answers to all of these at another URL that did not exist at the start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.address import Address
-from reconciler.model.rehearsal import MovedUrl, ReaderChange, RehearsedMoment
+from reconciler.model.rehearsal import ClosedUrls, MovedUrl, ReaderChange, RehearsedMoment
 from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LEVELS, LINK_HOLDERS, MEMBERS, ROLES, VISITORS
 
 # Readers as `sandbox readers` names them, in the words of `access`.
 WHO: Final = {"anyone": ANYONE, "anyone-with-the-address": ANYONE_WITH_THE_URL, "visitor": VISITORS, "agent": AGENTS, "member": MEMBERS}
+ANYONE_READER: Final = "anyone-with-the-address"  # the widest class of those who ask for URLs
+AGENT_READER: Final = "agent"
 
 
 class SeenReading(Protocol):
@@ -32,9 +36,10 @@ class SeenReading(Protocol):
 
 
 class SeenMoment(Protocol):
-    """What readers see at one moment: who reads what, and the page (its space, its id) behind every URL that answers.
+    """What readers see at one moment: who reads what, and the page (its space, its id) behind every URL that answers to somebody.
 
-    `asked`: what the readers of the project's access tests can read.
+    `asked`: what the readers of the project's access tests can read. `url_readers`: who asks for URLs, and `refused`: visitors for whom a
+    condition does not hold; another moment can be asked about them by `answers` and `reads`. `shows`: the objects whose content one shows.
     """
 
     @property
@@ -47,8 +52,25 @@ class SeenMoment(Protocol):
     def names(self) -> Mapping[str, str]: ...
     @property
     def asked(self) -> frozenset[SeenReading]: ...
+    @property
+    def shows(self) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]]: ...
+    @property
+    def url_readers(self) -> Mapping[str, Any]: ...
+    @property
+    def refused(self) -> Mapping[str, Any]: ...
+    def answers(self, name: str, reader: Any) -> Mapping[str, tuple[str, str]]: ...
+    def reads(self, name: str, reader: Any) -> frozenset[tuple[str, str]]: ...
+    def shown_by(self, url: str) -> frozenset[str]: ...
     def conditions(self, reader: str) -> frozenset[str]: ...
     def visited(self, conditions: frozenset[str], kind: str, id: str) -> bool: ...
+
+
+class Reading(NamedTuple):
+    """A reading that no moment lists by itself."""
+
+    reader: str
+    kind: str
+    id: str
 
 
 class MomentDelta(NamedTuple):
@@ -74,6 +96,8 @@ class Moments:
     # What `gained` was at each.
     gains: list[set[SeenReading]] = field(default_factory=list)
     deltas: list[MomentDelta] = field(default_factory=list)
+    # To whom which URLs did not answer at each.
+    closures: list[dict[str, frozenset[str]]] = field(default_factory=list)
     # Gained and lost at the last moment.
     _since: tuple[set[SeenReading], set[SeenReading]] = (set(), set())
 
@@ -83,26 +107,80 @@ class Moments:
     def after(self, request: str, address: Address | None = None, what: str = "") -> None:
         """Look once more, after a write. `what`: what it did to the object at the address."""
         before, self.end = self.end, self.look()
-        dead = sum(1 for url in self.start.urls if url not in self.end.urls)
+        closed_before, closed = self.closed, closed_urls(self.start, self.end)
+        self.closures.append(closed)
         gained, (gained_before, lost_before), lost = self.gained(), self._since, self.lost()
         self._since = gained, lost
         self.gains.append(gained)
-        opened, closed = (gained - gained_before, gained_before - gained), (lost - lost_before, lost_before - lost)
-        self.deltas.append(_delta(self.start, before, self.end)._replace(opened=opened, closed=closed))
+        self.deltas.append(
+            MomentDelta(
+                self.end.readings - before.readings,
+                before.readings - self.end.readings,
+                tuple(url for url in closed if url not in closed_before),
+                tuple(url for url in closed_before if url not in closed),
+                (gained - gained_before, gained_before - gained),
+                (lost - lost_before, lost_before - lost),
+            )
+        )
         objects = len({(reading.kind, reading.id) for reading in gained})
-        self.rows.append(RehearsedMoment(len(self.rows) + 1, request, dead, len(gained), opened=objects, address=address, what=what))
+        self.rows.append(
+            RehearsedMoment(
+                len(self.rows) + 1, request, len(closed), len(gained), opened=objects, address=address, what=what,
+                dead_for=self._in_words(frozenset[str]().union(*closed.values())),
+            )
+        )  # fmt: skip
+
+    @property
+    def closed(self) -> Mapping[str, frozenset[str]]:
+        """The URLs that answered at the start and do not now, with the readers for whom that is so."""
+        return self.closures[-1] if self.closures else {}
+
+    def judged(self) -> tuple[RehearsedMoment, ...]:
+        """The moments, each with what counts neither at the start nor at the end."""
+        gained, closed = (self.gains[-1] if self.gains else set(), self.closed)
+        return tuple(
+            replace(
+                row,
+                passing_readers=len(more - gained),
+                passing_urls=sum(1 for url, readers in dead.items() if readers - closed.get(url, frozenset())),
+            )
+            for row, more, dead in zip(self.rows, self.gains, self.closures, strict=True)
+        )
 
     def gained(self) -> set[SeenReading]:
         """Readings that are new, of what existed at the start: what is created holds nothing that somebody relied on being hidden."""
-        return {reading for reading in more_readings(self.end, self.start) if (reading.kind, reading.id) in self.start.titles}
+        more = more_readings(self.end, self.start) | self._of_refused(self.end, self.start)
+        return {reading for reading in more if (reading.kind, reading.id) in self.start.titles}
 
     def lost(self) -> set[SeenReading]:
-        return more_readings(self.start, self.end)
+        """Readings that are no longer possible. A reader who may do less with an object has not lost it, and neither has one who reads the
+        same contents in what replaced their container."""
+        less = more_readings(self.start, self.end) | self._of_refused(self.start, self.end)
+        known = {(leveled(reading.reader)[0], reading.kind, reading.id) for reading in self.end.readings}
+        return {
+            reading
+            for reading in less
+            if (leveled(reading.reader)[0], reading.kind, reading.id) not in known
+            and not self._is_replaced(reading, leveled(reading.reader)[0], known)
+        }
+
+    def _is_replaced(self, reading: SeenReading, who: str, known: Collection[tuple[str, str, str]]) -> bool:
+        contents = self.start.shows.get((reading.kind, reading.id), ())
+        return (reading.kind, reading.id) not in self.end.titles and bool(contents) and all((who, *key) in known for key in contents)
+
+    def _of_refused(self, now: SeenMoment, before: SeenMoment) -> set[SeenReading]:
+        """What visitors for whom a condition does not hold can read more than before."""
+        return {
+            Reading(name, *key)
+            for name, reader in {**self.start.refused, **self.end.refused}.items()
+            for key in now.reads(name, reader) - before.reads(name, reader)
+        }
 
     def changes(self, readings: Iterable[SeenReading], addresses: Mapping[tuple[str, str], Address]) -> tuple[ReaderChange, ...]:
         """Readings as people know their objects, managed ones first."""
         titles = {**self.start.titles, **self.end.titles}
         names = {**self.start.names, **self.end.names}
+        former = {(leveled(reading.reader)[0], reading.kind, reading.id): reading.reader for reading in self.start.readings}
         changes = [
             ReaderChange(
                 reading.reader,
@@ -110,25 +188,77 @@ class Moments:
                 titles.get((reading.kind, reading.id), ""),
                 addresses.get((reading.kind, reading.id)),
                 reader_in_words(reading.reader, names),
+                self._before(reading, former, names),
             )
             for reading in readings
         ]
         return tuple(sorted(changes, key=lambda change: (change.address is None, str(change.address or ""), change.title, change.reader)))
 
+    def _before(self, reading: SeenReading, former: Mapping[tuple[str, str, str], str], names: Mapping[str, str]) -> str:
+        """Who a reader was at the start, in words; "" where they could not read it, or could do as much."""
+        was = former.get((leveled(reading.reader)[0], reading.kind, reading.id), reading.reader)
+        return reader_in_words(was, names) if was != reading.reader else ""
+
     def dead(self) -> tuple[str, ...]:
-        """The URLs that answered at the start, and whose page answers nowhere new."""
+        """The URLs that no longer answer to somebody, and whose page answers to them nowhere new."""
         moved = {url.before for url in self.moved()}
-        return tuple(url for url in sorted(self.start.urls) if url not in self.end.urls and url not in moved)
+        return tuple(url for url in sorted(self.closed) if url not in moved)
 
     def moved(self) -> tuple[MovedUrl, ...]:
-        """The URLs that no longer answer, each with the shortest new URL of its page."""
-        new: dict[tuple[str, str], str] = {}
-        for url, page in sorted(self.end.urls.items(), key=lambda item: (-len(item[0]), item[0]), reverse=False):
-            if url not in self.start.urls:
-                new[page] = url
+        """The URLs that no longer answer, each with the shortest new URL at which its page answers to the same readers."""
+        new = {name: self._new_urls(name) for name in frozenset[str]().union(*self.closed.values())}
+        moved = []
+        for url, readers in sorted(self.closed.items()):
+            common = [urls for name in readers for urls in [new[name].get(self._page(url, name), frozenset[str]())]]
+            if after := frozenset[str].intersection(*common):
+                moved.append(MovedUrl(url, min(after, key=lambda other: (len(other), other))))
+        return tuple(moved)
+
+    def closed_groups(self) -> tuple[ClosedUrls, ...]:
+        """The URLs that no longer answer, by the readers for whom that is so; most URLs first."""
+        groups: dict[frozenset[str], list[str]] = defaultdict(list)
+        for url, readers in sorted(self.closed.items()):
+            groups[readers].append(url)
         return tuple(
-            MovedUrl(url, new[page]) for url, page in sorted(self.start.urls.items()) if url not in self.end.urls and page in new
-        )  # fmt: skip
+            ClosedUrls(tuple(sorted(readers)), self._in_words(readers), tuple(urls), sum(1 for url in urls if url in self.end.urls))
+            for readers, urls in sorted(groups.items(), key=lambda item: (-len(item[1]), item[1]))
+        )
+
+    def _page(self, url: str, name: str) -> tuple[str, str]:
+        """The page that a reader got at a URL at the start."""
+        return self.start.answers(name, self._reader(name))[url]
+
+    def _new_urls(self, name: str) -> dict[tuple[str, str], frozenset[str]]:
+        """The URLs of each page that answer to a reader now and did not exist at the start."""
+        urls: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for url, page in self.end.answers(name, self._reader(name)).items():
+            if url not in self.start.urls:
+                urls[page].add(url)
+        return {page: frozenset(some) for page, some in urls.items()}
+
+    def _reader(self, name: str) -> Any:
+        return {**self.end.url_readers, **self.start.url_readers}[name]
+
+    def _in_words(self, readers: Iterable[str]) -> tuple[str, ...]:
+        """Readers for people, without those who are included in a wider class that is there too."""
+        names = {**self.start.names, **self.end.names}
+        readers = set(readers)
+        shown = [ANYONE_READER] if ANYONE_READER in readers else sorted(readers)
+        agents = [AGENT_READER] if AGENT_READER in readers and shown == [ANYONE_READER] else []
+        return tuple(reader_in_words(name, names) for name in (*shown, *agents))
+
+
+def closed_urls(start: SeenMoment, now: SeenMoment) -> dict[str, frozenset[str]]:
+    """The published URLs that answered at the start and do not now, each with the readers for whom that is so. What another page answers
+    at is not closed."""
+    closed: dict[str, set[str]] = defaultdict(set)
+    # The holder of a link whose key was replaced has the key of the start.
+    for name, reader in {**now.url_readers, **start.url_readers}.items():
+        answering = now.answers(name, reader)
+        for url in start.answers(name, reader):
+            if url not in answering:
+                closed[url].add(name)
+    return {url: frozenset(closed[url]) for url in start.urls if url in closed}
 
 
 def more_readings(now: SeenMoment, before: SeenMoment) -> set[SeenReading]:
@@ -159,17 +289,6 @@ def leveled(reader: str) -> tuple[str, int]:
     return (name, ROLES.index(level) - 1) if name and level in ROLES else (reader, 0)
 
 
-def _delta(start: SeenMoment, before: SeenMoment, now: SeenMoment) -> MomentDelta:
-    return MomentDelta(
-        now.readings - before.readings,
-        before.readings - now.readings,
-        tuple(url for url in start.urls if url in before.urls and url not in now.urls),
-        tuple(url for url in start.urls if url not in before.urls and url in now.urls),
-        (set(), set()),
-        (set(), set()),
-    )
-
-
 def reader_in_words(reader: str, names: Mapping[str, str]) -> str:
     """`whoever has the share link "Resellers"`. `names`: of share links, members and identity providers, by reader."""
     who, level = reader, ""
@@ -180,6 +299,8 @@ def reader_in_words(reader: str, names: Mapping[str, str]) -> str:
     match sort:
         case "link":
             text = f'{LINK_HOLDERS} "{name}"'
+        case "visitor" if rest.startswith("!(") and rest.endswith(")"):
+            text = f"{VISITORS} for whom {rest[2:-1]} does not hold"
         case "visitor" if rest:
             text = f"{VISITORS} for whom {rest} holds"
         case "joins" if rest == "invite-link":

@@ -3,7 +3,8 @@
     prediction                                              observation
     readers of every object after the plan (the model)      the readers whom the copy names at the end
     exposures, with their windows; who loses                who newly reads what, at the end and at any moment; who no longer does
-    published URLs that break                               the URLs that answer at the end
+    published URLs that break, and pages that move          the URLs that answer at the end
+    who no longer reads what                                the URLs that no longer answer to a reader, at the end
     values that the service derives                         the objects after the apply
     a second plan without requests                          the plan after the apply
 
@@ -20,14 +21,14 @@ from functools import cached_property
 from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.model import Action, Actual, Desired, Plan
+from reconciler.model import Action, Actual, Desired, Plan, UrlReason
 from reconciler.model.rehearsal import Divergence
 from reconciler.plan.audience.disclosure import local_values
 from reconciler.plan.audience.readers import Access, Audiences
 from reconciler.plan.containment import copied
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.simulation.simulate import Simulation, simulate
-from reconciler.rehearsal.moments import WHO, Moments, SeenMoment, SeenReading, leveled, reader_in_words
+from reconciler.rehearsal.moments import ANYONE_READER, WHO, Moments, SeenMoment, SeenReading, leveled, reader_in_words
 from reconciler.resource import Kinds
 from reconciler.resource.risks import INCLUDES, LEVELS, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH
 
@@ -114,6 +115,8 @@ def divergences(predicted: PlannedWorld, observed: RehearsedWorld) -> tuple[Dive
         *_losses(predicted, observed),
         *_readers(predicted, observed),
         *_urls(predicted, observed),
+        *_page_urls(predicted, observed),
+        *_closed_urls(predicted, observed),
         *_derived(predicted, observed),
         *second_plan(predicted.plan, observed),
     )
@@ -276,9 +279,52 @@ def _urls(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Diverge
             continue
         for id, past in predicted.actual.objects.get(kind.name, {}).items():
             url = kind.url(past.raw) or ""
-            dead = url in start and url not in end and start[url][0] not in predicted.deleted
+            dead = url in start and url not in end and not _is_told(url, predicted, observed)
             if dead and not any(f"{url}/".startswith(f"{before}/") for before in broken):
                 yield Divergence("its published URL answers", f"{url} no longer answers", _address((kind.name, bare(id)), observed))
+
+
+def _page_urls(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Divergence]:
+    """URLs of pages at which the plan says that a page answers or no longer does, and that do otherwise."""
+    start, end = observed.moments.start.urls, observed.moments.end.urls
+    for change in predicted.plan.urls:
+        if change.page is None:
+            continue  # only the service knows, or the URL is secret
+        if change.reason in (UrlReason.MOVED, UrlReason.NEW) and change.after is not None:
+            known = change.before is None or change.before in start
+            if known and change.is_open and change.after not in end:
+                yield Divergence(f'"{change.title}" answers at {change.after}', "nothing answers there", change.site)
+        before = change.before if change.reason in (UrlReason.GONE, UrlReason.MOVED) else None
+        still = before not in observed.moments.closed
+        if before is not None and still and before in start and end.get(before) == start[before]:
+            yield Divergence(f"{before} no longer answers", "it answers", change.site)
+
+
+def _closed_urls(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Divergence]:
+    """URLs that no longer answer to everybody to whom they did, although the plan does not say so: one of each site is named.
+
+    Visitors are left out, whose conditions two programs may evaluate differently.
+    """
+    told = {change.before for change in predicted.plan.urls if change.before is not None}
+    patterns = tuple(url.removesuffix("**") for url in told if url.endswith("/**"))
+    broken = [line.before for line in predicted.plan.broken if line.before is not None]
+    reported: set[frozenset[str]] = set()
+    for url, readers in observed.moments.closed.items():
+        certain = sorted(reader for reader in readers if reader in WHO or reader.startswith(f"{LINK}:"))
+        named = url in told or f"{url}/".startswith(patterns) or any(f"{url}/".startswith(f"{before}/") for before in broken)
+        shown_by = observed.moments.start.shown_by(url)
+        if certain and not named and shown_by not in reported and not _is_told(url, predicted, observed):
+            reported.add(shown_by)
+            who = _who(ANYONE_READER if ANYONE_READER in certain else certain[0], observed)
+            yield Divergence(f"{url} answers to {who}", f"it no longer answers to {who}")
+
+
+def _is_told(url: str, predicted: PlannedWorld, observed: RehearsedWorld) -> bool:
+    """Whether the plan says that something which shows a URL is deleted, or loses readers."""
+    shown_by = observed.moments.start.shown_by(url)
+    lost = {id for (_, id), address in observed.addresses.items() if address in predicted.plan.lost_readers}
+    lost |= {address.key for address in predicted.plan.lost_readers}
+    return not shown_by.isdisjoint(predicted.deleted | lost | {id for _, id in predicted.emptied | predicted.unlike})
 
 
 def _derived(predicted: PlannedWorld, observed: RehearsedWorld) -> Iterator[Divergence]:

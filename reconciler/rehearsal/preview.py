@@ -37,9 +37,8 @@ def rehearsed_sites(moments: Moments, before: SeenPicture, after: SeenPicture, a
     owner = _Owners([*was.values(), *now.values()])
     dead: dict[str, set[tuple[str, str]]] = {}
     moved: dict[str, set[tuple[str, str]]] = {}
-    for url, page in moments.start.urls.items():
-        if url not in moments.end.urls:
-            (moved if url in ends else dead).setdefault(owner.of(url), set()).add(page)
+    for url in moments.closed:
+        (moved if url in ends else dead).setdefault(owner.of(url), set()).add(moments.start.urls[url])
     gained, lost = (_readers_by_object(readings) for readings in (moments.gained(), moments.lost()))
     pages = _pages_by_site(moments.start, owner), _pages_by_site(moments.end, owner)
     return tuple(

@@ -23,6 +23,7 @@ from reconciler.report.words import HIDDEN, count, difference_lines, shown
 from reconciler.resource import UNSET
 from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, INCLUDES, LINK_HOLDERS, VISITORS
 
+NOT_KNOWN: Final = "not known: what is listed below could not be read, and was not rehearsed"
 NAMED: Final = 3  # objects, URLs or sentences of one group in a text; the document has all
 LINES: Final = 25  # of a text
 FIRST: Final = 4  # parts of `https://host/path`, which every URL keeps
@@ -46,6 +47,7 @@ def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
             "after": rehearsal.urls_after,
             "dead": list(rehearsal.dead),
             "moved": [record(types.MovedUrlData, moved) for moved in rehearsal.moved],
+            "closed": [record(types.ClosedUrlsData, closed) for closed in rehearsal.closed],
             "redirects": {"asked": rehearsal.redirects, "broken": list(rehearsal.broken_redirects)},
         },
         "deleted": [record(types.DeletedObjectData, deleted) for deleted in rehearsal.deleted],
@@ -62,7 +64,7 @@ def rehearsal_document(rehearsal: Rehearsal) -> types.RehearsalDocument:
 
 
 def _moment(shape: Callable[..., R], moment: RehearsedMoment, **keys: int) -> R:
-    return record(shape, moment, deadUrls=moment.dead_urls, readersGained=moment.readers_gained, **keys)
+    return record(shape, moment, deadUrls=moment.dead_urls, deadFor=list(moment.dead_for), readersGained=moment.readers_gained, **keys)
 
 
 def _changes(changes: Iterable[ReaderChange]) -> list[types.ReaderChangeData]:
@@ -73,6 +75,7 @@ def _changes(changes: Iterable[ReaderChange]) -> list[types.ReaderChangeData]:
             "kind": change.kind,
             "title": change.title,
             "address": None if change.address is None else str(change.address),
+            "before": change.before or None,
         }
         for change in changes
     ]
@@ -107,7 +110,7 @@ def rehearsal_sheet(rehearsal: Rehearsal, *, full: bool = False) -> Sheet:
         summary(rehearsal),
         [entry for entry in _entries(rehearsal, sys.maxsize) if entry.lines] if full else _fitting(rehearsal),
         headline=summary(rehearsal).removeprefix("Rehearsal: "),
-        quiet=rehearsal.as_planned and rehearsal.worst is None,
+        quiet=rehearsal.as_planned and rehearsal.worst is None and rehearsal.certain,
     )
 
 
@@ -125,8 +128,9 @@ def summary(rehearsal: Rehearsal) -> str:
 def rehearsal_lines(document: types.RehearsalDocument) -> tuple[str, str, str, str]:
     """A rehearsal in four lines: the worst moment, readers, URLs and undo."""
     worst, readers, urls, undo = document["worst"], document["readers"], document["urls"], document["undo"]
+    unread = count(len(document["unread"]), "reading")
     if worst is None:
-        moment = "no moment is worse than the start"
+        moment = f"not known, because {unread} failed" if document["unread"] else "no moment is worse than the start"
     else:
         when = "at the end" if worst["after"] == worst["of"] else f"if it stops after request {worst['after']} of {worst['of']}"
         moment = f"{when}, {count(worst['deadUrls'], 'published URL')} {'answers' if worst['deadUrls'] == 1 else 'answer'} 404, and "
@@ -169,15 +173,19 @@ def worst_moment(rehearsal: Rehearsal) -> str:
     """What people would see if the apply stopped at its worst moment."""
     worst = rehearsal.worst
     if worst is None:
-        return "no moment is worse than the start"
+        return "no moment is worse than the start" if rehearsal.certain else NOT_KNOWN
     urls = f"{count(worst.dead_urls, 'published URL')} {'answers' if worst.dead_urls == 1 else 'answer'} 404"
+    urls += f" to {enumerated(worst.dead_for)}" if worst.dead_for else ""
     end = rehearsal.moments[-1]
     dead = (
         urls + (f" ({end.dead_urls} at the end)" if end.dead_urls != worst.dead_urls else "")
         if worst.dead_urls
         else "every published URL answers"
+        if rehearsal.certain
+        else "every URL of what could be read answers"
     )
-    gained = f"{count(worst.opened, 'object')} can be read by somebody new" if worst.opened else "nobody can read more"
+    nobody = "nobody can read more" if rehearsal.certain else "nobody can read more of what could be read"
+    gained = f"{count(worst.opened, 'object')} can be read by somebody new" if worst.opened else nobody
     gained += f" ({end.opened} at the end)" if end.opened != worst.opened else ""
     when = "at the end" if worst.after == rehearsal.writes else f"if it stops after request {worst.after} of {rehearsal.writes}"
     return f"{when}: {dead}, and {gained}"
@@ -203,11 +211,13 @@ def _entries(rehearsal: Rehearsal, named: int) -> Iterator[SheetEntry]:
         harm = Harm.EXPOSURE if rehearsal.worst.opened else Harm.DEAD_URL
         line = SheetLine(Style.DELETE, "!", "", worst_moment(rehearsal), harm=harm)
         yield SheetEntry("Worst moment", "", [line], Weight.URGENT)
+    elif not rehearsal.certain:
+        yield SheetEntry("Worst moment", "", [SheetLine(Style.BLOCKED, "?", "", NOT_KNOWN)], Weight.URGENT)
     yield entry("Defects of Reconciler, please report them", "!", Style.DELETE, list(map(str, rehearsal.divergences)), Weight.URGENT)
-    gained = _sentences("+", _readers(widest(rehearsal.gained), "can newly read"), Style.DELETE, named, Harm.EXPOSURE)
+    gained = _sentences("+", _gained(rehearsal.gained), Style.DELETE, named, Harm.EXPOSURE)
     lost = _sentences("-", _readers(rehearsal.lost, "can no longer read"), Style.DIM, named)
     yield SheetEntry("Readers", "", [*gained, *lost], Weight.URGENT)
-    dead = _sentences("-", _dead(rehearsal.dead), Style.DELETE, named, Harm.DEAD_URL)
+    dead = _sentences("-", _closed(rehearsal), Style.DELETE, named, Harm.DEAD_URL)
     moved = _sentences(">", _moved(rehearsal.moved), Style.MOVE, named)
     yield SheetEntry("Published URLs", "", [*dead, *moved], Weight.URGENT)
     yield entry("Redirects", "!", Style.UPDATE, rehearsal.broken_redirects, Weight.HINDERED)
@@ -226,6 +236,13 @@ def _sentences(symbol: str, sentences: Sequence[str], style: Style, named: int, 
     if len(sentences) > named:
         lines[-1] += f" (and {len(sentences) - named} more like this)"
     return [SheetLine(style, symbol, "", line, harm=harm) for line in lines]
+
+
+def _gained(changes: Sequence[ReaderChange]) -> list[str]:
+    """Who can newly read what, and who could already and may do more now."""
+    new = [change for change in changes if not change.before]
+    roles = [f"{change.who} may do more than {change.before} in {_name(change)}" for change in changes if change.before]
+    return [*_readers(widest(new), "can newly read"), *roles]
 
 
 def _readers(changes: Sequence[ReaderChange], verb: str) -> list[str]:
@@ -280,6 +297,17 @@ def enumerated(names: Sequence[str]) -> str:
     if len(names) > NAMED + 1:
         return f"{', '.join(names[:NAMED])} and {count(len(names) - NAMED, 'other reader')}"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _closed(rehearsal: Rehearsal) -> list[str]:
+    """The dead URLs, with the readers to whom they no longer answer where others still get them."""
+    moved = {url.before for url in rehearsal.moved}
+    sentences = []
+    for closed in rehearsal.closed:
+        dead = [url for url in closed.urls if url not in moved]
+        whom = f" to {enumerated(closed.who)}" if closed.answering else ""
+        sentences += [f"{sentence}{whom}" for sentence in _dead(dead)]
+    return sentences
 
 
 def _dead(urls: Sequence[str]) -> list[str]:

@@ -19,12 +19,15 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, unquote, urlsplit, urlunsplit
 
 from reconciler.sandbox.content.tree import collection_container
+from reconciler.sandbox.faults.book import set_rules
+from reconciler.sandbox.faults.rules import VERSION, Forbidden
 from reconciler.sandbox.file import NotASandbox
 from reconciler.sandbox.integrations import integrations
 from reconciler.sandbox.integrations.specs import COMPLETE, RESULTS
@@ -63,6 +66,10 @@ class CopiedRows:
         """Whether the sections of a site are among the answers."""
         return f"/orgs/{quote(organization)}/sites/{quote(site)}/sections" in self._paths
 
+    def drop_without_site(self) -> None:
+        """Leave out what is in a site that no answer shows."""
+        self.rows = {key: row for key, row in self.rows.items() if "site" not in row["data"] or ("site", row["data"]["site"]) in self.rows}
+
     def export(self) -> Object:
         """The copy in the form of an export, in its order."""
         rows = sorted(self.rows.values(), key=lambda entry: (entry["kind"], entry["container"], entry["position"], entry["id"]))
@@ -82,11 +89,14 @@ def _copy(base: str, answers: Mapping[str, Any]) -> CopiedRows:
             holes = pattern.fullmatch(path)
             if holes is not None:
                 keep(copy, body, **{name: unquote(value) for name, value in holes.groupdict().items()})
+    copy.drop_without_site()
     return copy
 
 
-def write_copy(db: Path, export: Object) -> int:
+def write_copy(db: Path, export: Object, *, refused: Iterable[str] = ()) -> int:
     """Make a new sandbox of a copy, and say how many objects it holds. Its identity follows from the copy. Raises `NotASandbox`.
+
+    `refused`: paths that the other service did not answer, without /v1. The copy refuses them too: what it lacks may exist.
 
     Nothing is left where it fails.
     """
@@ -100,6 +110,7 @@ def write_copy(db: Path, export: Object) -> int:
             digest = sha256(json.dumps(export, sort_keys=True).encode()).hexdigest()[:32]
             store.set_meta("identity", digest)
             store.set_meta("seeded", store.stamp())
+        set_rules(store, [Forbidden(fault="forbidden", operation=f"GET {VERSION}{escape(unquote(path))}") for path in refused])
         count = store.count_all()
     except BaseException:
         store.close()

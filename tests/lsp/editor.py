@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -19,7 +19,14 @@ SECONDS: Final = 60  # for any answer: machines that run tests are busy
 class Editor:
     """One editor and its server. Positions are those of the protocol."""
 
-    def __init__(self, *, folder: Path | None = None, command: tuple[str, ...] = (sys.executable, "-m", "reconciler", "lsp")) -> None:
+    def __init__(
+        self,
+        *,
+        folder: Path | None = None,
+        command: tuple[str, ...] = (sys.executable, "-m", "reconciler", "lsp"),
+        encodings: Sequence[types.PositionEncodingKind] = (),
+        versioned: bool = True,
+    ) -> None:
         self.loop = asyncio.new_event_loop()
         self.client = LanguageClient("editor", "1")
         self.diagnostics: dict[str, types.PublishDiagnosticsParams] = {}
@@ -34,11 +41,12 @@ class Editor:
         watching = types.WorkspaceClientCapabilities(
             did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
             workspace_edit=types.WorkspaceEditClientCapabilities(
-                document_changes=True, resource_operations=[types.ResourceOperationKind.Create]
+                document_changes=versioned or None, resource_operations=[types.ResourceOperationKind.Create]
             ),
         )
         root = folder.as_uri() if folder is not None else None
-        asked = types.InitializeParams(types.ClientCapabilities(workspace=watching), process_id=None, root_uri=root)
+        general = types.GeneralClientCapabilities(position_encodings=list(encodings)) if encodings else None
+        asked = types.InitializeParams(types.ClientCapabilities(workspace=watching, general=general), process_id=None, root_uri=root)
         self.answer = self.wait(self.client.initialize_async(asked))
         self.client.initialized(types.InitializedParams())
 

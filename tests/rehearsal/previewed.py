@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 
 from reconciler.cli import exits
 from reconciler.sandbox.sites.moment import AudienceMoment, ReadBy
+from reconciler.sandbox.sites.readers import Reader
 from tests.cli.conftest import Cli
 from tests.organizations import ORGANIZATION, SEED, project
 
@@ -133,6 +135,17 @@ def written(cli: Cli, *options: str, code: int = exits.DONE) -> PreviewFile:
     return PreviewFile((cli.root / "preview.html").read_text(encoding="utf-8"))
 
 
+class FakeMoment(AudienceMoment):
+    """A moment whose URLs answer to everybody."""
+
+    @property
+    def url_readers(self) -> Mapping[str, Reader]:
+        return {"anyone-with-the-address": Reader(address=True)}
+
+    def answers(self, name: str, reader: Reader) -> Mapping[str, tuple[str, str]]:
+        return self.urls
+
+
 class FakePicture:
     """Sites of any size. `shift`: the paths of the sections of the second half of the sites differ by it."""
 
@@ -166,7 +179,7 @@ class FakePicture:
         titles |= {("variant", section["parts"][0]["id"]): section["title"] for site in self.sites for section in site["parts"]}
         titles |= {("space", id): content["title"] for id, content in self.contents.items()}
         readers = ("anyone", "anyone-with-the-address", "visitor", "agent", "link:l1")
-        return AudienceMoment(frozenset(ReadBy(reader, *key) for key in titles for reader in readers), urls, titles, {"link:l1": "L"})
+        return FakeMoment(frozenset(ReadBy(reader, *key) for key in titles for reader in readers), urls, titles, {"link:l1": "L"})
 
 
 def save(folder: Path, html: str) -> str:

@@ -16,6 +16,7 @@ import yaml
 
 from reconciler.rehearsal.differences import TIMES
 from reconciler.rehearsal.moments import SeenMoment, SeenReading
+from reconciler.sandbox.sites.moment import ReadBy
 from tests.cli.conftest import Cli
 from tests.organizations import TOKEN, Tree, pair, project, with_readers
 from tests.rehearsal.watched import Counting, Watched, counted, watching
@@ -49,7 +50,7 @@ def _shown(moments: Sequence[SeenMoment]) -> dict[str, Any]:
     return {
         "moments": [(len(_dead(start, now)), len(_gained(start, now))) for now in moments[1:]],
         "gained": named(_gained(start, end)),
-        "lost": named(_more(start, end)),
+        "lost": named(_lost(start, end)),
         "dead": _dead(start, end),
         "urls": (len(start.urls), len(end.urls)),
     }
@@ -72,7 +73,27 @@ def _reported(document: Any) -> dict[str, Any]:
 
 
 def _gained(start: SeenMoment, now: SeenMoment) -> set[SeenReading]:
-    return {reading for reading in _more(now, start) if (reading.kind, reading.id) in start.titles}
+    more = _more(now, start) | _by_refused(now, start, [start, now])
+    return {reading for reading in more if (reading.kind, reading.id) in start.titles}
+
+
+def _lost(start: SeenMoment, end: SeenMoment) -> set[SeenReading]:
+    """Without those who may do less, and without containers whose contents the same reader has in another one."""
+    less = _more(start, end) | _by_refused(start, end, [start, end])
+    known = {(_named(reading.reader)[0], reading.kind, reading.id) for reading in end.readings}
+
+    def is_replaced(who: str, key: tuple[str, str]) -> bool:
+        contents = start.shows.get(key, frozenset())
+        return key not in end.titles and bool(contents) and {(who, *content) for content in contents} <= known
+
+    named = [(reading, _named(reading.reader)[0], (reading.kind, reading.id)) for reading in less]
+    return {reading for reading, who, key in named if (who, *key) not in known and not is_replaced(who, key)}
+
+
+def _by_refused(now: SeenMoment, before: SeenMoment, moments: Sequence[SeenMoment]) -> set[SeenReading]:
+    """What visitors for whom a condition does not hold can read more."""
+    readers = {name: reader for moment in moments for name, reader in moment.refused.items()}
+    return {ReadBy(name, *key) for name, reader in readers.items() for key in now.reads(name, reader) - before.reads(name, reader)}
 
 
 def _more(now: SeenMoment, before: SeenMoment) -> set[SeenReading]:
@@ -94,7 +115,9 @@ def _named(reader: str) -> tuple[str, int]:
 
 
 def _dead(start: SeenMoment, now: SeenMoment) -> set[str]:
-    return set(start.urls) - set(now.urls)
+    """The URLs that answered to somebody who no longer gets them."""
+    readers = {**now.url_readers, **start.url_readers}
+    return {url for name, reader in readers.items() for url in start.answers(name, reader).keys() - now.answers(name, reader).keys()}
 
 
 def _agrees(folder: Path, number: int, stops: int) -> None:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -251,7 +252,7 @@ def large(seed: int = 1) -> str:
     moments = Moments(lambda: start)
     for request in range(1, 101):
         gone = set(moves[: len(moves) * request // 100])
-        now = start._replace(urls={url: page for url, page in start.urls.items() if url not in gone})
+        now = replace(start, urls={url: page for url, page in start.urls.items() if url not in gone})
         moments.look = partial(copy, end if request == 100 else now)
         moments.after("PATCH /x", None, "update path: a -> b")
     rehearsal = Rehearsal(

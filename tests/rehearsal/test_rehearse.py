@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from reconciler.cli import exits
-from reconciler.model.rehearsal import MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
+from reconciler.model.rehearsal import ClosedUrls, MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.layout import plain
 from reconciler.report.rehearsal import rehearsal_sheet
 from reconciler.report.saved import digest_of
@@ -238,6 +238,7 @@ def test_a_report_with_every_part_is_short() -> None:
         tuple(f"https://docs.example/{number}" for number in range(9)),
         tuple(MovedUrl(f"https://docs.example/a{number}", f"https://docs.example/b{number}") for number in range(9)),
         (RehearsedMoment(1, "PATCH /x", 9, 9, 9),), True, some, some, (), some,
+        closed=(ClosedUrls(("anyone-with-the-address",), ("anyone",), tuple(f"https://docs.example/{number}" for number in range(9))),),
     )  # fmt: skip
     lines = plain(sheet_text(rehearsal_sheet(rehearsal), width=10_000)).splitlines()
     assert len(lines) <= 25

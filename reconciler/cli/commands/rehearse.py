@@ -49,7 +49,9 @@ MAX_PAGES = 1_000
     help="Rehearse exactly what this saved plan shows.",
 )
 @click.option(
-    "--detailed-exitcode", is_flag=True, help="Exit with 2 if somebody can read more or a published URL stops answering, at any moment."
+    "--detailed-exitcode",
+    is_flag=True,
+    help="Exit with 2 if somebody can read more or a published URL stops answering to a reader, at any moment, or if that is not known.",
 )
 @click.option("--serve", is_flag=True, allow_from_autoenv=False, help="Show a preview of the sites in a browser, until interrupted.")
 @click.option("--content", is_flag=True, help="Write the text of pages into the HTML report too, not only their titles.")
@@ -144,4 +146,4 @@ def _code(rehearsal: Rehearsal, *, detailed: bool) -> int:
         return exits.FAILED
     if rehearsal.forbidden:
         return exits.REFUSED
-    return exits.PENDING if detailed and rehearsal.worst is not None else exits.DONE
+    return exits.PENDING if detailed and (rehearsal.worst is not None or not rehearsal.certain) else exits.DONE

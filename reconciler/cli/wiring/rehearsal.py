@@ -12,6 +12,7 @@ noted instead: nothing that happens on the copy needs consent.
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from reconciler.address import Address, bare
 from reconciler.cli import exits
@@ -97,7 +99,7 @@ def rehearse(
     refusals = _refusals(planned.plan, project, use.limits if use is not None else options.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
-        living.write_copy(copy, living.copied(service.settings.base_url, read.answers))
+        living.write_copy(copy, living.copied(service.settings.base_url, read.answers), refused=read.refused)
         with embedded(copy, None, None) as running:
             screen.hide([running.token])
             # One request at a time: what readers see after each is asked before the next is sent.
@@ -132,7 +134,12 @@ async def _read(
                 stage=narration.stage, kept=lambda keys: {},
             )  # fmt: skip
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
-        return planned, replace(read, requests=reader.requests)
+        # What only the plan asked for, such as an object by its id.
+        unknown = planned.actual.unknown
+        unread = (*read.unread, *(f"{some.kind}: {some.reason}" for some in unknown))
+        refused = {*read.refused, *(some.path for some in unknown if some.path)}
+        whole = replace(read, unread=tuple(dict.fromkeys(unread)), refused=tuple(sorted(refused)), requests=reader.requests)
+        return planned, whole
 
 
 def _refusals(plan: Plan, project: Project, limits: Limits) -> tuple[str, ...]:
@@ -225,7 +232,7 @@ class _Stage:
             reading_digest=_digest(read.answers),
             copy_requests=read.requests,
             writes=len(moments.rows),
-            unread=read.unread,
+            unread=(*_unread(read, addresses), *_otherwise(ours.plan, planned.plan, read)),
             remaining=_remaining(again.plan),
             undo_exact=not undone,
             leftovers=undone,
@@ -236,7 +243,7 @@ class _Stage:
             dead=moments.dead(),
             moved=moments.moved(),
             moments=tuple(
-                replace(row, refused=tuple(refusal.text for refusal in refused if row.after in refusal.after)) for row in moments.rows
+                replace(row, refused=tuple(refusal.text for refusal in refused if row.after in refusal.after)) for row in moments.judged()
             ),
             forbidden=bool(refused) or any(violation.level is Severity.ERROR for violation in planned.plan.violations),
             refusals=(*refusals, *map(str, refused)),
@@ -248,6 +255,7 @@ class _Stage:
             open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
             deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),
             sites=rehearsed_sites(moments, start, end, addresses),
+            closed=moments.closed_groups(),
             preview=preview_of(moments, start, end, addresses),
         )
 
@@ -273,12 +281,16 @@ class _Stage:
         addresses: Mapping[tuple[str, str], Address],
     ) -> tuple[Divergence, ...]:
         """Where the planner said something else than the copy showed. Every request succeeded."""
-        if not _same(ours.plan, planned.plan):
+        if read.unread and not read.refused:
+            return ()  # an answer was of no use, which the copy cannot repeat
+        if read.unread and not _same(ours.plan, planned.plan, why=False):
+            return ()  # said with what could not be read
+        if not _same(ours.plan, planned.plan, why=not read.unread):
             address, prediction, observation = _first_difference(ours.plan, planned.plan)
             return (Divergence(prediction, observation, address),)
         observed = RehearsedWorld(moments, addresses, again.plan, again.actual, again.matches.ids)
         if read.unread or planned.plan.unknown:
-            # The copy lacks what could not be read, and so does the planner's model.
+            # The copy lacks what could not be read, and refuses to show it; so does the planner's model.
             return second_plan(planned.plan, observed)
         matches = identify(self.kinds, self.project.desired, planned.state, read.actual)
         return divergences(PlannedWorld(self.kinds, self.project.desired, planned.plan, read.actual, matches), observed)
@@ -337,13 +349,35 @@ def _deleted(
     return (*rows.values(), *others)
 
 
-def _same(ours: Plan, living: Plan) -> bool:
-    return (ours.changes, ours.steps, ours.blocked) == (living.changes, living.steps, living.blocked)
+def _same(ours: Plan, living: Plan, *, why: bool) -> bool:
+    """Whether two plans do the same. `why`: they also give the same reasons for what is blocked, which name the answers of a service."""
+    blocked = ([(some.address, some.reason if why else "") for some in plan.blocked] for plan in (ours, living))
+    return (ours.changes, ours.steps, next(blocked)) == (living.changes, living.steps, next(blocked))
 
 
-def _first_difference(ours: Plan, living: Plan) -> tuple[Address | None, str, str]:
+def _otherwise(ours: Plan, living: Plan, read: LivingAnswers) -> tuple[str, ...]:
+    """Where the copy lacks so much that another plan was applied to it than to the original."""
+    if not read.unread or _same(ours, living, why=False):
+        return ()
+    address, prediction, observation = _first_difference(ours, living)
+    return (
+        f"{f'{address}: ' if address is not None else ''}not rehearsed, for lack of what could not be read: {prediction}; {observation}",
+    )
+
+
+def _unread(read: LivingAnswers, addresses: Mapping[tuple[str, str], Address]) -> tuple[str, ...]:
+    """What could not be read, with the innermost managed object that each path is about."""
+    by_id = {quote(id, safe=""): address for (_, id), address in addresses.items()}
+    sentences = []
+    for sentence in read.unread:
+        about = [by_id[part] for part in re.split(r"[\s/?]", sentence) if part in by_id]
+        sentences.append(f"{max(about, key=lambda address: len(address.parts))}: {sentence}" if about else sentence)
+    return tuple(sentences)
+
+
+def _first_difference(ours: Plan, living: Plan, *, why: bool = True) -> tuple[Address | None, str, str]:
     """The first address for which the plan of the copy is another one, and what both plans say about it."""
-    our_acts, living_acts = _acts(ours), _acts(living)
+    our_acts, living_acts = _acts(ours, why=why), _acts(living, why=why)
     address = next((at for at in (*living_acts, *our_acts) if our_acts.get(at) != living_acts.get(at)), None)
     if address is None:
         return None, "the requests of the original, in their order", "the plan of the copy has them in another order"
@@ -353,7 +387,7 @@ def _first_difference(ours: Plan, living: Plan) -> tuple[Address | None, str, st
     return address, f"by the plan of the original, {prediction}", f"by the plan of the copy, {observation}"
 
 
-def _acts(plan: Plan) -> dict[Address, list[str]]:
+def _acts(plan: Plan, *, why: bool) -> dict[Address, list[str]]:
     """What a plan says about each address: actions, requests, and why it is blocked. No values, which may be secret."""
     acts: dict[Address, list[str]] = defaultdict(list)
     for change in plan.changes:
@@ -361,7 +395,7 @@ def _acts(plan: Plan) -> dict[Address, list[str]]:
     for step in plan.steps:
         acts[step.address].append(" ".join((step.verb, *step.fields)))
     for blocked in plan.blocked:
-        acts[blocked.address].append(f"blocked: {blocked.reason}")
+        acts[blocked.address].append(f"blocked: {blocked.reason}" if why else "blocked")
     return acts
 
 

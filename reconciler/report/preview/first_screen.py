@@ -107,7 +107,7 @@ def first_screen(document: Data) -> FirstScreen:
     return FirstScreen(
         done=_done(document),
         lead=_lead(document),
-        end="" if at_end else f"At the end, {_consequence(end)}.",
+        end="" if at_end else f"At the end, {_consequence(end, document['unread'])}.",
         worst=worst["after"] if worst else 0,
         bars=_bars(moments, worst),
         bars_say=_bars_say(worst, writes),
@@ -115,7 +115,7 @@ def first_screen(document: Data) -> FirstScreen:
         sites=[_card(site) for site in sorted(document["sites"], key=lambda site: -site["differences"])[:SITES]],
         other_sites=max(0, len(document["sites"]) - SITES),
         notes=_notes(document),
-        calm=worst is None,
+        calm=worst is None and not document["unread"],
     )
 
 
@@ -156,16 +156,20 @@ def _lead(document: Data) -> str:
     worst, writes = document["worst"], document["requests"]["apply"]
     if not writes:
         return "The plan sends no requests. No site changes."
+    if worst is None and document["unread"]:
+        return "It is not known whether somebody can read more, or a published URL does not answer: not everything could be read."
     if worst is None:
         return "Nobody can read more, and every published URL answers, at every moment."
     when = "At the end" if worst["after"] == writes else f"If it stops after request {worst['after']:,} of {writes:,}"
-    return f"{when}, {_consequence(worst)}."
+    return f"{when}, {_consequence(worst, document['unread'])}."
 
 
-def _consequence(moment: Data) -> str:
-    dead, opened = moment["deadUrls"], moment["opened"]
+def _consequence(moment: Data, unread: Sequence[str]) -> str:
+    dead, opened, whom = moment["deadUrls"], moment["opened"], enumerated(moment.get("deadFor", ()))
     urls = f"{count(dead, 'published URL')} {'answers' if dead == 1 else 'answer'} 404" if dead else "every published URL answers"
-    return f"{urls} and {count(opened, 'object') if opened else 'nobody'} can {'be read by somebody new' if opened else 'read more'}"
+    urls += f" to {whom}," if dead and whom else ""
+    known = ", as far as everything could be read" if unread else ""
+    return f"{urls} and {count(opened, 'object') if opened else 'nobody'} can {'be read by somebody new' if opened else 'read more'}{known}"
 
 
 def _bars(moments: Sequence[Data], worst: Data | None) -> list[ChartBar]:
@@ -221,16 +225,26 @@ def _lost(document: Data) -> Column:
     return _readers("No longer readable", document["readers"]["lost"], "warn")
 
 
+def _whom(url: str, urls: Data) -> str:
+    """To whom a URL no longer answers, where others still get it."""
+    closed = next((row for row in urls.get("closed", ()) if row["answering"] and url in row["urls"]), None)
+    return f" to {enumerated(closed['who'])}" if closed is not None else ""
+
+
 def _urls(document: Data) -> Column:
     urls, sites = document["urls"], document["sites"]
     dead, moved = sum(site["deadPages"] for site in sites), sum(site["movedPages"] for site in sites)
     if not urls["dead"] and not urls["moved"]:
-        return Column("Published URLs", "All answer", "quiet")
+        return Column("Published URLs", "Not all known" if document["unread"] else "All answer", "quiet")
     lines = []
     for url, below in dead_groups(urls["dead"]):
         site, path = _place(url, sites)
         lines.append(
-            Line(path, f"{site + ': ' if site else ''}no longer answers" + (f", with {count(below, 'URL')} below it" if below else ""))
+            Line(
+                path,
+                f"{site + ': ' if site else ''}no longer answers{_whom(url, urls)}"
+                + (f", with {count(below, 'URL')} below it" if below else ""),
+            )
         )
     for before, after, inside in moved_groups([MovedUrl(**url) for url in urls["moved"]]):
         alone = len(inside) == 1

@@ -13,6 +13,11 @@ class ReaderChangeData(t.Record):
     kind: t.KindName
     title: t.Text
     address: Annotated[t.AddressText | None, t.doc("Null for an object that is not managed.")]
+    before: NotRequired[
+        Annotated[
+            t.Text | None, t.doc("Who the same reader was in words, if they could read it and may do more now. Absent in older documents.")
+        ]
+    ]
 
 
 class ReadersData(t.Record):
@@ -25,23 +30,36 @@ class MovedUrlData(t.Record):
     after: t.Text
 
 
+class ClosedUrlsData(t.Record):
+    """Published URLs that no longer answer to the same readers, whoever else still gets them."""
+
+    readers: Annotated[t.Items[t.Text], t.doc("As `sandbox readers` names them.")]
+    who: Annotated[t.Items[t.Text], t.doc("The same readers in words, without those who are included in a wider class.")]
+    urls: t.Items[t.Text]
+    answering: Annotated[t.Count, t.doc("How many of the URLs still answer to somebody.")]
+
+
 class TestedRedirectsData(t.Record):
     asked: Annotated[t.Count, t.doc("Redirects of the project's files whose ends were looked for on the copy.")]
     broken: Annotated[t.Items[t.Text], t.doc("Those from before the plan that do not work, a sentence each.")]
 
 
 class UrlsData(t.Record):
-    before: Annotated[t.Count, t.doc("Published URLs that answered at the start.")]
+    before: Annotated[t.Count, t.doc("Published URLs that answered to somebody at the start.")]
     after: t.Count
-    dead: Annotated[t.Items[t.Text], t.doc("URLs that no longer answer, and whose page answers nowhere new.")]
+    dead: Annotated[
+        t.Items[t.Text], t.doc("URLs that no longer answer to a reader to whom they did, and whose page answers to them nowhere new.")
+    ]
     moved: Annotated[t.Items[MovedUrlData], t.doc("URLs that no longer answer, with a new URL of their page.")]
+    closed: NotRequired[Annotated[t.Items[ClosedUrlsData], t.doc("The URLs of both lists by their readers. Absent in older documents.")]]
     redirects: NotRequired[Annotated[TestedRedirectsData, t.doc("Absent in older documents.")]]
 
 
 class WorstData(t.Record):
     after: t.Number
     of: t.Number
-    deadUrls: t.Count
+    deadUrls: Annotated[t.Count, t.doc("Published URLs that do not answer to a reader to whom they answered at the start.")]
+    deadFor: NotRequired[Annotated[t.Items[t.Text], t.doc("Those readers in words. Absent in older documents.")]]
     readersGained: t.Count
     opened: Annotated[t.Count, t.doc("Objects with a new reader.")]
 
@@ -49,7 +67,8 @@ class WorstData(t.Record):
 class MomentData(t.Record):
     after: t.Number
     request: Annotated[t.Text, t.doc("The method and the path of the write, without its query.")]
-    deadUrls: t.Count
+    deadUrls: Annotated[t.Count, t.doc("Published URLs that do not answer to a reader to whom they answered at the start.")]
+    deadFor: NotRequired[Annotated[t.Items[t.Text], t.doc("Those readers in words. Absent in older documents.")]]
     readersGained: t.Count
     refused: Annotated[t.Items[t.Text], t.doc("Demands of `access` that are not met then, and were at the start.")]
     opened: Annotated[t.Count, t.doc("Objects with a new reader.")]

@@ -216,13 +216,13 @@ class DeleteReset(Rule):
 
 
 class Forbidden(Rule):
-    """403 for the objects whose id, anywhere in the path, is like `ids`."""
+    """403 for the objects whose id, anywhere in the path, is like `ids`; without `ids`, for all that the operation means."""
 
     fault: Literal["forbidden"]
     ids: Glob = "*"
 
     def means(self, call: Call) -> bool:
-        return any(fnmatchcase(id, self.ids) for id in call.parameters.values())
+        return self.ids == "*" or any(fnmatchcase(id, self.ids) for id in call.parameters.values())
 
 
 class Checkout(Rule):

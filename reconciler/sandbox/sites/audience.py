@@ -42,6 +42,7 @@ class Audience:
     asked: frozenset[Conditions] = frozenset()
     named: Mapping[str, Reader] = field(default_factory=dict)
     _passed: dict[tuple[str, Conditions], bool] = field(default_factory=dict)
+    _read: dict[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         id = self.organization["id"]
@@ -98,7 +99,7 @@ class Audience:
             return False
         data, paths = self._by_key[kind, id]
         by_itself = kind == "space" and not is_deleted(data) and opened(str(data.get("visibility", "private")), reader, has_key=False)
-        return by_itself or any(gate.opens(reader) and self._passes(name, reader, conditions) for gate, conditions in paths)
+        return by_itself or any(gate.opens(reader) and self.passes(name, reader, conditions) for gate, conditions in paths)
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, str], tuple[Object, list[Path]]]:
@@ -140,11 +141,39 @@ class Audience:
         audience = []
         for name, reader in population.items():
             by_itself = opened(visibility, reader, has_key=False) and not reader.agent
-            if by_itself or any(gate.opens(reader) and self._passes(name, reader, conditions) for gate, conditions in paths):
+            if by_itself or any(gate.opens(reader) and self.passes(name, reader, conditions) for gate, conditions in paths):
                 audience.append(_read(name))
         return audience
 
-    def _passes(self, name: str, reader: Reader, conditions: Conditions) -> bool:
+    @cached_property
+    def url_readers(self) -> dict[str, Reader]:
+        """Who asks for published URLs, by name: all know where the site is, and holders of links have the keys of this moment."""
+        readers = {name: GENERAL[name] for name in (ADDRESS, VISITOR, AGENT)}
+        for holders in self.holders.values():
+            readers |= holders
+        passing = {name: reader for name, reader in map(_visitor, self.conditions.values()) if reader is not None}
+        return {**readers, **passing, **self.refused}
+
+    @cached_property
+    def refused(self) -> dict[str, Reader]:
+        """Visitors for whom a condition does not hold, by name: without them nobody would see what a negated condition hides."""
+        single = sorted({condition for conditions in self.conditions.values() for condition in conditions})
+        visitors = [_visitor(frozenset({f"!({condition})"})) for condition in single]
+        return {name: reader for name, reader in visitors if reader is not None and reader.claims}
+
+    def reads(self, name: str, reader: Reader) -> frozenset[tuple[str, str]]:
+        """The kind and id of every object that a reader can read who is not a member. `name`: the reader's, by which answers are kept."""
+        if name not in self._read:
+            self._read[name] = frozenset(
+                (kind, data["id"])
+                for kind, data, paths in self.reached
+                if any(gate.opens(reader) and self.passes(name, reader, conditions) for gate, conditions in paths)
+                or (kind == "space" and not is_deleted(data) and opened(str(data.get("visibility", "private")), reader, has_key=False))
+            )
+        return self._read[name]
+
+    def passes(self, name: str, reader: Reader, conditions: Conditions) -> bool:
+        """Whether a reader passes conditions, who chooses claims that need no signature as they like."""
         if not conditions or reader.agent:
             return True
         if (name, conditions) not in self._passed:

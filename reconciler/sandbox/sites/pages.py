@@ -15,8 +15,10 @@ In: what a reader sees of a site. Out: sections, variants, pages. Pure, but for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from reconciler.sandbox.sites import structure
@@ -67,6 +69,22 @@ class SitePages:
     def variants(self, section: Object | None) -> list[Object]:
         """The variants of a section, or of a site without sections."""
         return self._variants.get(section["id"] if section is not None else None, [])
+
+    def seen(self, passes: Callable[[frozenset[str]], bool]) -> SitePages:
+        """What a reader who passes these conditions sees of what is seen here."""
+        seen, gate = copy(self), self.shown.gate
+        sections: dict[str | None, Object] = {section["id"]: section for section in self.sections}
+        seen.sections = [section for section in self.sections if passes(gate.conditions(section))]
+        seen._variants = {
+            at: [item for item in row if passes(gate.conditions(sections.get(at), item))] for at, row in self._variants.items()
+        }
+        return seen
+
+    @cached_property
+    def conditions(self) -> frozenset[frozenset[str]]:
+        """All conditions that readers have to pass, on the way to a section or a variant."""
+        gate, rows = self.shown.gate, [(section, self.variants(section)) for section in self.tabs()]
+        return frozenset({gate.conditions(section, item) for section, row in rows for item in (None, *row)})
 
     def title(self, variant: Object) -> str:
         return str(self.spaces[variant["_space"]]["title"])
