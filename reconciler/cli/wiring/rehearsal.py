@@ -58,7 +58,7 @@ from reconciler.report.rehearsal import step_text
 from reconciler.resource import Kinds
 from reconciler.state import Store
 from reconciler.text.escape import as_json
-from reconciler.urls.planned import with_redirects
+from reconciler.urls.planned import Recorded, with_redirects
 
 COPY, STATE = "copy.db", "state.db"
 SHOWN = 500  # characters of what a plan says about an address
@@ -91,7 +91,9 @@ def rehearse(
             narration.phase(f"Reading {project.desired.project}", where=service.where),
             use.fitting() if use is not None else nullcontext(),
         ):
-            planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted, everything))
+            planned, read = asyncio.run(
+                _read(narration, service, keyed, project, state, options, living.wanted, everything, store.recorded_urls)
+            )
         check(planned)
         if use is not None:
             approval = use.valid(planned, project, keyed, store)
@@ -125,6 +127,7 @@ async def _read(
     options: Options,
     wanted: Any,
     everything: bool,
+    recorded: Recorded,
 ) -> tuple[Planned, LivingAnswers]:
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
     async with Reader(service.settings, listener=narration) as reader:
@@ -133,7 +136,7 @@ async def _read(
             # The copy needs the trees of pages too, so that those of the state would save no request.
             planned = await make_plan(
                 reader, kinds, project.desired, state, selection, allow_replace=allow_replace, everything=everything,
-                stage=narration.stage, kept=lambda keys: {},
+                stage=narration.stage, kept=lambda keys: {}, recorded=recorded,
             )  # fmt: skip
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
         return planned, replace(read, requests=reader.requests)
