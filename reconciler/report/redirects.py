@@ -70,7 +70,7 @@ def _lines(files: list[RedirectFile]) -> Iterator[SheetLine]:
 
 def redirects_data(redirects: RedirectPlan) -> plan_types.RedirectsData:
     """The data of a document."""
-    return {
+    data: plan_types.RedirectsData = {
         "files": [
             {
                 "path": file.path,
@@ -85,8 +85,10 @@ def redirects_data(redirects: RedirectPlan) -> plan_types.RedirectsData:
             for file in redirects.files
         ],
         "dead": [_dead_data(url) for url in redirects.dead],
-        **({"ended": [_dead_data(url) for url in redirects.ended]} if redirects.ended else {}),
     }
+    if redirects.ended:
+        data["ended"] = [_dead_data(url) for url in redirects.ended]
+    return data
 
 
 def _dead_data(url: DeadUrl) -> plan_types.DeadUrlData:

@@ -1,144 +1,38 @@
 """Redirects follow from the ledger and from what answers after a run, not from what one plan changes.
 
-Each test reorganizes a published sandbox, also behind Reconciler's back, and then asks it over HTTP.
+Each test reorganizes a published sandbox, also behind Reconciler's back.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import signal
-import sqlite3
-import subprocess
-import sys
-import uuid
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
 from reconciler.cli import exits
 from tests.cli.conftest import Cli
-from tests.organizations import ORGANIZATION, SEED
-
-HOST = "http://127.0.0.1"
-BASE = f"{HOST}/published"
-SPACES = {"start": ["welcome"], "use": ["install", "run", "tune"], "staff": ["salaries", "install"], "old": ["past"]}
-PATHS = {"start": "start", "use": "use"}
-Pages = list[dict[str, Any]]
-NGINX = MappingProxyType({"redirects": ["nginx"]})
+from tests.urls.settling import (
+    BASE,
+    PATHS,
+    SPACES,
+    apply,
+    declare,
+    edit,
+    killed,
+    move_section,
+    published,
+    rename_page,
+    settled,
+    site,
+    table,
+)
 
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    spaces = [
-        {
-            "organization": ORGANIZATION,
-            "id": f"spc_{key}",
-            "title": key.title(),
-            "parent": None,
-            "pages": [_page(key, path) for path in pages],
-        }
-        for key, pages in SPACES.items()
-    ]
-    cli = Cli(tmp_path)
-    cli.write("seed.yaml", yaml.safe_dump({**SEED, "spaces": spaces}))
-    (tmp_path / "p").mkdir()
-    cli("sandbox", "seed", "--db", "p/sandbox.db", "seed.yaml", code=0)
-    return cli
-
-
-def _page(space: str, path: str) -> dict[str, Any]:
-    return {"id": f"pag_{space}_{path}", "title": path.title(), "path": path, "slug": path}
-
-
-def site(name: str, sections: dict[str, str], conditions: Mapping[str, str] = MappingProxyType({}), **more: Any) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = [
-        {
-            "section": f"{name}-{key}", "title": f"{name} {key}", "path": path,
-            "spaces": [{"key": f"{name}-{key}", "space": key, "path": "main", "default": True}],
-            **({"condition": conditions[key]} if key in conditions else {}),
-        }
-        for key, path in sections.items()
-    ]  # fmt: skip
-    rows[0]["default"] = True
-    usual = {"title": name, "type": "premium", "basename": name, "visibility": "public", "published": True}
-    return {**usual, **({"adaptiveContent": {"enabled": True}} if conditions else {}), **more, "structure": rows}
-
-
-def declare(cli: Cli, urls: Any = NGINX, **sites: dict[str, Any]) -> None:
-    content = [{"space": key, "id": f"spc_{key}", "title": key.title()} for key in SPACES]
-    top = {"version": 1, "project": "p", "protect": [], "service": {"sandbox": "sandbox.db"}, **({"urls": dict(urls)} if urls else {})}
-    document = {**top, "organizations": {"acme": {"id": ORGANIZATION, "content": content, "sites": sites}}}
-    cli.write("p/reconciler.yaml", yaml.safe_dump(document, sort_keys=False))
-
-
-ALLOWED = ("--yes", "--allow-exposure", "**", "--allow-delete", "99")
-
-
-def apply(cli: Cli, *words: str, urls: Any = NGINX, dead: str = "", code: int = 0, **sites: dict[str, Any]) -> Any:
-    if sites:
-        declare(cli, urls, **sites)
-    return cli("apply", "p", *ALLOWED, *(["--allow-dead-urls", dead] if dead else []), *words, code=code)
-
-
-def settled(cli: Cli) -> None:
-    """A second plan is empty, and so is what `urls export` would write."""
-    again = cli.json("plan", "p")
-    redirects = again.get("redirects", {})
-    assert [again["summary"]["requests"], *(redirects.get(name, []) for name in ("files", "dead", "ended"))] == [0, [], [], []]
-    assert "have all that they must have" in cli("urls", "export", "p", "--write", code=0).stderr
-
-
-def table(cli: Cli, name: str = "docs") -> dict[str, str]:
-    path = cli.root / f"p/redirects/{name}.csv"
-    rows = path.read_text().splitlines()[1:] if path.exists() else []
-    return {short(row.split(",")[0]): short(row.split(",")[1]) for row in rows}
-
-
-def short(url: str) -> str:
-    return urlsplit(url).path.removeprefix("/published")
-
-
-def edit(cli: Cli, kind: str, change: Callable[[dict[str, Any]], bool]) -> None:
-    """Somebody changes an object in the service's own interface. `change`: returns whether it is the one."""
-    with sqlite3.connect(cli.root / "p/sandbox.db") as db:
-        for id, data in db.execute("SELECT id, data FROM objects WHERE kind = ?", (kind,)).fetchall():
-            value = json.loads(data)
-            if change(value):
-                value |= {key: f"rev_{uuid.uuid4().hex[:12]}" for key in ("revision", "_revision") if key in value}
-                db.execute("UPDATE objects SET data = ? WHERE kind = ? AND id = ?", (json.dumps(value), kind, id))
-
-
-def move_section(cli: Cli, before: str, after: str) -> None:
-    def change(section: dict[str, Any]) -> bool:
-        if section.get("path") != before:
-            return False
-        section["path"] = after
-        return True
-
-    edit(cli, "section", change)
-
-
-def rename_page(cli: Cli, page: str, to: str | None) -> None:
-    """An author renames a page; None: deletes it."""
-
-    def change(space: dict[str, Any]) -> bool:
-        pages: Pages = space.get("_pages", [])
-        if page not in [item["id"] for item in pages]:
-            return False
-        for item in pages:
-            if item["id"] == page:
-                item |= {"path": to, "slug": to}
-        space["_pages"] = [item for item in pages if item["path"] is not None]
-        return True
-
-    edit(cli, "space", change)
+    return published(tmp_path)
 
 
 def test_a_colleague_moves_a_part_back_and_an_apply_without_changes_turns_its_redirects(cli: Cli) -> None:
@@ -316,20 +210,16 @@ def test_an_anchor_in_a_source_is_refused_at_its_line(cli: Cli) -> None:
     assert "redirects/docs.csv:2" in cli("plan", "p", code=exits.WRONG).stderr
 
 
-def test_a_run_that_is_killed_between_its_requests_and_its_files_loses_no_redirect(cli: Cli) -> None:
+@pytest.mark.parametrize("where", ["ledger", "files"])
+def test_a_run_that_is_killed_between_its_requests_and_its_files_loses_no_redirect(cli: Cli, where: str) -> None:
     apply(cli, docs=site("docs", PATHS))
     declare(cli, docs=site("docs", {**PATHS, "use": "learn"}))
-    code = (
-        "import os, signal; from reconciler.cli.wiring import redirect_files\n"
-        "from reconciler.cli.commands import apply as command\n"
-        "command.settled_redirects = lambda *given: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "from reconciler.cli import main; main()\n"
-    )
-    words = ["apply", "p", *ALLOWED]
-    killed = subprocess.run([sys.executable, "-c", code, *words], cwd=cli.root, capture_output=True, env={**os.environ}, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    killed(cli, where)
     assert not (cli.root / "p/redirects").exists()
-    apply(cli)
+    if where == "files":
+        cli("urls", "export", "p", "--write", code=0)
+    else:
+        apply(cli)
     assert table(cli)["/docs/use/install"] == "/docs/learn/install"
     settled(cli)
 
@@ -338,6 +228,8 @@ def test_a_plan_without_changes_reads_no_pages(cli: Cli) -> None:
     apply(cli, docs=site("docs", PATHS))
     apply(cli, docs=site("docs", {**PATHS, "use": "learn"}))
     settled(cli)
-    asked = cli("plan", "p", "-vv", code=0).stderr
-    assert "/spaces/" in asked or asked
+    asked = cli("-vv", "plan", "p", code=0).stderr
+    assert "/sites" in asked
     assert "/content/pages" not in asked
+    rename_page(cli, "pag_use_run", "start")
+    assert cli("-vv", "plan", "p", code=0).stderr.count("/content/pages") == 1, "the pages that changed"
