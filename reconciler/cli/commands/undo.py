@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import click
@@ -90,7 +91,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         leased(screen, options, store, command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
         recording_end(journal),
         ApplySession(
-            Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options
+            Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options.operation
         ) as session,
     ):
         for note in session.recover():
@@ -113,9 +114,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         lines = _lines(session, planned, inverse.state_changes)
         check_redirects(project.settings.root, planned.plan.redirects)
         outcome = session.apply(planned, on_error=on_error)
-        written = settled_redirects(
-            screen, project.settings.root, session.settle_urls(planned, outcome), planned.plan.redirects
-        )  # fmt: skip
+        written = settled_redirects(screen, project.settings.root, session.settle_urls(planned), planned.plan.redirects)
         changed = change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
         code = codes.of_outcome(outcome, signal=session.signal)
         code = code if written else exits.strongest([code, exits.PARTLY])
@@ -167,7 +166,8 @@ def change_state(screen: Screen, journal: Journal, outcome: Outcome, inverse: In
 
 def undo_only(session: ApplySession, inverse: Inverse) -> None:
     """Let the session plan and apply what takes a run back, and nothing else."""
-    session.desired, session.selection = inverse.desired, Selection(only=inverse.only)
+    session.desired = inverse.desired
+    session.operation = replace(session.operation, selection=Selection(only=inverse.only))
 
 
 def _lines(session: ApplySession, planned: Planned, state_changes: Collection[StateChange]) -> tuple[YamlLine, ...]:
