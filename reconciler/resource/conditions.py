@@ -6,7 +6,7 @@ every question has an answer that is safe if nothing is known, and that is the a
     question               asked because                                       unknown
     holds                  an access test says what a reader must see          None: the test is undecided, which is reported
     excludes_nobody        a condition that keeps nobody out protects nothing  False: it may keep somebody out
-    holds_without_claims   a visitor who did not sign in reads what it shows   False: its URL is no promise to them
+    holds_without_claims   a visitor who did not sign in reads what it shows   False: they may not get in
     excludes_everybody     what nobody can see is probably a mistake           False: somebody may pass
     mistake                readers of an unclear condition count as all        an error with the place where the meaning ends
 
