@@ -45,6 +45,7 @@ from reconciler.model.open_work import (
     WorkSort as WorkSort,
 )
 from reconciler.model.pages import (
+    AnsweringUrls as AnsweringUrls,
     LinkingPage as LinkingPage,
     Page as Page,
     PageChange as PageChange,
@@ -97,8 +98,10 @@ from reconciler.model.policy import (
     cause_of_rule as cause_of_rule,
 )
 from reconciler.model.redirects import (
+    RECONCILER as RECONCILER,
     DeadUrl as DeadUrl,
     DeadUrls as DeadUrls,
+    FormerUrl as FormerUrl,
     GoneUrls as GoneUrls,
     Redirect as Redirect,
     RedirectFile as RedirectFile,

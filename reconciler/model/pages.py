@@ -54,13 +54,16 @@ class UrlReason(StrEnum):
 @dataclass(frozen=True)
 class PageUrl:
     """A URL at which a page answers for everybody who knows it. A page has one for each place that shows it, and shorter ones where
-    segments may be left out. `space`, `site`: what contains the page and what publishes it."""
+    segments may be left out. `space`, `site`: what contains the page and what publishes it. `conditions`: see `Variant`.
+    `is_first`: the page answers at the URL of what shows it, as its first one."""
 
     url: str
     page: str
     title: str
     space: Address
     site: Address
+    conditions: frozenset[str] = frozenset()
+    is_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,7 @@ class Variant:
     `at`: the object that shows them. `space`: the object that contains them. `site`: what publishes both. `root`: the URL of the site.
     `bases`: the URLs below which the pages answer, by what is left out of them: 0 for every segment; a lower number takes a URL away from a
     higher one. Empty where only the service knows them. `is_open`: to everybody who knows the URL, not only to those whom the site admits.
+    `conditions`: those that a visitor meets without any claim, such as `!visitor.claims.staff`: who has that claim does not read there.
     """
 
     at: Key
@@ -128,6 +132,29 @@ class Variant:
     root: str
     bases: Mapping[int, str]
     is_open: bool = True
+    conditions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class AnsweringUrls:
+    """Every URL at which a page answers to anybody, at one moment, as the ledger spells URLs.
+
+    `public`: by URL, the page that visitors get there who know the URL and did not sign in. `restricted`: where only other
+    readers get one, and which.
+    `unread`: URLs below which there are pages that could not be read. `created`: below which there will be pages that do not exist yet.
+    `closed`: below which there is something that only some readers can read. `roots`: the URL of each site that anybody can read.
+    """
+
+    public: Mapping[str, PageUrl] = field(default_factory=dict)
+    restricted: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
+    created: frozenset[str] = frozenset()
+    closed: frozenset[str] = frozenset()
+    roots: Mapping[Address, str] = field(default_factory=dict)
+
+    def answers(self, url: str) -> bool:
+        """Whether a page answers at a URL to anybody, as far as that is known."""
+        return url in self.public or url in self.restricted
 
 
 @dataclass(frozen=True)
@@ -135,8 +162,9 @@ class SiteUrls:
     """The variants of every site in which a plan changes a URL, before and after the plan, as far as no page need be known for that.
 
     `names`: the addresses of spaces and sites. `titles`: of spaces. `created`: spaces that the plan creates, whose pages nobody knows yet.
-    `secret`: the URLs that end and are not shown. `restricted`: URLs below which, after the plan, something is shown that only some of
-    those who know them can read, in any site; empty where no redirect depends on it.
+    `secret`: the URLs that end and are not shown. `readable_before`, `readable_after`: whatever anybody can read at a URL, in any site,
+    also by a condition; `is_open` there means: without signing in. Empty where no redirect depends on it. `answering_before`,
+    `answering_after`: the URLs of those, None as long as no page was read for them.
     """
 
     before: tuple[Variant, ...] = ()
@@ -145,4 +173,7 @@ class SiteUrls:
     titles: Mapping[Key, str] = field(default_factory=dict)
     created: frozenset[Key] = frozenset()
     secret: tuple[PageChange, ...] = ()
-    restricted: tuple[str, ...] = ()
+    readable_before: tuple[Variant, ...] = ()
+    readable_after: tuple[Variant, ...] = ()
+    answering_before: AnsweringUrls | None = None
+    answering_after: AnsweringUrls | None = None

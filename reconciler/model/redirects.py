@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from reconciler.address import Address
 from reconciler.model.policy import Source
@@ -37,13 +38,34 @@ class GoneUrls:
     source: Source
 
 
+RECONCILER: Final = "reconciler"  # who wrote a line of a table, where it is ours
+
+
 @dataclass(frozen=True)
 class Redirect:
-    """What is answered at a URL that no page has. `target`: where it leads; None: 410, gone. `site`: whose file has it."""
+    """What is answered at a URL that no page has. `source`: may have a query, if a person wrote it. `target`: where it leads, with the
+    query and the anchor that a person wrote; None: 410, gone. `site`: whose file has it. `by`: who wrote the line; "": nobody
+    said so."""
 
     site: Address
     source: str
     target: str | None
+    by: str = RECONCILER
+
+    @property
+    def is_own(self) -> bool:
+        """Whether Reconciler wrote the line, so that it follows its page rather than what a person chose."""
+        return self.by == RECONCILER
+
+
+@dataclass(frozen=True)
+class FormerUrl:
+    """A URL at which a page answered for everybody who knew it. `page`: the last one. `is_live`: until now, as far as the ledger and the
+    service know; else a run recorded its end."""
+
+    site: Address
+    page: str
+    is_live: bool = True
 
 
 @dataclass(frozen=True)
@@ -111,11 +133,13 @@ class RedirectFile:
 class RedirectPlan:
     """The redirects of a project after a plan: the files that differ, and what nothing will answer.
 
+    `dead`: what this plan ends. `ended`: what was public and answers no longer already, since somebody changed it outside Reconciler.
     `redirects`: all of them, also where no file differs; () in a plan that was read from a document.
     """
 
     files: tuple[RedirectFile, ...] = ()
     dead: tuple[DeadUrl, ...] = ()
+    ended: tuple[DeadUrl, ...] = field(default=(), compare=False)
     redirects: tuple[Redirect, ...] = field(default=(), repr=False, compare=False)
 
     @property

@@ -1,7 +1,8 @@
-"""At which URLs pages answer now: what a run records in the ledger. Only GET.
+"""At which URLs pages answer now: what a run records in the ledger, and what redirects must not hide. Only GET.
 
-In: what was read of the service after a run, and what the state has. Out: for each published site its URLs, or that they are those that
-the ledger has. A space costs a request only if its pages changed since they were last read; an unchanged site costs none.
+In: what was read of the service, and what the state has. Out: for each published site its URLs, or that they are those that the ledger
+has; and every URL that answers to anybody. A space costs a request only if its pages changed since they were last read; an unchanged site
+costs none.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from hashlib import sha256
 
 from reconciler.address import Address
 from reconciler.client.service import Reader
-from reconciler.model import Actual, PageTree, SiteUrls, Variant
+from reconciler.model import Actual, AnsweringUrls, PageTree, SiteUrls, Variant
 from reconciler.model.ledger import LedgerReading, SiteLedger
 from reconciler.observe.pages import KeptTrees, read_trees, revision_of
 from reconciler.plan.audience.readers import Audiences
-from reconciler.plan.urls.changes import page_urls
-from reconciler.plan.urls.variants import Published, variants
+from reconciler.plan.urls.changes import Trees, answering, page_urls
+from reconciler.plan.urls.variants import Published, readable, variants
 from reconciler.resource import Kinds
 from reconciler.urls.redirects import recorded_url
 
@@ -29,7 +30,7 @@ async def read_ledger(
     reader: Reader, kinds: Kinds, actual: Actual, called: Callable[[Key], Address], known: Mapping[Address, str], kept: KeptTrees
 ) -> tuple[LedgerReading, Mapping[Key, PageTree]]:
     """The sites now, and the trees that were read for them. `known`: the digests that the ledger has; `kept`: the trees of the state."""
-    now = Published(kinds, Audiences(kinds, actual.objects, complete=actual.complete))
+    now = _now(kinds, actual)
     # Everybody can check a public URL again; what admits only some readers is not in the ledger.
     shown = {at: variant for at, variant in variants(now).items() if variant.is_open}
     by_site: dict[Key, list[Variant]] = defaultdict(list)
@@ -52,6 +53,20 @@ async def read_ledger(
             urls = page_urls(tuple(some), SiteUrls(names=names), trees)
             sites[address] = SiteLedger(digests[site], tuple(replace(url, url=recorded_url(url.url)) for url in urls))
     return LedgerReading(sites, unread), {key: tree for key, tree in trees.items() if isinstance(tree, PageTree)}
+
+
+async def read_answering(
+    reader: Reader, kinds: Kinds, actual: Actual, called: Callable[[Key], Address], kept: KeptTrees
+) -> tuple[AnsweringUrls, Trees]:  # fmt: skip
+    """Every URL that answers to anybody now, and the trees that were read for them."""
+    shown = tuple(readable(_now(kinds, actual)).values())
+    trees = await read_trees(reader, kinds, actual, sorted({variant.space for variant in shown}), kept)
+    names = {key: called(key) for variant in shown for key in (variant.space, variant.site)}
+    return answering(shown, SiteUrls(names=names), trees), trees
+
+
+def _now(kinds: Kinds, actual: Actual) -> Published:
+    return Published(kinds, Audiences(kinds, actual.objects, complete=actual.complete))
 
 
 def _digest(kinds: Kinds, actual: Actual, some: list[Variant]) -> str:

@@ -5,15 +5,15 @@ In: Desired, State and Actual. Out: a Plan. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, SiteUrls, State, Step
+from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, SiteUrls, State, Step, Variant
 from reconciler.plan.access.tests import run_access_tests
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
-from reconciler.plan.audience.disclosure import Disclosure, disclosure
+from reconciler.plan.audience.disclosure import Disclosure, caller, disclosure
 from reconciler.plan.audience.readers import Audiences
 from reconciler.plan.changes import (
     Names,
@@ -44,7 +44,7 @@ from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.siblings.rows import SiblingRow, arrange, current_positions, ignored_positions, unmanaged_siblings
 from reconciler.plan.steps.rules import scheduled
 from reconciler.plan.transfers import decide_with_transfers, positions_before_transfer, shown_where, unmanaged_in_transfers
-from reconciler.plan.urls.variants import Published, answers_alike, restricted_urls, site_urls, touches_urls, unread_openers
+from reconciler.plan.urls.variants import Published, answers_alike, readable, site_urls, touches_urls, unread_openers
 from reconciler.plan.warnings.exposure import (
     audience_lines,
     changed_rules,
@@ -136,7 +136,8 @@ def plan(
     access = run_access_tests(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     exposed = with_consent_needed(_exposures(world, run, disclosed, agreed, before), state)
 
-    urls = _site_urls(kinds, desired, before, run, disclosed)
+    addresses = {**tracked, **{(kinds.of(address).name, id): address for address, id in matches.ids.items()}}
+    urls = _site_urls(kinds, desired, before, run, disclosed, caller(kinds, addresses, before.objects, before.objects))
 
     # Last phase: everything that people and later runs read of it. What is deleted with something says so itself.
     included = sorted(at for at in decisions.required if at not in decisions.removals or decisions.removals[at].deleted_with is None)
@@ -273,13 +274,15 @@ def _exposures(world: World, run: PlannedRun, disclosed: Disclosure, agreed: Agr
     yield from accepted_exposures(world, drafts, removals, names, disclosed, agreed)
 
 
-def _site_urls(kinds: Kinds, desired: Desired, before: Actual, run: PlannedRun, disclosed: Disclosure) -> SiteUrls:
-    """What shows pages before and after the requests, where they change a URL."""
-    worlds = disclosed.worlds
+def _site_urls(
+    kinds: Kinds, desired: Desired, before: Actual, run: PlannedRun, disclosed: Disclosure, called: Callable[[Key], Address]
+) -> SiteUrls:  # fmt: skip
+    """What shows pages before and after the requests, where they change a URL. `called`: the address of an object where nothing changes."""
+    worlds, recorded = disclosed.worlds, desired.urls is not None
     if worlds is None or not touches_urls(kinds, disclosed.steps):
-        if desired.urls is None or not desired.urls.earlier:
-            return SiteUrls()
-        return SiteUrls(restricted=restricted_urls(Published(kinds, Audiences(kinds, before.objects, complete=before.complete))))
+        now = Published(kinds, Audiences(kinds, before.objects, complete=before.complete))
+        shown = tuple(readable(now).values()) if recorded else ()
+        return SiteUrls(names=_names(shown, called), readable_before=shown, readable_after=shown)
     derived = {
         (kinds.of(address).name, worlds.ids[address]): {derivation.field.name: derivation.value}
         for address, derivation in run.derived.items()
@@ -287,7 +290,19 @@ def _site_urls(kinds: Kinds, desired: Desired, before: Actual, run: PlannedRun, 
     }
     now = Published(kinds, worlds.before)
     then = Published(kinds, worlds.after, derived, earlier=now)
-    return replace(site_urls(now, then, disclosed.called), restricted=restricted_urls(then) if desired.urls is not None else ())
+    urls = site_urls(now, then, disclosed.called)
+    if not recorded:
+        return urls
+    old = readable(now)
+    shown, new = tuple(old.values()), tuple(readable(then, old).values())
+    names = {**urls.names, **_names((*shown, *new), disclosed.called)}
+    created = urls.created | {variant.space for variant in new if now.find(variant.space) is None}
+    return replace(urls, names=names, created=created, readable_before=shown, readable_after=new)
+
+
+def _names(variants: Iterable[Variant], called: Callable[[Key], Address]) -> dict[Key, Address]:
+    keys = {key for variant in variants for key in (variant.space, variant.site)}
+    return {key: called(key) for key in sorted(keys)}
 
 
 def _recreated(kinds: Kinds, urls: SiteUrls, drafts: Mapping[Address, Draft], disclosed: Disclosure) -> dict[Address, str]:

@@ -6,12 +6,13 @@ redirects/docs.csv                       urls
   ! left out    41 URLs of docs.cloudflare.csv: the format has no status for a page that ended
 acme/site/docs
   ! dead        /v1/a and 40 more: its page is no longer published
+  ! ended       /v1/b, before this plan: its page is no longer published
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -39,16 +40,20 @@ def redirect_parts(redirects: RedirectPlan | None, *, files: int, dead: int) -> 
         by_site[file.table].append(file)
     for table, some in by_site.items():
         yield EntryPart(title=table, lines=list(_lines(some)), rank=files, where="urls.redirects")
-    of_site: dict[Address, dict[str, list[DeadUrl]]] = defaultdict(lambda: defaultdict(list))
-    for url in redirects.dead:
-        of_site[url.site][url.reason].append(url)
-    for site, reasons in of_site.items():
-        lines = [
-            SheetLine(Style.DELETE, "!", "dead", f"{named}: {reason}", id="RC-dead-urls", harm=Harm.DEAD_URL)
-            for reason, urls in reasons.items()
-            for named in [listed([pattern_of(url) for url in urls], NAMED)]
-        ]
-        yield EntryPart(title=str(site), lines=lines, weight=Weight.URGENT, rank=dead)
+    for site, named, reason in _by_reason(redirects.dead):
+        line = SheetLine(Style.DELETE, "!", "dead", f"{named}: {reason}", id="RC-dead-urls", harm=Harm.DEAD_URL)
+        yield EntryPart(title=site, lines=[line], weight=Weight.URGENT, rank=dead)
+    for site, named, reason in _by_reason(redirects.ended):
+        yield EntryPart(title=site, lines=[SheetLine(Style.UPDATE, "!", "ended", f"{named}, before this plan: {reason}")], rank=dead)
+
+
+def _by_reason(urls: Iterable[DeadUrl]) -> Iterator[tuple[str, str, str]]:
+    """(site, its URLs with one reason, the reason)."""
+    of_site: dict[tuple[Address, str], list[DeadUrl]] = defaultdict(list)
+    for url in urls:
+        of_site[url.site, url.reason].append(url)
+    for (site, reason), some in of_site.items():
+        yield str(site), listed([pattern_of(url) for url in some], NAMED), reason
 
 
 def _lines(files: list[RedirectFile]) -> Iterator[SheetLine]:
@@ -65,7 +70,7 @@ def _lines(files: list[RedirectFile]) -> Iterator[SheetLine]:
 
 def redirects_data(redirects: RedirectPlan) -> plan_types.RedirectsData:
     """The data of a document."""
-    return {
+    data: plan_types.RedirectsData = {
         "files": [
             {
                 "path": file.path,
@@ -79,8 +84,15 @@ def redirects_data(redirects: RedirectPlan) -> plan_types.RedirectsData:
             }
             for file in redirects.files
         ],
-        "dead": [{"url": url.url, "site": str(url.site), "path": url.path, "reason": url.reason} for url in redirects.dead],
+        "dead": [_dead_data(url) for url in redirects.dead],
     }
+    if redirects.ended:
+        data["ended"] = [_dead_data(url) for url in redirects.ended]
+    return data
+
+
+def _dead_data(url: DeadUrl) -> plan_types.DeadUrlData:
+    return {"url": url.url, "site": str(url.site), "path": url.path, "reason": url.reason}
 
 
 def redirects_of(data: Mapping[str, Any] | None) -> RedirectPlan | None:
@@ -100,5 +112,8 @@ def redirects_of(data: Mapping[str, Any] | None) -> RedirectPlan | None:
         )
         for item in data["files"]
     )
-    dead = (DeadUrl(item["url"], Address.parse(item["site"]), item["reason"], item["path"]) for item in data["dead"])
-    return RedirectPlan(tuple(files), tuple(dead))
+    dead, ended = (
+        tuple(DeadUrl(item["url"], Address.parse(item["site"]), item["reason"], item["path"]) for item in data.get(name, ()))
+        for name in ("dead", "ended")
+    )
+    return RedirectPlan(tuple(files), dead, ended)

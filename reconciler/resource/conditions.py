@@ -6,6 +6,7 @@ every question has an answer that is safe if nothing is known, and that is the a
     question               asked because                                       unknown
     holds                  an access test says what a reader must see          None: the test is undecided, which is reported
     excludes_nobody        a condition that keeps nobody out protects nothing  False: it may keep somebody out
+    holds_without_claims   a visitor who did not sign in reads what it shows   False: they may not get in
     excludes_everybody     what nobody can see is probably a mistake           False: somebody may pass
     mistake                readers of an unclear condition count as all        an error with the place where the meaning ends
 
@@ -114,6 +115,12 @@ def excludes_nobody(condition: str) -> bool:
     if _tries(signed) * _tries(own) > TRIES_MAX:
         return _is_open(tree)
     return all(any(truth(evaluated(tree, {**given, **chosen})) for chosen in _combinations(own)) for given in _combinations(signed))
+
+
+@lru_cache(maxsize=4096)
+def holds_without_claims(condition: str) -> bool:
+    """Whether a visitor without any claim meets a condition, such as `!visitor.claims.staff`; False if that is unknown."""
+    return mistake(condition) is None and truth(evaluated(parsed(condition), {}))
 
 
 @lru_cache(maxsize=4096)

@@ -38,7 +38,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Consent, Intent, PageTree, Position, Rules, State
+from reconciler.model import Binding, Consent, FormerUrl, Intent, PageTree, Position, Rules, State
 from reconciler.model.ledger import SiteLedger
 from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
@@ -51,11 +51,10 @@ from reconciler.state.tables import rows
 from reconciler.state.tables.rows import after, read_renames, write_renames, write_rules
 from reconciler.state.tables.schema import insert
 from reconciler.state.tables.trees import read_trees, write_trees
-from reconciler.state.tables.urls import doubt_sites, read_recorded, write_sites
+from reconciler.state.tables.urls import doubt_sites, read_digests, read_recorded, write_sites
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
 from reconciler.state.transfer import Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn
-from reconciler.urls.planned import RecordedUrls
 
 # Where a binding is, in the statements that change one.
 _HERE: Final = "WHERE state = :state AND address = :address"
@@ -321,9 +320,13 @@ class Journal:
             with self._writing(counts=False) as connection:
                 write_trees(connection, self._state, new)
 
-    def recorded_urls(self) -> RecordedUrls:
-        """The URLs of the ledger."""
-        return self._database.read(lambda connection: read_recorded(connection, self._state)) or RecordedUrls()
+    def url_digests(self) -> Mapping[Address, str]:
+        """What the recorded URLs of each site were computed from."""
+        return self._database.read(lambda connection: read_digests(connection, self._state)) or {}
+
+    def recorded_urls(self) -> Mapping[str, FormerUrl]:
+        """Every URL of the ledger with the page that it had last."""
+        return self._database.read(lambda connection: read_recorded(connection, self._state)) or {}
 
     def doubt_urls(self) -> None:
         """Let the ledger be in doubt, before a request that may change URLs; `record_urls` ends it."""

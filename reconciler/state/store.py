@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError
-from reconciler.model import JournalEntry, PageTree, RecordedRun, State, StateChange
+from reconciler.model import FormerUrl, JournalEntry, PageTree, RecordedRun, State, StateChange
 from reconciler.model.ledger import UrlHistory, UrlRecord
 from reconciler.model.site import SiteRun
 from reconciler.model.state import StateScope
@@ -67,7 +67,6 @@ from reconciler.state.tables.urls import all_records, read_digests, read_history
 from reconciler.state.tables.values import plain
 from reconciler.state.transfer import Document, checked, pulled
 from reconciler.state.unsaved import Spare
-from reconciler.urls.planned import RecordedUrls
 
 DIGEST_KEY_BYTES: Final = 32
 
@@ -157,9 +156,9 @@ class Store:
         """What the recorded URLs of each site were computed from."""
         return self._of_state(read_digests) or {}
 
-    def recorded_urls(self) -> RecordedUrls:
-        """The URLs of the ledger."""
-        return self._of_state(read_recorded) or RecordedUrls()
+    def recorded_urls(self) -> Mapping[str, FormerUrl]:
+        """Every URL of the ledger with the page that it had last."""
+        return self._of_state(read_recorded) or {}
 
     def urls(self, *, site: str | None = None, ended: bool = False) -> Iterator[UrlRecord]:
         """The records of the ledger in the order of URLs: those that answer, or those that `ended`; of one site, or of all."""

@@ -27,7 +27,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from reconciler.model import Redirect, RedirectFormat
-from reconciler.urls.redirects import LOOPBACK, Wildcard, quoted_path
+from reconciler.urls.redirects import LOOPBACK, Wildcard, ending, quoted_path
 
 HEADER: Final = "Written by Reconciler, which replaces this file. Change reconciler.yaml instead."
 MARK: Final = f"# {HEADER}\n"
@@ -51,8 +51,11 @@ class RedirectText:
     left_out: Mapping[str, str]
 
 
-def texts(site: str, format: RedirectFormat, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard] = ()) -> Iterator[RedirectText]:
-    """The files of a site in one format. `site`: its name in file names. `wildcards`: groups that one line can stand for."""
+def texts(
+    site: str, format: RedirectFormat, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard] = (), *, host: str = ""
+) -> Iterator[RedirectText]:  # fmt: skip
+    """The files of a site in one format. `site`: its name in file names. `wildcards`: groups that one line can stand for. `host`: of the
+    URL of the site, "" where that is not known: then the one that most of the redirects have."""
     name = NAMES[format].format(site=site)
     match format:
         case RedirectFormat.CSV:
@@ -60,13 +63,15 @@ def texts(site: str, format: RedirectFormat, redirects: Sequence[Redirect], wild
         case RedirectFormat.CLOUDFLARE:
             yield _cloudflare(name, redirects, wildcards)
         case RedirectFormat.NETLIFY:
-            yield _netlify(name, redirects, wildcards)
+            yield _netlify(name, host, redirects, wildcards)
         case RedirectFormat.NGINX:
             # A `server` block is of one host: what another host answered needs a file of its own.
+            # The file of the site is for the host that serves it now: at the old one of a site that moved, its lines lead to the new one.
             hosts = _by_host(redirects)
-            for number, (host, some) in enumerate(sorted(hosts.items(), key=lambda pair: (-len(pair[1]), pair[0])) or [("", [])]):
-                own = name if not number else NAMES[format].format(site=f"{site}/{host.replace(':', '-')}")
-                yield _nginx(own, host, some, wildcards)
+            main = host or min(hosts, key=lambda name: (-len(hosts[name]), name), default="")
+            for of, some in sorted({main: [], **hosts}.items(), key=lambda pair: (pair[0] != main, pair[0])):
+                own = name if of == main else NAMES[format].format(site=f"{site}/{of.replace(':', '-')}")
+                yield _nginx(own, of, some, wildcards)
 
 
 def existing_names(site: str, names: Iterable[str]) -> Iterator[tuple[RedirectFormat, str]]:
@@ -103,7 +108,10 @@ def _rest(redirects: Iterable[Redirect], wildcards: Sequence[Wildcard], except_w
     return [
         redirect
         for redirect in redirects
-        if redirect.target is None or (except_with is not None and except_with in redirect.source) or not _above(redirect.source) & heads
+        if redirect.target is None
+        or "?" in redirect.source
+        or (except_with is not None and except_with in redirect.source)
+        or not _above(redirect.source) & heads
     ]
 
 
@@ -115,12 +123,13 @@ def _above(url: str) -> set[str]:
 # -- CSV -----------------------------------------------------------------------------------------------------------------------------
 
 COLUMNS: Final = ("from", "to", "status", "by")
-BY: Final = "reconciler"
 
 
 def csv_text(redirects: Iterable[Redirect]) -> str:
     """The table of a site's redirects, which `table.redirects_of` reads back. Its columns are what shows that we wrote it."""
-    rows = ([redirect.source, redirect.target or "", "301" if redirect.target is not None else "410", BY] for redirect in redirects)
+    rows = (
+        [redirect.source, redirect.target or "", "301" if redirect.target is not None else "410", redirect.by] for redirect in redirects
+    )
     return _csv([COLUMNS, *rows])
 
 
@@ -134,6 +143,7 @@ def _csv(rows: Iterable[Sequence[str]]) -> str:
 
 NO_GONE: Final = "the format has no status for a page that ended"
 NO_PORT: Final = "the format has no ports"
+NO_QUERY: Final = "the format compares paths without a query"
 
 
 def _cloudflare(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
@@ -141,8 +151,8 @@ def _cloudflare(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wi
     short = [group for group in wildcards if urlsplit(group.source).path.count("/") < SLASHES_MOST and not urlsplit(group.source).port]
     rows, left_out = [], {}
     for redirect in _rest(redirects, short):
-        if redirect.target is None or urlsplit(redirect.source).port is not None:
-            left_out[redirect.source] = NO_GONE if redirect.target is None else NO_PORT
+        if redirect.target is None or "?" in redirect.source or urlsplit(redirect.source).port is not None:
+            left_out[redirect.source] = NO_GONE if redirect.target is None else NO_QUERY if "?" in redirect.source else NO_PORT
         else:
             rows.append([_without_scheme(redirect.source), redirect.target, "301", "TRUE", "FALSE", "FALSE", "FALSE"])
     rows += [[_without_scheme(f"{group.source}/"), f"{group.target}/", "301", "TRUE", "FALSE", "TRUE", "TRUE"] for group in short]
@@ -171,11 +181,13 @@ def is_cloudflare(text: str) -> bool:
 NETLIFY_SAFE: Final = "-._~"
 
 
-def _netlify(name: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
-    whole = len(_by_host(redirects)) > 1  # a path alone would be about every host
+def _netlify(name: str, host: str, redirects: Sequence[Redirect], wildcards: Sequence[Wildcard]) -> RedirectText:
+    whole = len(_by_host(redirects).keys() | ({host} - {""})) > 1  # a path alone would be about every host
     lines, left_out = [], {}
     for redirect in _rest(redirects, wildcards):
-        if redirect.target is None:
+        if "?" in redirect.source:
+            left_out[redirect.source] = NO_QUERY
+        elif redirect.target is None:
             left_out[redirect.source] = NO_GONE
             lines.append((redirect.source, f"# gone: {_netlify_url(redirect.source, whole=True)}"))
         else:
@@ -200,7 +212,7 @@ def _is_local(url: str) -> bool:
 def _netlify_url(url: str, *, whole: bool) -> str:
     parts = urlsplit(url)
     path = quoted_path(parts.path, NETLIFY_SAFE)
-    return f"{parts.scheme}://{parts.netloc}{path}" if whole else path or "/"
+    return (f"{parts.scheme}://{parts.netloc}{path}" if whole else path or "/") + ending(url)
 
 
 # -- nginx -------------------------------------------------------------------------------------------------------------------------------
@@ -226,7 +238,13 @@ def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Seque
         if (reason := _unreadable(redirect.source, target)) is not None:
             left_out[redirect.source] = reason
             continue
-        answer = "return 410;" if target is None else f'return 301 "{_nginx_target(target)}$is_args$args";'
+        answer = "return 410;" if target is None else f'return 301 "{_nginx_redirect(target)}";'
+        if query := urlsplit(redirect.source).query:
+            # A location has no query. This is what was asked, byte for byte.
+            asked = quoted_path(urlsplit(redirect.source).path, "-._~!()*+,=:@&") or "/"
+            for begin in (asked,) if asked == "/" else (asked, f"{asked}/"):
+                lines.append(f'if ($request_uri = "{begin}?{query}") {{ {answer} }}\n')
+            continue
         # The service answers at a path with a slash at its end as at the one without.
         for spelling in (path,) if path == b"/" else (path, path + b"/"):
             lines.append(f"location = {_quoted(spelling)} {{ {answer} }}\n")
@@ -246,7 +264,9 @@ def _path(url: str) -> bytes:
 def _unreadable(source: str, target: str | None) -> str | None:
     """Why nginx cannot answer at a URL; None if it can."""
     path = _path(source)
-    if SLASH in source:
+    if "$" in urlsplit(source).query:
+        return "nginx takes $ in a query for the beginning of a variable"
+    if SLASH in urlsplit(source).path:
         return "nginx compares decoded paths, in which %2F is a slash"
     if b"\0" in path:
         return "nginx refuses a path with a zero byte"
@@ -257,6 +277,17 @@ def _unreadable(source: str, target: str | None) -> str | None:
     except UnicodeDecodeError:
         return "its path is not UTF-8"
     return None
+
+
+def _nginx_redirect(url: str) -> str:
+    """The target of one redirect. The query that was asked is kept, unless the line has one."""
+    parts = urlsplit(url)
+    query = f"?{parts.query}" if parts.query else "$is_args$args"
+    return (
+        _nginx_target(url)
+        + query.replace("$", "%24" if parts.query else "$")
+        + (f"#{parts.fragment}" if parts.fragment else "").replace("$", "%24")
+    )
 
 
 def _nginx_target(url: str) -> str:

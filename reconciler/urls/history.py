@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from reconciler.address import Address
-from reconciler.model import Redirect
 from reconciler.model.ledger import UrlRecord
 from reconciler.model.site import EndedUrls
 from reconciler.urls.redirects import ANY, moved_parts, path_below
@@ -22,19 +20,6 @@ def nearest(record: UrlRecord, places: Sequence[UrlRecord]) -> UrlRecord:
         return place.site != record.site, place.run != record.ender, -alike, abs(len(old) - len(new)), place.url
 
     return min(places, key=distance)
-
-
-def recorded_redirects(live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]) -> dict[Address, list[Redirect]]:
-    """The redirects that follow from the ledger, by site: each URL that ended leads to where its page answers now; pages that ended have
-    none. `live`: by URL."""
-    places = _by_page(live)
-    redirects: dict[Address, dict[str, Redirect]] = {}
-    for record in ended:
-        now = places.get(record.page, ())
-        if record.url not in live and now:
-            target = nearest(record, now).url
-            redirects.setdefault(record.site, {})[record.url] = Redirect(record.site, record.url, target)
-    return {site: [some[url] for url in sorted(some)] for site, some in redirects.items()}
 
 
 def _by_page(live: Mapping[str, UrlRecord]) -> Mapping[str, Sequence[UrlRecord]]:

@@ -1,22 +1,25 @@
 """The redirects of a plan, and the files that differ from those on disk. Pure.
 
-Plan.urls + UrlSettings (earlier redirects, files as they are) -> Plan.redirects
+ledger + Plan.site_urls + UrlSettings (lines of the tables, files as they are) -> Plan.redirects
+
+A plan evaluates them from what it predicts, a run once more from what answers after it, and `urls export` from what answers now.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.address import Address
 from reconciler.model import (
+    AnsweringUrls,
     DeadUrl,
     DeadUrls,
     Desired,
-    PageChange,
+    FormerUrl,
     Plan,
     Redirect,
     RedirectFile,
@@ -26,92 +29,119 @@ from reconciler.model import (
     UrlReason,
     UrlSettings,
 )
-from reconciler.model.ledger import UrlRecord
-from reconciler.urls.formats import NAMES, texts
-from reconciler.urls.history import recorded_redirects
-from reconciler.urls.redirects import ANY, LOOPBACK, Wildcard, common_root, gone_test, groups, path_below, recorded_url, redirection
+from reconciler.urls.formats import MARK, NAMES, existing_names, texts
+from reconciler.urls.redirects import (
+    ANY,
+    NARROWED,
+    UNKNOWN,
+    Redirection,
+    Wildcard,
+    common_root,
+    gone_test,
+    groups,
+    line_url,
+    path_below,
+    recorded_url,
+    redirection,
+)
 
 UNWRITTEN: Final = (
     "The redirects that follow are not written: a fleet commits to no repository. "
     "After the apply, write them in a checkout: reconciler urls export --write"
 )
 
-
-@dataclass(frozen=True)
-class RecordedUrls:
-    """The URLs of the ledger, of every site: those at which pages answer, and those that ended. Empty where a run may have changed URLs and
-    did not record them: then nobody knows which answer."""
-
-    live: frozenset[str] = frozenset()
-    ended: frozenset[str] = frozenset()
+Recorded = Callable[[], Mapping[str, FormerUrl]]
+"""Returns every URL of the ledger, as it was last."""
 
 
-def with_redirects(desired: Desired, plan: Plan, recorded: Callable[[], RecordedUrls] = RecordedUrls) -> Plan:
+def with_redirects(desired: Desired, plan: Plan, recorded: Recorded = dict, *, after: AnsweringUrls | None = None) -> Plan:
     """The plan with its redirects; unchanged in a project that says nothing of its URLs.
 
-    `recorded`: returns what the ledger has, asked only where there is a redirect. With it, what moves together can be one wildcard.
+    `recorded`: asked only where the project writes redirects, or names URLs that die. `after`: what answers after the run; None: what the
+    plan predicts.
     """
     if desired.urls is None and desired.guards.dead_urls is None:
         return plan
     settings = desired.urls or UrlSettings()
-    ledger = recorded() if (settings.sites or settings.former) and (settings.earlier or plan.urls) else RecordedUrls()
-    roots = {group.site: group.root for group in plan.url_groups if group.root}
-    # Every site of a sandbox is below one URL.
-    sandbox = next((root for root in roots.values() if urlsplit(root).hostname in LOOPBACK), None)
-    earlier = [_as_served(redirect, roots.get(redirect.site, sandbox)) for redirect in settings.earlier]
-    result = redirection(earlier, plan.urls, gone_test(settings.gone, roots), lambda url: recorded_url(url) in ledger.live)
-    shown = result.dead if desired.dead_urls is not DeadUrls.IGNORE else ()
-    dead = tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in shown)
-    after = {change.after for change in plan.urls if change.after is not None}
-    unlisted = [*plan.site_urls.restricted, *(url.removesuffix(ANY) for url in after if url.endswith(ANY))]
-    public = {*ledger.live, *ledger.ended, *map(recorded_url, after)} if ledger.live else None
-    redirects = compared(settings, result.redirects, dead, public, map(recorded_url, unlisted))
+    before, then = plan.site_urls.answering_before or AnsweringUrls(), after or plan.site_urls.answering_after or AnsweringUrls()
+    known = recorded()
+    former = {**known, **{url: FormerUrl(page.site, page.page) for url, page in before.public.items()}}
+    roots = _roots(plan, former, before, then)
+    result = _redirection(settings, plan, former, then, roots)
+    dead, ended = _named(settings.earlier, result, former, before, then)
+    shown = desired.dead_urls is not DeadUrls.IGNORE
+    named, past = (
+        tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in urls if shown) for urls in (dead, ended)
+    )
+    predicted = {recorded_url(change.after) for change in plan.urls if change.after is not None}
+    public = {*former, *then.public, *then.restricted, *predicted}
+    unlisted = {*then.closed, *then.created, *then.unread, *(url.removesuffix(ANY) for url in predicted if url.endswith(ANY))}
+    redirects = compared(settings, result.redirects, named, public, unlisted, then.roots)
+    redirects = replace(redirects, ended=past)
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
 
 
-def recorded_files(settings: UrlSettings, live: Mapping[str, UrlRecord], ended: Iterable[UrlRecord]) -> RedirectPlan:
-    """The files of redirects that follow from the ledger and from what the files have: what runs ended that wrote none. `live`: by URL."""
-    past = {record.url: record for record in ended if record.url not in live}
-    known = {redirect.source: redirect for redirect in settings.earlier for redirect in [_as_recorded(redirect)]}
-    targets = {
-        redirect.source: redirect.target for some in recorded_redirects(live, past.values()).values() for redirect in some
-    }  # fmt: skip
-    changes = [
-        PageChange(record.page, "", None, record.site, url, targets.get(url), UrlReason.MOVED if url in targets else UrlReason.GONE)
-        for url, record in past.items()
-        # A line of the file that works is kept, whoever wrote it.
-        if url not in known or (known[url].target is not None and known[url].target not in live)
-    ]
-    sites = {record.site for record in (*live.values(), *past.values())}
-    roots = {site: common_root(url for url, record in (*live.items(), *past.items()) if record.site == site) for site in sites}
-    result = redirection(known.values(), changes, gone_test(settings.gone, roots), live.__contains__)
-    # Without wildcards: the ledger does not know the URLs of some readers alone, which a wildcard would take.
-    redirects = compared(settings, result.redirects, result.dead)
-    files = [file for file in redirects.files if file.added or file.changed or file.removed or file.path not in settings.texts]
-    return replace(redirects, files=tuple(files))
+def _roots(plan: Plan, former: Mapping[str, FormerUrl], before: AnsweringUrls, after: AnsweringUrls) -> dict[Address, str]:
+    """The URL of each site, as it was known to people; of one that nobody can read any more, what all its URLs begin with."""
+    of_site: dict[Address, list[str]] = defaultdict(list)
+    for url, past in former.items():
+        if past.site not in before.roots:
+            of_site[past.site].append(url)
+    roots = {**after.roots, **{site: common_root(urls) for site, urls in of_site.items()}, **before.roots}
+    return roots | {group.site: recorded_url(group.root) for group in plan.url_groups if group.root}
 
 
-def _as_served(redirect: Redirect, root: str | None) -> Redirect:
-    """A redirect of a sandbox with the port that the sandbox has now: an embedded one gets another one in each run. `root`: the URL of its
-    site, None where that is not known."""
-    now = urlsplit(root or "")
-    if now.hostname not in LOOPBACK:
-        return redirect
+def _redirection(
+    settings: UrlSettings, plan: Plan, former: Mapping[str, FormerUrl], after: AnsweringUrls, roots: Mapping[Address, str]
+) -> Redirection:
+    changes = [change for change in plan.urls if change.before is not None and "://" in change.before and change.before != change.after]
+    moves = {
+        recorded_url(change.before or ""): (change.site, recorded_url(change.after) if change.after is not None else None)
+        for change in changes
+    }
+    unknown = {recorded_url(change.before or "") for change in changes if change.reason is UrlReason.UNKNOWN}
+    return redirection(
+        settings.earlier, former, after, gone_test(settings.gone, roots), moves,
+        lambda url: url in unknown or any(f"{above}{ANY}" in unknown for above in _above(url)),
+    )  # fmt: skip
 
-    def moved(url: str) -> str:
-        parts = urlsplit(url)
-        return parts._replace(netloc=now.netloc).geturl() if parts.hostname in LOOPBACK else url
 
-    target = None if redirect.target is None else moved(redirect.target)
-    return replace(redirect, source=moved(redirect.source), target=target)
+def _above(url: str) -> Iterator[str]:
+    parts = url.split("/")
+    return ("/".join(parts[:end]) for end in range(3, len(parts) + 1))
 
 
-def _as_recorded(redirect: Redirect) -> Redirect:
-    """A redirect as files have it: without the port of a sandbox, so that two runs write the same bytes."""
-    target = None if redirect.target is None else recorded_url(redirect.target)
-    return replace(redirect, source=recorded_url(redirect.source), target=target)
+def _named(
+    earlier: Iterable[Redirect], result: Redirection, former: Mapping[str, FormerUrl], before: AnsweringUrls, after: AnsweringUrls
+) -> tuple[list[DeadUrl], list[DeadUrl]]:
+    """The URLs that were public and are so no longer: those that the plan ends, and those that somebody ended before it.
+
+    A URL of a site that nobody can read now, and that the plan opens, counts as ended by the plan: it was closed for a while only.
+    """
+    rules = {redirect.source: redirect for redirect in result.redirects}
+    patterns = {url.url.removesuffix(ANY) for url in result.dead if url.url.endswith(ANY)}
+    urls = {url.url: url for url in result.dead if url.url.endswith(ANY) or patterns.isdisjoint(_above(url.url))}
+    for url, page in before.public.items():
+        line = rules.get(url)
+        to = after.public.get(url) or (after.public.get(line.target or "") if line is not None else None)
+        if to is not None and not to.conditions <= page.conditions:
+            urls.setdefault(url, DeadUrl(url, page.site, NARROWED))
+        elif to is None and line is None and not after.answers(url) and _may_answer(after, url) and not _may_answer(before, url):
+            urls.setdefault(url, DeadUrl(url, page.site, UNKNOWN))
+    lines = {line_url(redirect.source): recorded_url(redirect.target or "") for redirect in earlier}
+    dead, ended = list[DeadUrl](), list[DeadUrl]()
+    for url, named in sorted(urls.items()):
+        past = former.get(url)
+        answered = before.answers(url) or before.answers(lines.get(url, ""))
+        is_opened = past is not None and past.site not in before.roots and past.site in after.roots
+        (dead if answered or is_opened or (past is None and url not in lines) else ended).append(named)
+    return dead, ended
+
+
+def _may_answer(urls: AnsweringUrls, url: str) -> bool:
+    return not urls.unread.isdisjoint(_above(url))
 
 
 def compared(
@@ -120,9 +150,11 @@ def compared(
     dead: tuple[DeadUrl, ...] = (),
     public: Iterable[str] | None = None,
     unlisted: Iterable[str] = (),
+    roots: Mapping[Address, str] = {},
 ) -> RedirectPlan:
     """These redirects as files, compared with those that exist. A declared site that writes no files has no redirects. `public`: every URL
-    that is or was public, as the ledger spells it; None where they are not known. `unlisted`: URLs below which there are others."""
+    that is or was public, as the ledger spells it; None where they are not known. `unlisted`: URLs below which there are others. `roots`:
+    the URLs of the sites that answer."""
     new, old = _by_site(redirects), _by_site(settings.earlier)
     others = None if public is None else {*public, *(recorded_url(url.url) for url in dead)}
     below = frozenset(unlisted)
@@ -133,9 +165,10 @@ def compared(
         if same and site in settings.former:
             continue  # the table of another project that writes into the same folder
         wildcards = () if others is None else _wildcards(rows, others, below)
-        files += [replace(file, **numbers) for file in _files(settings.texts, kept, rows, wildcards, same=same)]
+        host = urlsplit(roots.get(site, "")).netloc
+        files += [replace(file, **numbers) for file in _files(settings.texts, kept, rows, wildcards, host, same=same)]
     of_files = tuple(redirect for site in new if site not in settings.silent for redirect in new[site].values())
-    return RedirectPlan(tuple(file for file in files if file.text is not None), dead, of_files)
+    return RedirectPlan(tuple(file for file in files if file.text is not None), dead, redirects=of_files)
 
 
 def _undeclared(settings: UrlSettings, redirects: Iterable[Address]) -> dict[Address, SiteRedirects]:
@@ -152,10 +185,10 @@ def _undeclared(settings: UrlSettings, redirects: Iterable[Address]) -> dict[Add
 def _wildcards(redirects: list[Redirect], others: set[str], unlisted: Collection[str]) -> tuple[Wildcard, ...]:
     """The groups of these redirects."""
     hosts = {urlsplit(url).netloc for url in others}
-    rules = {redirect.source: redirect.target for redirect in redirects}
+    rules = {redirect.source: redirect.target for redirect in redirects if "?" not in redirect.source}
     # Of a host that the ledger does not know, such as that of another environment, nobody knows which URLs there are.
     unlisted = {*unlisted, *(f"{parts.scheme}://{parts.netloc}" for parts in map(urlsplit, rules) if parts.netloc not in hosts)}
-    return groups(rules, others - rules.keys(), unlisted)
+    return groups(rules, {*others, *(recorded_url(redirect.source) for redirect in redirects)} - rules.keys(), unlisted)
 
 
 def between(before: UrlSettings | None, after: UrlSettings | None) -> RedirectPlan | None:
@@ -172,7 +205,8 @@ Targets = dict[str, Redirect]
 
 def _by_site(redirects: Iterable[Redirect]) -> Mapping[Address, Targets]:
     by_site: dict[Address, Targets] = defaultdict(dict)
-    for redirect in map(_as_recorded, redirects):
+    for redirect in redirects:
+        redirect = replace(redirect, source=line_url(redirect.source), target=redirect.target and line_url(redirect.target))
         by_site[redirect.site][redirect.source] = redirect
     return by_site
 
@@ -191,14 +225,22 @@ def _differences(old: Targets, new: Targets) -> dict[str, Any]:
 
 
 def _files(
-    existing: Mapping[str, str], site: SiteRedirects, redirects: list[Redirect], wildcards: tuple[Wildcard, ...], *, same: bool
+    existing: Mapping[str, str], site: SiteRedirects, redirects: list[Redirect], wildcards: tuple[Wildcard, ...], host: str, *, same: bool
 ) -> Iterator[RedirectFile]:
     """The files of a site: those of its formats, and the table. Without a redirect no file is created, and what exists is emptied. `same`:
     the redirects are those that it has: then a file that says each of them is as good as one with wildcards."""
+    written: set[str] = set()
     for format in dict.fromkeys((RedirectFormat.CSV, *site.formats)):
-        plain = {file.name: file.text for file in texts(site.name, format, redirects)} if same and wildcards else {}
-        for file in texts(site.name, format, redirects, wildcards):
+        plain = {file.name: file.text for file in texts(site.name, format, redirects, host=host)} if same and wildcards else {}
+        for file in texts(site.name, format, redirects, wildcards, host=host):
             path = f"{site.folder}/{file.name}"
             present = existing.get(path, "")
             unchanged = present in (file.text, plain.get(file.name, file.text)) or (not redirects and path not in existing)
+            written.add(path)
             yield RedirectFile(path, format, _table(site), None if unchanged else file.text, left_out=Counter(file.left_out.values()))
+    # The file of a host that has no redirect any more.
+    names = [path.removeprefix(f"{site.folder}/") for path in existing]
+    for format, name in existing_names(site.name, names):
+        path = f"{site.folder}/{name}"
+        if path not in written and format in site.formats and existing[path] != MARK:
+            yield RedirectFile(path, format, _table(site), MARK)

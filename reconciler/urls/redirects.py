@@ -1,12 +1,16 @@
-"""The redirects that a site needs after its pages moved, from those that it had. Pure.
+"""The redirects that a site needs, from what was public and what answers afterwards. Pure.
 
-    earlier     /use/a -> /guides/a          what the file says
-    changes     /guides/a -> /product/a      what the plan does to pages
-    result      /use/a    -> /product/a      a redirect leads to a page that answers, and never to another redirect
-                /guides/a -> /product/a
+    ledger, service     /use/a and /guides/a      at which URLs pages answered, and which pages
+    table               /old -> /use/a            what the file says, lines of people included
+    answers afterwards  /product/a                to anybody: everybody, or readers with a claim or a login
+    result              /old      -> /product/a   a redirect leads to a page that answers, and never to another redirect
+                        /use/a    -> /product/a
+                        /guides/a -> /product/a
 
-Whatever was public ends in one of: a page answers, a redirect leads to a page that answers, the project declares it gone, or it is *dead*,
-which a guard refuses. A URL that a page takes again loses its redirect, so a swap of two pages needs none.
+Whatever was public ends in one of: a page answers, a redirect leads to a page that answers, the project declares it gone, or it is named:
+*dead* if the plan ends it, which a guard refuses, *ended* if somebody else did. A URL at which a page answers to anybody has no line, so a
+swap of two pages needs none. What a plan does is of no importance here: the same function is evaluated before a run and after it, by a run
+without changes, and by `urls export`.
 
 Two spellings of one URL are one URL (`canonical`): web servers compare paths after decoding them.
 """
@@ -21,7 +25,7 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from reconciler.address import Address
-from reconciler.model import DeadUrl, GoneUrls, PageChange, Redirect, UrlReason
+from reconciler.model import RECONCILER, AnsweringUrls, DeadUrl, FormerUrl, GoneUrls, PageUrl, Redirect
 from reconciler.text.patterns import STAR, PathPattern
 
 SAFE: Final = "-._~!'()*+,;=:@&$"  # what a segment of a path may contain unescaped, RFC 3986
@@ -31,11 +35,12 @@ ANY: Final = "/**"  # the end of a pattern of URLs, where the pages are not know
 UNKNOWN: Final = "only the service knows its new URL, or its pages could not be read"
 ENDED: Final = "its page is no longer published"
 LED: Final = "it was redirected to {url}, and the page there is no longer published"
+NARROWED: Final = "only some of its readers can read a page there now"
 
 
 @dataclass(frozen=True)
 class Redirection:
-    """Every redirect there must be, sorted by the URL; and what nothing answers."""
+    """Every redirect there must be, sorted by the URL; and what was public until now, and nothing answers."""
 
     redirects: tuple[Redirect, ...]
     dead: tuple[DeadUrl, ...] = ()
@@ -88,80 +93,143 @@ def _normal(path: str) -> str:
     return "".join(f"/{segment}" for segment in segments)
 
 
-Leaving = Callable[[str], PageChange | None]
-"""The change by which a page leaves a URL; None if none does."""
+def line_url(url: str) -> str:
+    """A URL of a line as tables have it: as in the ledger, with the query and the anchor that a person wrote."""
+    return recorded_url(url) + ending(url)
+
+
+def ending(url: str) -> str:
+    """The query and the anchor of a URL, with escapes where needed."""
+    parts = urlsplit(url)
+    query, anchor = (quote(text, safe=f"{SAFE}/?%") for text in (parts.query, parts.fragment))
+    return (f"?{query}" if query else "") + (f"#{anchor}" if anchor else "")
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Where the content of a URL is afterwards. All URLs as in the ledger; `moves`: where a plan says that the page of a URL will be."""
+
+    lines: Mapping[str, Redirect]
+    former: Mapping[str, FormerUrl]
+    after: AnsweringUrls
+    moves: Mapping[str, str]
+    places: Mapping[str, list[PageUrl]]
+
+    def target(self, source: str) -> str | None:
+        """Where a URL must lead; None where nothing answers what was there."""
+        line, former = self.lines.get(source), self.former.get(source)
+        page = self._place(source, former) if former is not None else None
+        if line is None:
+            return page if former is not None else self._move(source, is_public=False)
+        if line.target is None:
+            return page if line.is_own else None
+        if not line.is_own:
+            return self._followed(line.target, frozenset({source}), is_public=False) or page
+        answer = self.after.public.get(recorded_url(line.target))
+        if former is not None and answer is not None and answer.page == former.page and source not in self.moves:
+            return line.target
+        return page or self._followed(line.target, frozenset({source}), is_public=former is not None)
+
+    def _place(self, url: str, former: FormerUrl) -> str | None:
+        """Where everybody can read the page that a URL had last: where the plan moves it, else at the most similar URL, first of
+        its site."""
+        move = self.moves.get(url)
+        if move is not None and (answer := self.after.public.get(move)) is not None and answer.page == former.page:
+            return move
+        candidates = self.places.get(former.page, ())
+        return min((place.url for place in candidates), key=lambda place: self._distance(url, former, place), default=None)
+
+    def _distance(self, url: str, former: FormerUrl, place: str) -> tuple[bool, int, int, bool, int, str]:
+        old, new = url.split("/")[::-1], place.split("/")[::-1]
+        alike = next((number for number, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new)))
+        answer, same = self.after.public[place], len(common_root((url, place)))
+        return answer.site != former.site, -alike, abs(len(old) - len(new)), answer.is_first, -same, place
+
+    def _followed(self, target: str, seen: frozenset[str], *, is_public: bool) -> str | None:
+        """Where the target of a line leads: to itself if something answers there, else where its page is or its own line leads.
+        `is_public`: whether everybody must be able to read there."""
+        url = recorded_url(target)
+        former, answer = self.former.get(url), self.after.public.get(url)
+        is_there = former is not None and not is_public and former.page in self.after.restricted.get(url, ())
+        if (
+            former is not None
+            and not is_there
+            and (answer is None or answer.page != former.page)
+            and (place := self._place(url, former)) is not None
+        ):
+            return place + ending(target)
+        if answer is not None or (url in self.after.restricted and not is_public):
+            return target
+        if url in seen:
+            return None
+        if (line := self.lines.get(url)) is not None:
+            return self._followed(line.target, seen | {url}, is_public=is_public) if line.target is not None else None
+        if (move := self._move(url, is_public=is_public)) is not None:
+            return move + ending(target)
+        # Nobody knows what answers at a URL of no site of ours.
+        is_ours = former is not None or url in self.moves or any(is_below(url, root) for root in self.after.roots.values())
+        return target if self.may_answer(url) or not is_ours else None
+
+    def _move(self, url: str, *, is_public: bool) -> str | None:
+        """Where the plan moves the page of a URL that only some readers knew, if it answers there."""
+        move = self.moves.get(url)
+        return move if move is not None and (move in self.after.public or (move in self.after.restricted and not is_public)) else None
+
+    def may_answer(self, url: str) -> bool:
+        """Whether a page that could not be read may answer at a URL."""
+        return bool(self.after.unread) and not self.after.unread.isdisjoint((url, *_above(url)))
+
+
+def is_below(url: str, root: str) -> bool:
+    """Whether a URL is that of a site, or below it."""
+    return url == root or url.startswith(f"{root}/")
 
 
 def redirection(
-    earlier: Iterable[Redirect],
-    changes: Iterable[PageChange],
+    lines: Iterable[Redirect],
+    former: Mapping[str, FormerUrl],
+    after: AnsweringUrls,
     is_gone: Callable[[str, Address], bool] = lambda url, site: False,
-    is_live: Callable[[str], bool] = lambda url: False,
+    moves: Mapping[str, tuple[Address, str | None]] = {},
+    unknown: Callable[[str], bool] = lambda url: False,
 ) -> Redirection:
-    """The redirects after the changes. `is_gone`: whether the project declares a URL of a site as gone. `is_live`: whether a page answered
-    at a URL when URLs were recorded last: a plan that was given up leaves redirects for pages that never moved."""
-    now = {redirect.source: redirect for redirect in earlier}
-    ended: dict[str, PageChange] = {}  # by the URL that its page leaves, or a pattern of URLs
-    moved: dict[str, str] = {}
-    answering: set[str] = set()
-    for change in changes:
-        before, after = (canonical(url) if url is not None else None for url in (change.before, change.after))
-        if after is not None:
-            answering.add(after)
-        if before is None or before == after:
-            continue
-        if not change.is_open and is_live((now[before].target if before in now else None) or ""):
-            # The redirect is for all who knew the URL when everybody could read there; only some readers still find a page.
-            continue
-        if change.reason is UrlReason.SHADOWED:
-            # The page leaves, and another one answers at its URL.
-            answering.add(before)
-        ended.setdefault(before, change)
-        if after is not None:
-            moved.setdefault(before, after)
+    """The redirects there must be, from those there are and every URL that was public. All URLs are spelled as in the ledger.
 
-    def leaving(url: str) -> PageChange | None:
-        return ended.get(url) or next((ended[f"{above}{ANY}"] for above in _above(url) if f"{above}{ANY}" in ended), None)
-
-    rules: dict[str, str | None] = {}
-    dead: dict[str, DeadUrl] = {}
-    sites = {source: redirect.site for source, redirect in now.items()} | {before: change.site for before, change in ended.items()}
+    `lines`: of the tables. `former`: what the ledger and the service know, by URL. `after`: what answers to anybody afterwards. `is_gone`:
+    whether the project declares a URL of a site as gone. `moves`: by URL, the site of a page that leaves it and where it will answer, also
+    for URLs that only some readers know. `unknown`: whether only the service knows the new URL of what was at one.
+    """
+    known = {line_url(line.source): line for line in lines}
+    places: dict[str, list[PageUrl]] = {}
+    for answer in after.public.values():
+        places.setdefault(answer.page, []).append(answer)
+    search = _Search(known, former, after, {url: to for url, (_, to) in moves.items() if to is not None}, places)
+    rules, dead = dict[str, Redirect](), dict[str, DeadUrl]()
+    sites = {url: site for url, (site, _) in moves.items()} | {url: past.site for url, past in former.items()}
+    sites |= {source: line.site for source, line in known.items()}
     for source, site in sites.items():
-        if source in answering or (source not in ended and is_live(source)):
+        url, line, past = recorded_url(source), known.get(source), former.get(source)
+        if after.answers(url):
+            if past is not None and past.is_live and url not in after.public and not is_gone(url, site):
+                dead[source] = DeadUrl(source, site, NARROWED)
             continue
-        target = _target(source, now, leaving, moved)
-        declared = is_gone(source, site) or (target is not None and is_gone(target, site))
-        if source in now and source not in ended and now[source].target is None:
-            rules[source] = None
-        elif target is not None and target != source and (target in answering or leaving(target) is None):
-            rules[source] = target
-        elif not declared:
-            dead[source] = DeadUrl(source, site, _reason(source, target, leaving))
-        elif not source.endswith(ANY):
-            rules[source] = None
-    return Redirection(
-        tuple(Redirect(sites[source], source, rules[source]) for source in sorted(rules)), tuple(dead[url] for url in sorted(dead))
-    )
-
-
-def _target(source: str, now: Mapping[str, Redirect], leaving: Leaving, moved: Mapping[str, str]) -> str | None:
-    """Where the content of a URL is afterwards, over the earlier redirects and then over one move; itself if it moves nowhere, None if it
-    was declared gone. A file that somebody edited may have chains and loops."""
-    url, seen = source, {source}
-    while url in now and leaving(url) is None:
-        target = now[url].target
-        if target is None or target in seen:
-            return target
-        url = target
-        seen.add(url)
-    return moved.get(url, url)
-
-
-def _reason(source: str, target: str | None, leaving: Leaving) -> str:
-    last = leaving(target if target is not None else source)
-    if last is not None and last.reason is UrlReason.UNKNOWN:
-        return UNKNOWN
-    return ENDED if target is None or target == source else LED.format(url=target)
+        to = recorded_url(line.target) if line is not None and line.target is not None else ""
+        declared, by = is_gone(url, site) or (to != "" and is_gone(to, site)), line.by if line is not None else RECONCILER
+        if line is None and search.may_answer(url) and not url.endswith(ANY):
+            continue
+        target = search.target(source)
+        if target is not None and recorded_url(target) != url:
+            rules[source] = Redirect(site, source, target, by)
+        elif line is not None and line.target is None:
+            rules[source] = line
+        elif declared:
+            rules |= {source: Redirect(site, source, None, by)} if not url.endswith(ANY) else {}
+        elif line is not None or past is None or past.is_live:
+            reason = (
+                UNKNOWN if unknown(source) or (to and unknown(to)) else LED.format(url=line.target) if to and line is not None else ENDED
+            )
+            dead[source] = DeadUrl(source, site, reason)
+    return Redirection(tuple(rules[source] for source in sorted(rules)), tuple(dead[url] for url in sorted(dead)))
 
 
 # -- declared as gone ------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import io
 from reconciler.address import Address
 from reconciler.model import Redirect
 from reconciler.urls.formats import COLUMNS
-from reconciler.urls.redirects import canonical
+from reconciler.urls.redirects import canonical, ending
 
 
 class TableProblem(ValueError):
@@ -40,10 +40,14 @@ def _redirect(row: list[str], site: Address, line: int) -> Redirect:
     if len(row) not in (3, 4):
         raise TableProblem(line, f"it has {len(row)} columns, not {len(COLUMNS)}: {', '.join(COLUMNS)}")
     source, target, status = canonical(row[0].strip()), canonical(row[1].strip()), row[2].strip()
+    by = row[3].strip() if len(row) == len(COLUMNS) else ""
     if source is None:
         raise TableProblem(line, f"{row[0]!r} is not a whole URL, https://…")
+    if "#" in row[0]:
+        raise TableProblem(line, f"{row[0]!r} has an anchor, which no browser sends to a server; write it without #…")
+    source += ending(row[0].strip())
     if status == "410" and not row[1].strip():
-        return Redirect(site, source, None)
+        return Redirect(site, source, None, by)
     if status != "301" or target is None:
         raise TableProblem(line, "write a whole URL and 301 for a redirect, or no URL and 410 for a page that ended")
-    return Redirect(site, source, target)
+    return Redirect(site, source, target + ending(row[1].strip()), by)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.model import PageChange, UrlReason
+from reconciler.model import FormerUrl, PageChange, Redirect, UrlReason
+from reconciler.urls.redirects import Redirection, recorded_url, redirection
+from tests.urls.projects import answering
 
 SITE = Address.parse("acme/site/docs")
 SPACE = Address.parse("acme/space/guides")
@@ -68,6 +70,23 @@ def reorganized(random: Random, before: Pages, *, step: int, segments: tuple[str
 def url_of(path: str) -> str:
     """The URL of a path of the model, with the escapes that it needs."""
     return f"{ROOT}/{quote(path)}"
+
+
+def redirected(
+    lines: Iterable[Redirect], moves: Iterable[PageChange], gone: Callable[[str, Address], bool] = lambda url, site: False
+) -> Redirection:
+    """The redirects after these changes of pages."""
+    lines, moves = tuple(lines), tuple(moves)
+    urls = answering(moves, lines, ROOT)
+    assert urls.answering_before is not None
+    assert urls.answering_after is not None
+    former = {url: FormerUrl(page.site, page.page) for url, page in urls.answering_before.public.items()}
+    named = [change for change in moves if change.before is not None and "://" in change.before]
+    to = {recorded_url(change.before or ""): (change.site, change.after and recorded_url(change.after)) for change in named}
+    unknown = {recorded_url(change.before or "") for change in named if change.reason is UrlReason.UNKNOWN}
+    return redirection(
+        lines, former, urls.answering_after, gone, to, lambda url: any(url == u or url.startswith(u.removesuffix("**")) for u in unknown)
+    )
 
 
 def changes(before: Pages, after: Pages) -> Iterator[PageChange]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
 
 from reconciler.address import Address
 from reconciler.config import Project, load
-from reconciler.model import PageChange, Plan, UrlGroup, UrlReason
+from reconciler.model import AnsweringUrls, FormerUrl, PageChange, PageUrl, Plan, Redirect, SiteUrls, UrlGroup, UrlReason
 from reconciler.urls.planned import with_redirects
+from reconciler.urls.redirects import ANY, recorded_url
 from tests.harness import kinds
 
 SITE = Address.parse("acme/site/docs")
@@ -45,14 +47,41 @@ def changed(*moves: tuple[str | None, str | None] | tuple[str | None, str | None
     changes = []
     for before, after, *rest in moves:
         reason = UrlReason(rest[0]) if rest else UrlReason.MOVED if before and after else UrlReason.NEW if after else UrlReason.GONE
-        changes.append(PageChange("p", "P", SPACE, SITE, before and ROOT + before, after and ROOT + after, reason))
+        changes.append(PageChange(f"p{len(changes)}", "P", SPACE, SITE, before and ROOT + before, after and ROOT + after, reason))
     return tuple(changes)
 
 
-def planned(project: Project, changes: Iterable[PageChange]) -> Plan:
+def answering(changes: Collection[PageChange], lines: Collection[Redirect] = (), root: str = ROOT) -> SiteUrls:
+    """What answers before and after these changes: besides their pages one at each URL to which a line leads."""
+    ended = tuple((change.before or "").removesuffix("**") for change in changes if (change.before or "").endswith(ANY))
+    changes = [change for change in changes if ANY not in (change.before or "") and "://" in (change.before or change.after or "")]
+    left = {recorded_url(change.before) for change in changes if change.before is not None}
+    sources = {recorded_url(line.source) for line in lines}
+    others = {recorded_url(line.target): line.site for line in lines if line.target is not None}
+    others = {url: site for url, site in others.items() if url not in sources and not url.startswith(ended)}
+    stay = {url: (f"other{number}", site) for number, (url, site) in enumerate(others.items()) if url not in left}
+    before = stay | {recorded_url(change.before): (change.page or "", change.site) for change in changes if change.before is not None}
+    after = {**stay}
+    for change in changes:
+        if change.reason is UrlReason.SHADOWED and change.before is not None:
+            after.setdefault(recorded_url(change.before), ("shadow", change.site))
+    after |= {recorded_url(change.after): (change.page or "", change.site) for change in changes if change.after is not None}
+    roots = {SITE: recorded_url(root)}
+    return SiteUrls(answering_before=_urls(before, roots), answering_after=_urls(after, roots))
+
+
+def _urls(pages: Mapping[str, tuple[str, Address]], roots: Mapping[Address, str]) -> AnsweringUrls:
+    return AnsweringUrls({url: PageUrl(url, page, "P", SPACE, site) for url, (page, site) in pages.items()}, roots=roots)
+
+
+def planned(
+    project: Project, changes: Iterable[PageChange], ledger: Mapping[str, FormerUrl] = MappingProxyType({}), root: str = ROOT
+) -> Plan:
     """A plan with these changes and the redirects that follow."""
-    group = UrlGroup(UrlReason.MOVED, SITE, ROOT, None, None, 0, 0, ())
-    return with_redirects(project.desired, Plan("test", None, urls=tuple(changes), url_groups=(group,)))
+    changes, settings = tuple(changes), project.desired.urls
+    group = UrlGroup(UrlReason.MOVED, SITE, root, None, None, 0, 0, ())
+    urls = answering(changes, settings.earlier if settings is not None else (), root)
+    return with_redirects(project.desired, Plan("test", None, urls=changes, url_groups=(group,), site_urls=urls), lambda: ledger)
 
 
 def files(plan: Plan) -> dict[str, str]:

@@ -13,9 +13,9 @@ from hypothesis import given, strategies as st
 
 from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
 from reconciler.urls.formats import MARK, csv_text, is_cloudflare, is_ours, texts
-from reconciler.urls.redirects import Wildcard, canonical, gone_test, redirection
+from reconciler.urls.redirects import Wildcard, canonical, gone_test
 from reconciler.urls.table import TableProblem, redirects_of
-from tests.urls.moves import HOSTILE, ROOT, SITE, changes, pages, reorganized
+from tests.urls.moves import HOSTILE, ROOT, SITE, changes, pages, redirected, reorganized
 
 GONE = gone_test([GoneUrls("/v1/**", "old", Source("reconciler.yaml", 1))], {SITE: ROOT})
 
@@ -25,7 +25,7 @@ def random_redirects(seed: int) -> tuple[Redirect, ...]:
     site, redirects = pages(random, 20), ()
     for step in range(5):
         after = reorganized(random, site, step=step)
-        redirects, site = redirection(redirects, changes(site, after), GONE).redirects, after
+        redirects, site = redirected(redirects, changes(site, after), GONE).redirects, after
     return redirects
 
 
@@ -134,8 +134,8 @@ def test_rows_that_people_add_are_kept_as_other_programs_write_them() -> None:
     text = "\ufefffrom,to,status,by\r\nhttps://docs.example/old/,https://docs.example/new,301,ada\r\n\r\nhttps://docs.example/x,,410\r\n"
     assert is_ours(RedirectFormat.CSV, text)
     assert redirects_of(text, SITE) == (
-        Redirect(SITE, "https://docs.example/old", "https://docs.example/new"),
-        Redirect(SITE, "https://docs.example/x", None),
+        Redirect(SITE, "https://docs.example/old", "https://docs.example/new", "ada"),
+        Redirect(SITE, "https://docs.example/x", None, ""),
     )
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from reconciler.model import GoneUrls, Redirect, RedirectFormat, Source
 from reconciler.urls.formats import texts
-from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, redirection
+from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups
 from tests.proofs import tries
-from tests.urls.moves import HOSTILE, ROOT, SITE, changes, pages, reorganized, url_of
+from tests.urls.moves import HOSTILE, ROOT, SITE, changes, pages, redirected, reorganized, url_of
 from tests.urls.nginx import Server, serving
 
 NGINX = RedirectFormat.NGINX
@@ -44,7 +44,7 @@ def test_chains_of_ten_reorganizations() -> None:
             for step in range(10):
                 public |= {canonical(url_of(path)) or "" for path in site}
                 after = reorganized(random, site, step=step, **more)
-                result = redirection(redirects, changes(site, after), gone)
+                result = redirected(redirects, changes(site, after), gone)
                 site, redirects = after, result.redirects
                 named |= {item.url for item in result.dead}
                 if step not in (0, 4, 9):

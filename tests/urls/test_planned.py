@@ -10,24 +10,20 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.redirect_files import WrittenRedirects, written_redirects
+from reconciler.cli.wiring.redirect_files import RedirectFiles
 from reconciler.config import load
 from reconciler.errors import ConfigError, Refused, UsageError
 from reconciler.model import (
+    AnsweringUrls,
     DeadUrls,
     Guards,
-    Outcome,
+    PageUrl,
     Plan,
     RedirectFile,
     RedirectFormat,
     RedirectPlan,
+    SiteUrls,
     State,
-    Step,
-    StepResult,
-    StepStatus,
-    UrlGroup,
-    UrlReason,
 )
 from reconciler.plan.warnings.exposure import loosened_rules
 from reconciler.report.documents import plan_document
@@ -37,10 +33,10 @@ from reconciler.report.reading import sheet_of
 from reconciler.report.sheet import sheet_text
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits
-from reconciler.urls.planned import RecordedUrls, between, with_redirects
+from reconciler.urls.planned import between, with_redirects
 from tests.documents import configuration, valid
 from tests.harness import kinds
-from tests.urls.projects import ROOT, SITE, apply_files, changed, files, loaded, planned, write
+from tests.urls.projects import ROOT, SITE, SPACE, apply_files, changed, files, loaded, planned, write
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ALL = {"redirects": ["netlify", "cloudflare", "nginx", "csv"]}
@@ -183,11 +179,9 @@ def test_the_port_of_a_sandbox_does_not_count(tmp_path: Path) -> None:
         )
         for port, before, after in ((4001, "/docs/a", "/docs/b"), (4002, "/docs/b", "/docs/c"))
     )
-    root = UrlGroup(UrlReason.MOVED, SITE, "http://127.0.0.1:4001/docs", None, None, 0, 0, ())
-    apply_files(folder, with_redirects(loaded(folder, ALL).desired, Plan("test", None, urls=first, url_groups=(root,))))
+    apply_files(folder, planned(loaded(folder, ALL), first, root="http://127.0.0.1:4001/docs"))
     before = loaded(folder, ALL).desired.urls
-    root = replace(root, root="http://127.0.0.1:4002/docs")
-    plan = with_redirects(loaded(folder, ALL).desired, Plan("test", None, urls=second, url_groups=(root,)))
+    plan = planned(loaded(folder, ALL), second, root="http://127.0.0.1:4002/docs")
     assert plan.redirects is not None
     assert {(file.added, file.changed, file.removed) for file in plan.redirects.files} == {(1, 1, 0)}
     apply_files(folder, plan)
@@ -215,34 +209,36 @@ def test_redirects_that_are_no_longer_needed_leave_an_empty_file(tmp_path: Path)
     assert planned(loaded(folder, ALL), ()).redirects == RedirectPlan()
 
 
-def test_a_wildcard_is_written_only_where_every_public_url_is_known(tmp_path: Path) -> None:
-    project = loaded(tmp_path / "p", {"redirects": ["netlify"]})
-    plan = Plan("test", None, urls=changed(*((f"/use/{name}", f"/product/{name}") for name in "abcdef")))
-    ledger = RecordedUrls(frozenset(f"{ROOT}/use/{name}" for name in "abcdef"))
-    unknown, known = (with_redirects(project.desired, plan, lambda urls=urls: urls) for urls in (RecordedUrls(), ledger))
-    assert "/use/*" not in files(unknown)["redirects/docs/_redirects"]
-    assert files(known)["redirects/docs/_redirects"].count("\n") == 2
-    assert files(known)["redirects/docs.csv"] == files(unknown)["redirects/docs.csv"], "the table has each URL"
-    apply_files(tmp_path / "p", unknown)
-    later = loaded(tmp_path / "p", {"redirects": ["netlify"]}).desired
-    again = with_redirects(later, Plan("test", None), lambda: RecordedUrls(ended=ledger.live, live=frozenset({f"{ROOT}/product/a"})))
-    assert again.redirects == RedirectPlan(), "a file without wildcards is as good as long as its redirects are the same"
+def test_a_file_without_wildcards_is_as_good_as_one_with_them(tmp_path: Path) -> None:
+    moves = changed(*((f"/use/{name}", f"/product/{name}") for name in "abcdef"))
+    plan = planned(loaded(tmp_path / "p", {"redirects": ["netlify"]}), moves)
+    assert files(plan)["redirects/docs/_redirects"].count("\n") == 2, "one line for all of them"
+    assert files(plan)["redirects/docs.csv"].count("/use/") == 6, "the table has each URL"
+    apply_files(tmp_path / "p", plan)
+    lines = "".join(f"/use/{name} {ROOT}/product/{name} 301\n" for name in "abcdef")
+    single = tmp_path / "p/redirects/docs/_redirects"
+    single.write_text(f"{single.read_text().splitlines()[0]}\n" + lines.replace(ROOT, ""))
+    again = planned(loaded(tmp_path / "p", {"redirects": ["netlify"]}), ())
+    assert again.redirects is not None
+    assert not again.redirects.written or "/use/*" in files(again)["redirects/docs/_redirects"]
 
 
 def test_redirects_of_a_plan_that_was_given_up_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / "p"
     apply_files(folder, planned(loaded(folder, ALL), changed(("/a", "/b"), ("/c", "/d"))))
-    ledger = RecordedUrls(frozenset({f"{ROOT}/a", f"{ROOT}/d"}), frozenset({f"{ROOT}/c"}))
-    plan = with_redirects(loaded(folder, ALL).desired, Plan("test", None), lambda: ledger)
-    assert f"{ROOT}/c,{ROOT}/d" in files(plan)["redirects/docs.csv"]
-    assert f"{ROOT}/a," not in files(plan)["redirects/docs.csv"]
+    desired = loaded(folder, ALL).desired
+    live = {f"{ROOT}/{name}": PageUrl(f"{ROOT}/{name}", page, "P", SPACE, SITE) for name, page in (("a", "p0"), ("d", "p1"))}
+    now = AnsweringUrls(live, roots={SITE: ROOT})
+    present = Plan("test", None, site_urls=SiteUrls(answering_before=now, answering_after=now))
+    text = files(with_redirects(desired, present))["redirects/docs.csv"]
+    assert (f"{ROOT}/c,{ROOT}/d" in text, f"{ROOT}/a," in text) == (True, False)
 
 
 def test_a_fleet_writes_no_files_and_says_so(tmp_path: Path) -> None:
     project = loaded(tmp_path / "p", ALL)
     assert project.desired.urls is not None
     desired = replace(project.desired, urls=replace(project.desired.urls, writes=False))
-    plan = with_redirects(desired, Plan("test", None, urls=changed(("/a", "/b"))))
+    plan = planned(replace(project, desired=desired), changed(("/a", "/b")))
     assert plan.redirects == RedirectPlan()
     assert "not written" in plan.notes[0]
 
@@ -339,32 +335,6 @@ def test_a_comparison_of_files_says_what_changed_in_the_tables(tmp_path: Path) -
 # -- writing -------------------------------------------------------------------------------------------------------------------------
 
 
-def outcome(*statuses: StepStatus) -> Outcome:
-    step = Step(1, SITE, "site", "update", "PATCH", ())
-    return Outcome("run", Plan("test", None), tuple(StepResult(step, status) for status in statuses))
-
-
-def test_a_run_that_did_nothing_takes_its_files_back(tmp_path: Path) -> None:
-    folder = tmp_path / "p"
-    plan = planned(loaded(folder, ALL), changed(("/a", "/b")))
-    written = written_redirects(Screen(), folder, plan.redirects)
-    assert written is not None
-    assert (folder / "redirects/docs.nginx.conf").is_file()
-    written.settle(outcome(StepStatus.FAILED))
-    assert not (folder / "redirects").exists()
-
-
-@pytest.mark.parametrize("statuses", [(), (StepStatus.DONE,), (StepStatus.DONE, StepStatus.FAILED), (StepStatus.IN_DOUBT,)])
-def test_a_run_that_did_something_keeps_them(tmp_path: Path, statuses: tuple[StepStatus, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "p"
-    plan = planned(loaded(folder, ALL), changed(("/a", "/b")))
-    written = written_redirects(Screen(), folder, plan.redirects)
-    assert written is not None
-    written.settle(outcome(*statuses))
-    assert (folder / "redirects/docs.csv").read_text() == files(plan)["redirects/docs.csv"]
-    assert "Wrote redirects/docs.csv" in capsys.readouterr().err
-
-
 def file(path: str) -> RedirectFile:
     return RedirectFile(path, RedirectFormat.CSV, path, "from,to,status,by\n")
 
@@ -373,7 +343,9 @@ def file(path: str) -> RedirectFile:
 def test_nothing_is_written_outside_the_project(tmp_path: Path, path: str) -> None:
     folder = write(tmp_path / "p", None)
     with pytest.raises(UsageError, match="cannot be written"):
-        WrittenRedirects(Screen(), folder, [file("redirects/a.csv"), file(path)]).write()
+        RedirectFiles(folder, [file("redirects/a.csv"), file(path)]).check()
+    with pytest.raises(UsageError, match="cannot be written"):
+        RedirectFiles(folder, [file("redirects/a.csv"), file(path)]).write()
     assert not (tmp_path / "outside.csv").exists()
     assert not (folder / "redirects").exists(), "all of them, or none"
 
@@ -386,7 +358,7 @@ def test_a_link_that_was_put_there_since_is_not_followed(tmp_path: Path, linked:
     link.parent.mkdir(exist_ok=True)
     link.symlink_to(outside if linked == "redirects" else outside / "docs.csv")
     with pytest.raises(UsageError, match="is a link"):
-        WrittenRedirects(Screen(), folder, [file("redirects/docs.csv")]).write()
+        RedirectFiles(folder, [file("redirects/docs.csv")]).write()
     assert list(outside.iterdir()) == []
 
 
@@ -395,5 +367,5 @@ def test_a_file_that_somebody_put_there_since_is_not_replaced(tmp_path: Path) ->
     (folder / "redirects").mkdir()
     (folder / "redirects/docs.csv").write_text("mine\n")
     with pytest.raises(UsageError, match="was not written by Reconciler"):
-        WrittenRedirects(Screen(), folder, [file("redirects/docs.csv")]).write()
+        RedirectFiles(folder, [file("redirects/docs.csv")]).write()
     assert (folder / "redirects/docs.csv").read_text() == "mine\n"

@@ -9,12 +9,12 @@ from hypothesis import given, strategies as st
 
 from reconciler.model import DeadUrl, GoneUrls, PageChange, Redirect, Source, UrlReason
 from reconciler.text.urls import pattern_problem
-from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, is_named, redirection, url_matches
-from tests.urls.moves import ROOT, SITE, SPACE, changes, pages, reorganized, url_of
+from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, is_named, url_matches
+from tests.urls.moves import ROOT, SITE, SPACE, changes, pages, redirected, reorganized, url_of
 
 
 def change(before: str | None, after: str | None, reason: str = "moved") -> PageChange:
-    return PageChange("p", "P", SPACE, SITE, before and ROOT + before, after and ROOT + after, UrlReason(reason))
+    return PageChange(f"p{before or after}", "P", SPACE, SITE, before and ROOT + before, after and ROOT + after, UrlReason(reason))
 
 
 def rule(source: str, target: str | None) -> Redirect:
@@ -53,21 +53,21 @@ CASES = [
 @pytest.mark.parametrize(("earlier", "moves", "after", "dead"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_redirects_after(earlier: list[Redirect], moves: list[PageChange], after: dict[str, str | None], dead: list[str]) -> None:
     gone = gone_test([GoneUrls("/v1/**", "no longer supported", Source("reconciler.yaml", 1))], {SITE: ROOT})
-    result = redirection(earlier, moves, gone)
+    result = redirected(earlier, moves, gone)
     assert rules(*result.redirects) == after
     assert [item.url.removeprefix(ROOT) for item in result.dead] == dead
-    again = redirection(result.redirects, [], gone)
+    again = redirected(result.redirects, [], gone)
     assert (again.redirects, again.dead) == (result.redirects, ()), "what is written is read back unchanged"
 
 
 def test_a_page_that_moves_to_another_site_is_redirected_from_its_own() -> None:
     moved = PageChange("p", "P", SPACE, SITE, "https://a.example/x", "https://b.example/x", UrlReason.MOVED)
-    assert redirection([], [moved]).redirects == (Redirect(SITE, "https://a.example/x", "https://b.example/x"),)
+    assert redirected([], [moved]).redirects == (Redirect(SITE, "https://a.example/x", "https://b.example/x"),)
 
 
 def test_secret_urls_are_in_no_redirect() -> None:
     secret = PageChange(None, "Partners", None, SITE, "sha256:0f", None, UrlReason.GONE)
-    assert redirection([], [secret]) == redirection([], [])
+    assert redirected([], [secret]) == redirected([], [])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_after_any_ten_reorganizations_nothing_that_was_public_is_lost_unnamed(s
     for step in range(10):
         public |= {canonical(url_of(path)) or "" for path in site}
         after = reorganized(random, site, step=step)
-        result = redirection(redirects, changes(site, after), gone)
+        result = redirected(redirects, changes(site, after), gone)
         site, redirects = after, result.redirects
         named |= {item.url for item in result.dead}
         answers = {canonical(url_of(path)) for path in site}
@@ -145,7 +145,7 @@ def test_a_page_that_exists_is_reached_from_every_url_it_had(seed: int) -> None:
     last: dict[str, str] = {}  # the page that a URL led to last
     for step in range(10):
         after = reorganized(random, site, step=step)
-        result = redirection(redirects, changes(site, after))
+        result = redirected(redirects, changes(site, after))
         last |= {canonical(url_of(path)) or "": page for path, page in site.items()}
         site, redirects = after, result.redirects
         of = {canonical(url_of(path)): page for path, page in site.items()}
@@ -197,7 +197,7 @@ def test_a_wildcard_never_changes_what_is_answered(seed: int) -> None:
     for step in range(6):
         public |= {url_of(path) for path in site}
         after = reorganized(random, site, step=step, segments=segments)
-        redirects, site = redirection(redirects, changes(site, after)).redirects, after
+        redirects, site = redirected(redirects, changes(site, after)).redirects, after
         written = {item.source: item.target for item in redirects}
         others = (public | {url_of(path) for path in site}) - written.keys()
         for group in groups(written, others):

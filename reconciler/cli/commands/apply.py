@@ -18,7 +18,7 @@ from reconciler.cli.wiring import apply_saved
 from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.redirect_files import written_redirects
+from reconciler.cli.wiring.redirect_files import check_redirects, settled_redirects
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen, consented, to_create
@@ -155,12 +155,11 @@ def command(
                 screen.say("Nothing was applied.")
                 journal.finish(exit_code=declined, summary={})
                 return declined
-            redirects = written_redirects(screen, project.settings.root, planned.plan.redirects)
+            check_redirects(project.settings.root, planned.plan.redirects)
             outcome = session.apply(planned, on_error=on_error, verify=verify)
-            if redirects is not None:
-                redirects.settle(outcome)
-            session.record_urls(outcome, store.url_digests())
+            written = settled_redirects(screen, project.settings.root, session.settle_urls(planned), planned.plan.redirects)
             code = codes.of_outcome(outcome, signal=session.signal)
+            code = code if written else exits.strongest([code, exits.PARTLY])
             if use is not None:
                 outcome, code = use.ended(outcome, code)
             # A later drift began after the newest run that found or left everything as it is declared.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import click
 
@@ -14,20 +16,21 @@ from reconciler.address import Address
 from reconciler.cli import exits, options as shared
 from reconciler.cli.options import Decorator, Options
 from reconciler.cli.program import Lazy, LazyGroup
+from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import connect
 from reconciler.cli.wiring.loading import load, load_settings
-from reconciler.cli.wiring.redirect_files import written_redirects
-from reconciler.cli.wiring.unseen import known_state
+from reconciler.cli.wiring.redirect_files import write_redirects
+from reconciler.cli.wiring.run import read_present
+from reconciler.cli.wiring.unseen import kept_trees, known_state, read_state, recorded_urls
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model import RedirectFormat
+from reconciler.model import Redirect, RedirectFormat, UrlSettings
 from reconciler.model.ledger import UrlHistory
 from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, sitemap
 from reconciler.state import Store
 from reconciler.text.names import HERE, did_you_mean
 from reconciler.urls.formats import texts
-from reconciler.urls.history import recorded_redirects
-from reconciler.urls.planned import recorded_files
 from reconciler.urls.redirects import recorded_url
 
 command = LazyGroup(
@@ -137,10 +140,11 @@ def recorded(store: Store, url: str) -> UrlHistory:
 def export_command(screen: Screen, /, site: str | None, write: bool, **parameters: Any) -> None:
     """Print the published URLs as a sitemap; or, in a format of redirects, where each URL that ended leads now.
 
-    A URL whose page is no longer published has no redirect. Without --site, the redirects of all sites follow each other.
+    A URL whose page is no longer published has no redirect, and no redirect hides a page from a reader. Without --site, the redirects of
+    all sites follow each other.
 
-    With --write, the files of urls.redirects get what the ledger knows and they lack: a fleet, which commits to no repository, writes none.
-    Lines of the table that work are kept, and what the project declares gone answers 410.
+    The redirects are those that the next apply would write: from the ledger, from the lines of the tables, and from what answers now, which
+    is read from the service. With --write, the files of urls.redirects get them: a fleet, which commits to no repository, writes none.
 
     \b
     Example:
@@ -148,58 +152,58 @@ def export_command(screen: Screen, /, site: str | None, write: bool, **parameter
       reconciler urls export examples/urls --sandbox .reconciler/urls.db --write
     """
     options = Options.of(screen, parameters)
-    if write:
-        _write(screen, options, site)
-        return
-    with ledger(screen, options) as store:
-        of_site = site_of(store, site)
-        if options.format == "sitemap":
-            urls = [record.url for record in store.urls(site=of_site)]
-            if len(urls) > SITEMAP_MOST:
-                screen.warn(f"A sitemap has at most {SITEMAP_MOST:,} URLs, and this one has {len(urls):,}.", id="RC-sitemap-too-large")
-            screen.raw("".join(sitemap(urls)))
-            return
-        live = {record.url: record for record in store.urls()}
-        ended = list(store.urls(site=of_site, ended=True))
-    # Without wildcards: the ledger does not know the URLs of some readers alone, which a wildcard would take.
-    for at, redirects in sorted(recorded_redirects(live, ended).items()):
-        for file in texts(at.key, RedirectFormat(options.format), redirects):
-            screen.raw(file.text)
-
-
-def _write(screen: Screen, options: Options, site: str | None) -> None:
-    """Write the files that follow from the ledger. Raises `UsageError`."""
-    if options.format != "sitemap":
+    if write and options.format != "sitemap":
         hint = "Each file has the format that urls.redirects names."
         raise UsageError(f"--write writes files, and --format {options.format} prints one", id="RC-options-conflict", hint=hint)
-    project = load(screen, options, load_kinds())
+    if write or options.format != "sitemap":
+        _redirects(screen, options, site, write=write)
+        return
+    with ledger(screen, options) as store:
+        urls = [record.url for record in store.urls(site=site_of(store, site))]
+    if len(urls) > SITEMAP_MOST:
+        screen.warn(f"A sitemap has at most {SITEMAP_MOST:,} URLs, and this one has {len(urls):,}.", id="RC-sitemap-too-large")
+    screen.raw("".join(sitemap(urls)))
+
+
+def _redirects(screen: Screen, options: Options, site: str | None, *, write: bool) -> None:
+    """Write or print the redirects that follow from the ledger and from what answers now. Raises `UsageError`."""
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
     settings = project.desired.urls
-    if settings is None or not (settings.sites or settings.formats):
+    if write and (settings is None or not (settings.sites or settings.formats)):
         raise UsageError(
             "this project writes no redirects", id="RC-url-not-recorded", hint="Write urls: {redirects: [nginx]}, or another format."
         )
     with ledger(screen, options) as store:
         of_site = site_of(store, site)
-        if "" in store.url_digests().values():
-            wrong = "a run may have changed URLs and did not record them"
-            raise UsageError(wrong, id="RC-url-not-recorded", hint="The next apply with a request records them.")
-        live, ended = {record.url: record for record in store.urls()}, list(store.urls(ended=True))
-
-    def is_chosen(at: Address) -> bool:
-        return of_site in (None, str(at))
-
-    kept = replace(
-        settings,
-        sites={at: files for at, files in settings.sites.items() if is_chosen(at)},
-        former={at: files for at, files in settings.former.items() if is_chosen(at)},
-        earlier=tuple(redirect for redirect in settings.earlier if is_chosen(redirect.site)),
-    )
-    redirects = recorded_files(kept, live, [record for record in ended if is_chosen(record.site)])
-    written = written_redirects(screen, project.settings.root, redirects)
-    if written is None:
-        screen.say("The files of redirects have all that the ledger knows.")
-    else:
-        written.keep()
+    desired = replace(project.desired, urls=settings or UrlSettings())
+    with connect(screen, options, project, kinds, create=False) as service:
+        state, key, _ = read_state(screen, options, project, service)
+        planned = read_present(
+            Narration(screen), service, kinds.with_digest_key(key, project.sensitive), desired, state,
+            kept=kept_trees(screen, options, project, service), recorded=recorded_urls(screen, options, project, service),
+        )  # fmt: skip
+    redirects = planned.redirects
+    assert redirects is not None
+    if not write:
+        by_site: dict[Address, list[Redirect]] = defaultdict(list)
+        for redirect in redirects.redirects:
+            by_site[redirect.site].append(redirect)
+        roots = planned.site_urls.answering_after.roots if planned.site_urls.answering_after is not None else {}
+        for at, some in sorted(by_site.items()):
+            host = urlsplit(roots.get(at, "")).netloc
+            for file in texts(at.key, RedirectFormat(options.format), some, host=host) if of_site in (None, str(at)) else ():
+                screen.raw(file.text)
+        return
+    assert settings is not None
+    tables = {
+        f"{files.folder}/{files.name}.csv" for at, files in {**settings.sites, **settings.former}.items() if of_site in (None, str(at))
+    }
+    chosen = [file for file in redirects.files if of_site is None or file.table in tables]
+    for url in redirects.ended:
+        screen.warn(f"Nothing answers at {url.url}, which was public: {url.reason}", id="RC-dead-urls")
+    if not write_redirects(screen, project.settings.root, replace(redirects, files=tuple(chosen))):
+        screen.say("The files of redirects have all that they must have.")
 
 
 @contextmanager

@@ -28,6 +28,10 @@ COVERS: Final = (
     "Pages behind these URLs, and work in progress, are not known here: plan shows them."
 )
 
+TABLES: Final = (
+    "Redirects are shown as their tables have them. Which ones an apply writes follows from the ledger and the service, which are not read."
+)
+
 
 def comparing_kinds() -> Kinds:
     """The kinds, with a key for the digests of secrets. No state is read, so there is no key of a state; any key will do, because none is
@@ -66,6 +70,7 @@ def plan_between(kinds: Kinds, old: Project | None, new: Project, judge: Callabl
     state, actual = as_declared(kinds, before, new.desired)
     plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
     plan = replace(plan, redirects=between(old.desired.urls if old is not None else None, new.desired.urls))
+    redirects = [TABLES] if new.desired.urls is not None and (plan.redirects is not None or plan.changes) else []
     names = ", ".join(f"vars.{name}" for name in sorted({*(old or new).unset, *new.unset}))
     unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
-    return without_ids(replace(plan, notes=(*by.notes, *plan.notes, f"{COMPARED}{compared} {COVERS}", *unset)), state)
+    return without_ids(replace(plan, notes=(*by.notes, *plan.notes, f"{COMPARED}{compared} {COVERS}", *redirects, *unset)), state)

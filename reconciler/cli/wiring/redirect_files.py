@@ -1,50 +1,67 @@
 """The files of redirects that an apply writes into the project.
 
-They are written after the plan is confirmed and before the first request: a run that is killed leaves pages moved, and the next plan no
-longer knows where from. A run that did nothing takes them back. Committing them is the reader's.
+They are written after the run, from what answers then: no file says what is not so. A run that is killed in between writes none; the ledger
+has what answered before it, so the next apply writes them, or `urls export --write`. Committing them is the reader's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 from reconciler.links import checkout, open_regular
-from reconciler.model import Outcome, RedirectFile, RedirectPlan, StepStatus
-from reconciler.report.words import listed
+from reconciler.model import RedirectFile, RedirectPlan
+from reconciler.report.words import count, listed
 from reconciler.urls.formats import is_ours
+from reconciler.urls.redirects import pattern_of, recorded_url
 from reconciler.writing import FolderChange, checked_path
 
 NAMED = 5  # files of a sentence
 
 
-class WrittenRedirects:
-    """The files of a run. `root`: the directory of the project."""
+class RedirectFiles:
+    """The files of redirects of a project. `root`: its directory."""
 
-    def __init__(self, screen: Screen, root: Path, files: Sequence[RedirectFile]) -> None:
-        self.screen, self.root, self.files = screen, root, files
-        self._change = FolderChange(root)
+    def __init__(self, root: Path, files: Sequence[RedirectFile]) -> None:
+        self.root, self.files = root, files
+
+    def check(self) -> None:
+        """Raise `UsageError` if one of them cannot be written."""
+        for file in self.files:
+            with self._naming(file, "Nothing was sent."):
+                checked_path(file.path)
+                self._check(file)
 
     def write(self) -> None:
         """Write all of them, or none. Raises `UsageError`."""
+        change = FolderChange(self.root)
         try:
             for file in self.files:
-                checked_path(file.path)
-                self._check(file)
-                self._change.write(file.path, file.text or "")
+                with self._naming(file, "The redirects were not written."):
+                    checked_path(file.path)
+                    self._check(file)
+                    change.write(file.path, file.text or "")
+        except BaseException:
+            change.take_back()
+            raise
+        change.keep()
+
+    @contextmanager
+    def _naming(self, file: RedirectFile, done: str) -> Iterator[None]:
+        try:
+            yield
+        except UsageError as error:
+            raise UsageError(error.message, id=error.id, hint=f"{done} {error.hint}") from error
         except (OSError, ValueError) as error:
-            self._change.take_back()
             reason = os_reason(error) if isinstance(error, OSError) else str(error)
             raise UsageError(
                 f"{file.path} cannot be written: {reason}",
                 id="RC-file-not-written",
-                hint="Nothing was sent. Correct it, or choose another folder: urls: {to: FOLDER}",
+                hint=f"{done} Correct it, or choose another folder: urls: {{to: FOLDER}}",
             ) from error
-        except BaseException:
-            self._change.take_back()
-            raise
 
     def _check(self, file: RedirectFile) -> None:
         """Raise `UsageError` if somebody else's file is there, which the loading of the project did not see."""
@@ -54,7 +71,7 @@ class WrittenRedirects:
             raise UsageError(
                 f"{file.path} cannot be written: {link} is a link",
                 id="RC-link-not-written",
-                hint="Nothing was sent. Replace the link by what it leads to.",
+                hint="Replace the link by what it leads to.",
             )
         if not path.exists():
             return
@@ -64,29 +81,42 @@ class WrittenRedirects:
             raise UsageError(
                 f"{file.path} was not written by Reconciler, which would replace it",
                 id="RC-file-of-others",
-                hint="Nothing was sent. Move it, or choose another folder: urls: {to: FOLDER}",
+                hint="Move it, or choose another folder: urls: {to: FOLDER}",
             )
 
-    def settle(self, outcome: Outcome) -> None:
-        """Keep the files if anything was done, and say what to do with them; else restore what was there."""
-        if outcome.results and not any(result.status in (StepStatus.DONE, StepStatus.IN_DOUBT) for result in outcome.results):
-            self._change.take_back()
-            return
-        self.keep("where the old URLs are served" if outcome.went_through else "once an apply has gone through")
 
-    def keep(self, install: str = "where the old URLs are served") -> None:
-        """Keep the files, and say what to do with them. `install`: where or when, as the end of a sentence."""
-        self._change.keep()
-        names = listed([file.path for file in self.files], NAMED)
-        commit = " and commit" if checkout(self.root.resolve()) is not None else ""
-        self.screen.say(f"Wrote {names}. Review{commit} them, and install them {install}.")
+def check_redirects(root: Path, redirects: RedirectPlan | None) -> None:
+    """Raise `UsageError` if a file that a run is about to need cannot be written."""
+    RedirectFiles(root, redirects.written if redirects is not None else ()).check()
 
 
-def written_redirects(screen: Screen, root: Path, redirects: RedirectPlan | None) -> WrittenRedirects | None:
-    """Write the files of redirects that differ; None if none does. Raises `UsageError`."""
+def write_redirects(screen: Screen, root: Path, redirects: RedirectPlan | None) -> bool:
+    """Write the files that differ, and say what to do with them. Returns whether there were any. Raises `UsageError`."""
     files = redirects.written if redirects is not None else ()
     if not files:
-        return None
-    written = WrittenRedirects(screen, root, files)
-    written.write()
-    return written
+        return False
+    RedirectFiles(root, files).write()
+    names = listed([file.path for file in files], NAMED)
+    commit = " and commit" if checkout(root.resolve()) is not None else ""
+    screen.say(f"Wrote {names}. Review{commit} them, and install them where the old URLs are served.")
+    return True
+
+
+def settled_redirects(screen: Screen, root: Path, redirects: RedirectPlan | None, planned: RedirectPlan | None) -> bool:
+    """Write the files after a run. Returns False, and says why, if they could not be written. `planned`: what the plan showed: URLs that it
+    did not name as dead are named now."""
+    if redirects is None:
+        return True
+    known = {recorded_url(url.url) for url in (*planned.dead, *planned.ended)} if planned is not None else set[str]()
+    new = [url for url in (*redirects.dead, *redirects.ended) if recorded_url(url.url) not in known]
+    if new:
+        names = listed([pattern_of(url) for url in new], NAMED)
+        screen.warn(
+            f"Nothing answers at {count(len(new), 'URL')} that {'was' if len(new) == 1 else 'were'} public: {names}", id="RC-dead-urls"
+        )
+    try:
+        write_redirects(screen, root, redirects)
+    except UsageError as error:
+        screen.warn(f"{error.message}. {error.hint} Then: reconciler urls export --write", id=str(error.id))
+        return False
+    return True

@@ -58,7 +58,7 @@ from reconciler.run.guards import CONSENTS, listed_sorts, refusals as refusals_o
 from reconciler.run.operation import Limits, Operation
 from reconciler.state import Store
 from reconciler.text.escape import as_json
-from reconciler.urls.planned import with_redirects
+from reconciler.urls.planned import Recorded, with_redirects
 
 COPY, STATE = "copy.db", "state.db"
 SHOWN = 500  # characters of what a plan says about an address
@@ -90,7 +90,9 @@ def rehearse(
             narration.phase(f"Reading {project.desired.project}", where=service.where),
             use.fitting() if use is not None else nullcontext(),
         ):
-            planned, read = asyncio.run(_read(narration, service, keyed, project, state, options, living.wanted, everything))
+            planned, read = asyncio.run(
+                _read(narration, service, keyed, project, state, options, living.wanted, everything, store.recorded_urls)
+            )
         check(planned)
         if use is not None:
             approval = use.valid(planned, project, keyed, store)
@@ -124,6 +126,7 @@ async def _read(
     options: Options,
     wanted: Any,
     everything: bool,
+    recorded: Recorded,
 ) -> tuple[Planned, LivingAnswers]:
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
     async with Reader(service.settings, listener=narration) as reader:
@@ -131,7 +134,7 @@ async def _read(
             # The copy needs the trees of pages too, so that those of the state would save no request.
             planned = await make_plan(
                 reader, kinds, project.desired, state, options.operation, everything=everything,
-                stage=narration.stage, kept=lambda keys: {},
+                stage=narration.stage, kept=lambda keys: {}, recorded=recorded,
             )  # fmt: skip
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
         # What only the plan asked for, such as an object by its id.

@@ -15,10 +15,11 @@ from reconciler.cli.wiring.loading import now
 from reconciler.client import Answer
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
-from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, State
+from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, SiteUrls, State
 from reconciler.observe import observe, planned
+from reconciler.observe.ledger import read_answering
 from reconciler.observe.open_work import open_work
-from reconciler.observe.pages import KeptTrees, linking_pages, page_trees
+from reconciler.observe.pages import KeptTrees, linking_pages, page_trees, read_trees
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
@@ -27,13 +28,13 @@ from reconciler.plan.matching.missing import believable
 from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_work
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
-from reconciler.plan.urls.changes import Trees, dead_pages, with_urls
+from reconciler.plan.urls.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
 from reconciler.plan.world import Selection
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.operation import Operation
-from reconciler.urls.planned import RecordedUrls, with_redirects
+from reconciler.urls.planned import Recorded, with_redirects
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,14 @@ async def make_plan(
     stage: Callable[[str], None] = lambda what: None,
     earlier: tuple[Mapping[str, Answer], float] | None = None,
     kept: KeptTrees | None = None,
+    recorded: Recorded = dict,
 ) -> Planned:
     """Observe, plan, prove.
 
     `everything`: read all that exists. `stage`: called with the name of each stage
     after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began, in monotonic seconds. `kept`:
-    the trees of pages that the state has; None to leave out what happens to pages and to what people are working on.
+    the trees of pages that the state has; None to leave out what happens to pages and to what people are working on. `recorded`: returns
+    the URLs of the ledger: with them, or with lines of a table, the pages of everything that anybody can read are needed.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -117,6 +120,10 @@ async def make_plan(
         with reader.giving(links):  # both look for links
             answers = await open_work(reader, kinds, lost, complete) if lost else {}
         proved = with_work(kinds, desired, state, proved, complete, matches, answers)
+        if desired.urls is not None and (proved.urls or desired.urls.earlier or recorded()):
+            missing = readable_spaces(proved.site_urls) - trees.keys()
+            trees = {**trees, **await read_trees(reader, kinds, complete, sorted(missing), kept)}
+            proved = with_answering(proved, trees)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
     return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, trees, answers)
@@ -160,6 +167,8 @@ def narrowed(kinds: Kinds, desired: Desired, planned: Planned, operation: Operat
     selection, state, actual = operation.selection, planned.state, planned.actual
     new_plan = plan(kinds, desired, state, actual, selection=selection, allow_replace=tuple(map(str, operation.limits.replacements)))
     proved = with_urls(prove(kinds, desired, state, actual, new_plan, selection=selection), planned.trees)
+    if planned.plan.site_urls.answering_after is not None:
+        proved = with_answering(proved, planned.trees)
     proved = with_work(kinds, desired, state, proved, actual, planned.matches, planned.answers)
     return replace(planned, plan=with_policies(kinds, desired, actual, proved))
 
@@ -192,16 +201,35 @@ def read_only(
     *,
     everything: bool = False,
     kept: KeptTrees | None = None,
-    recorded: Callable[[], RecordedUrls] = RecordedUrls,
+    recorded: Recorded = dict,
 ) -> Planned:
     """A plan, read with a client that cannot write. `kept`: see `make_plan`. `recorded`: returns the URLs of the ledger."""
 
     async def run() -> Planned:
 
         async with Reader(service.settings, listener=narration) as reader:
-            return await make_plan(reader, kinds, desired, state, operation, everything=everything, stage=narration.stage, kept=kept)
+            return await make_plan(
+                reader, kinds, desired, state, operation, everything=everything, stage=narration.stage, kept=kept, recorded=recorded
+            )  # fmt: skip
 
     with narration.phase(f"Reading {desired.project}", where=service.where):
         planned = asyncio.run(run())
     believable(planned.matches, desired, accept=operation.limits.gone)
     return replace(planned, plan=with_redirects(desired, planned.plan, recorded))
+
+
+def read_present(
+    narration: Narration, service: ConnectedService, kinds: Kinds, desired: Desired, state: State, *, kept: KeptTrees, recorded: Recorded
+) -> Plan:
+    """A plan without changes, with the redirects that follow from what answers now. Sends GET requests alone."""
+
+    async def run() -> Plan:
+        async with Reader(service.settings, listener=narration) as reader:
+            actual = await observe(reader, kinds, desired, state)
+            called = caller(kinds, _tracked(state), actual.objects, actual.objects)
+            now, _ = await read_answering(reader, kinds, actual, called, kept)
+            return Plan(desired.project, desired.environment, site_urls=SiteUrls(answering_before=now, answering_after=now))
+
+    with narration.phase(f"Reading {desired.project}", where=service.where):
+        present = asyncio.run(run())
+    return with_redirects(desired, present, recorded)

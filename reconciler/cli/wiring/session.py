@@ -21,10 +21,9 @@ from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.errors import ServiceError
-from reconciler.model import Actual, Desired, Outcome, State
-from reconciler.model.ledger import LedgerReading
+from reconciler.model import Actual, AnsweringUrls, Desired, Outcome, RedirectPlan, State
 from reconciler.observe import observe
-from reconciler.observe.ledger import read_ledger
+from reconciler.observe.ledger import read_answering, read_ledger
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.matching.missing import believable
 from reconciler.resource import Kinds
@@ -119,6 +118,7 @@ class ApplySession:
                     stage=stage,
                     earlier=earlier,
                     kept=self.journal.page_trees,
+                    recorded=self.journal.recorded_urls,
                 )
             )
         believable(planned.matches, self.desired, accept=self.operation.limits.gone)
@@ -134,7 +134,9 @@ class ApplySession:
     ) -> Outcome:  # fmt: skip
         """Apply a plan. The first signal stops it after the requests under way, and `signal` is its number."""
         steps = planned.plan.steps
-        if steps and self.project.desired.urls is not None:
+        if steps and self._keeps_ledger:
+            # What answers now is public, whoever moved it there: a run that is killed leaves no other memory of it.
+            self._recorded(planned.actual)
             self.journal.doubt_urls()
         with self.narration.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
             return self._runner.run(self._apply(planned, on_error, verify))
@@ -168,26 +170,38 @@ class ApplySession:
             self.journal.remember_rules(planned.plan.state_update.rules)
         return outcome
 
-    def record_urls(self, outcome: Outcome, known: Mapping[Address, str]) -> None:
-        """Record in the ledger at which URLs pages answer after a run that went through. `known`: what the ledger has of each site.
+    def settle_urls(self, planned: Planned) -> RedirectPlan | None:
+        """Record in the ledger at which URLs pages answer after a run, and return the redirects that follow; None where nobody could look.
 
         Sends GET requests alone. What cannot be read is said, and changes neither the ledger nor the result of the run.
         """
-        if self.project.desired.urls is None or not outcome.went_through or (known and not outcome.results):
-            return
+        if not self._keeps_ledger or self.signal is not None:
+            return None
         try:
             with self.narration.lasting("Recording published URLs"):
-                reading = self._runner.run(self._read_ledger(known))
+                actual = planned.actual
+                if planned.plan.steps:
+                    actual = self._runner.run(observe(self.writer, self.kinds, self.project.desired, self.journal.state()))
+                after = self._recorded(actual)
         except ServiceError as error:
             self.narration.screen.warn(f"The published URLs were not recorded: {error.message}", id="RC-ledger-not-updated")
-            return
-        for site, why in reading.unread.items():
-            self.narration.screen.warn(f"{site}: its published URLs were not recorded: {why}", id="RC-ledger-not-updated")
+            return None
+        if self.project.desired.urls is None:
+            return None
+        return with_redirects(self.project.desired, planned.plan, self.journal.recorded_urls, after=after).redirects
 
-    async def _read_ledger(self, known: Mapping[Address, str]) -> LedgerReading:
-        state = self.journal.state()
-        actual = await observe(self.writer, self.kinds, self.project.desired, state)
-        tracked = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+    @property
+    def _keeps_ledger(self) -> bool:
+        """Whether URLs are recorded: a ledger that has begun is continued without `urls:` too, or it would say what is not so."""
+        return self.project.desired.urls is not None or bool(self.journal.url_digests())
+
+    def _recorded(self, actual: Actual) -> AnsweringUrls:
+        """Record at which URLs pages answer; returns all that answer to anybody. Raises `ServiceError`."""
+        return self._runner.run(self._read_ledger(actual))
+
+    async def _read_ledger(self, actual: Actual) -> AnsweringUrls:
+        known = self.journal.url_digests()
+        tracked = {(binding.kind, binding.id): address for address, binding in self.journal.state().bindings.items()}
         called = caller(self.kinds, tracked, actual.objects, actual.objects)
         reading, trees = await read_ledger(self.writer, self.kinds, actual, called, known, self.journal.page_trees)
         self.journal.keep_trees(trees)
@@ -195,4 +209,8 @@ class ApplySession:
         gone = () if actual.unknown else known.keys() - reading.sites.keys() - reading.unread.keys()
         # By the service's clock, where it shows one: what happens to pages there has its times.
         self.journal.record_urls(reading.sites, gone, actual.date)
-        return reading
+        for site, why in reading.unread.items():
+            self.narration.screen.warn(f"{site}: its published URLs were not recorded: {why}", id="RC-ledger-not-updated")
+        answering, more = await read_answering(self.writer, self.kinds, actual, called, self.journal.page_trees)
+        self.journal.keep_trees(more)
+        return answering

@@ -17,10 +17,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reconciler.model import Page, PageChange, PageTree, PageUrl, Plan, SiteUrls, UrlReason, Variant
+from reconciler.model import AnsweringUrls, Page, PageChange, PageTree, PageUrl, Plan, SiteUrls, UrlReason, Variant
 from reconciler.plan.containment import Key
 from reconciler.plan.urls.groups import grouped
 from reconciler.plan.urls.variants import quoted
+from reconciler.urls.redirects import recorded_url
 
 Trees = Mapping[Key, PageTree | str]
 """The pages of each object; why they are not known, where they could not be read."""
@@ -74,9 +75,61 @@ def page_urls(variants: tuple[Variant, ...], site_urls: SiteUrls, trees: Trees) 
     """The URLs at which pages answer now, in the order of URLs. `site_urls`: with the names of spaces and sites."""
     names = site_urls.names
     return [
-        PageUrl(url, answer.page.id, answer.page.title, names[answer.variant.space], names[answer.variant.site])
+        PageUrl(
+            url,
+            answer.page.id,
+            answer.page.title,
+            names[answer.variant.space],
+            names[answer.variant.site],
+            answer.variant.conditions,
+            answer.first,
+        )
         for url, answer in sorted(_answers(variants, trees).items())
     ]
+
+
+def answering(variants: tuple[Variant, ...], site_urls: SiteUrls, trees: Trees) -> AnsweringUrls:
+    """Every URL at which a page answers to anybody. `variants`: all that anybody can read, those that are open to everybody who did not
+    sign in. `site_urls`: with the names of spaces and sites, and what is created. A tree that is missing counts as one that could not be
+    read."""
+    names = site_urls.names
+    pages = page_urls(tuple(variant for variant in variants if variant.is_open), site_urls, trees)
+    public = {page.url: page for page in (replace(page, url=recorded_url(page.url)) for page in pages)}
+    urls: dict[str, set[str]] = {}
+    unread, created = set[str](), set[str]()
+    for variant in variants:
+        tree, bases = trees.get(variant.space), {*variant.bases.values()} or {variant.root}
+        if not isinstance(tree, PageTree) or not variant.bases:
+            (created if variant.space in site_urls.created or not variant.bases else unread).update(bases)
+            continue
+        for base in bases:
+            for url, page in ((base, tree.pages[0]), *((_url(base, page), page) for page in tree.pages)) if tree.pages else ():
+                urls.setdefault(recorded_url(url), set()).add(page.id)
+    closed = {url for variant in variants if not variant.is_open for url in variant.bases.values() or (variant.root,)}
+    return AnsweringUrls(
+        public,
+        {url: frozenset(some) for url, some in urls.items() if url not in public},
+        unread=_recorded(unread),
+        created=_recorded(created),
+        closed=_recorded(closed),
+        roots={names[variant.site]: recorded_url(variant.root) for variant in variants if variant.root},
+    )
+
+
+def _recorded(urls: set[str]) -> frozenset[str]:
+    return frozenset(recorded_url(url) for url in urls if url)
+
+
+def readable_spaces(site_urls: SiteUrls) -> frozenset[Key]:
+    """The objects whose pages anybody can read before or after the plan, without those that it creates."""
+    return frozenset(variant.space for variant in (*site_urls.readable_before, *site_urls.readable_after)) - site_urls.created
+
+
+def with_answering(plan: Plan, trees: Trees) -> Plan:
+    """The plan with every URL that answers before it and after it. `trees`: of all spaces that anybody can read."""
+    urls = plan.site_urls
+    before, after = (answering(variants, urls, trees) for variants in (urls.readable_before, urls.readable_after))
+    return replace(plan, site_urls=replace(urls, answering_before=before, answering_after=after))
 
 
 # -- which pages must be known ---------------------------------------------------------------------------------------------------------
@@ -86,23 +139,25 @@ def needed(site_urls: SiteUrls, trees: Trees) -> frozenset[Key]:
     """The objects whose pages must be read next; empty where `trees` has all that matter."""
     was, then = (_urls_of(variants) for variants in (site_urls.before, site_urls.after))
     changed = was ^ then
-    asked = {space for space, _, _, _ in changed}
-    stays = {(space, base) for space, _, base, _ in was & then}
+    asked = {space for space, *_ in changed}
+    stays = {(space, base) for space, _, base, *_ in was & then}
     # A URL that changes may be below one that stays: then a page below the second may have, get or lose it.
-    above = {part for _, _, base, _ in changed for part in _above(base)}
+    above = {part for _, _, base, *_ in changed for part in _above(base)}
     asked |= {space for space, base in stays if base in above}
     # And the other way round, once the pages show it.
-    bases = {base for _, _, base, _ in changed}
+    bases = {base for _, _, base, *_ in changed}
     inner = {(space, base) for space, base in stays if not bases.isdisjoint(_above(base))}
     if inner:
         pages = {space: tree.pages for space in asked if isinstance(tree := trees.get(space), PageTree)}
-        below = {part for space, _, base, _ in changed for page in pages.get(space, ()) for part in _above(_url(base, page))}
+        below = {part for space, _, base, *_ in changed for page in pages.get(space, ()) for part in _above(_url(base, page))}
         asked |= {space for space, base in inner if base in below}
     return frozenset(asked - trees.keys() - site_urls.created)
 
 
-def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str, bool]]:
-    return {(variant.space, rank, base, variant.is_open) for variant in variants for rank, base in variant.bases.items()}
+def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str, bool, frozenset[str]]]:
+    return {
+        (variant.space, rank, base, variant.is_open, variant.conditions) for variant in variants for rank, base in variant.bases.items()
+    }
 
 
 def _above(url: str) -> Iterator[str]:
@@ -163,7 +218,7 @@ class _Match:
             )
 
         # Who knew an open URL may not be admitted where only some readers are.
-        read = (url for url in self.urls.get(answer.identity, ()) if self.after[url].variant.is_open or not answer.variant.is_open)
+        read = (url for url in self.urls.get(answer.identity, ()) if _admits_all(self.after[url].variant, answer.variant))
         # Of what does not change, not every page is known: one of them may have a URL from which something is left out.
         sure = (url for url in read if self.after[url].rank == 0 or not self.has(url, answer))
         return min(sure, key=distance, default=None)
@@ -176,7 +231,12 @@ class _Match:
     def opens(self, url: str, answer: UrlAnswer) -> bool:
         """Whether everybody who knows a URL can read there after the plan what only those could whom the site admits."""
         was = self.before.get(url)
-        return was is not None and answer.variant.is_open and not was.variant.is_open
+        return was is not None and not _admits_all(was.variant, answer.variant)
+
+
+def _admits_all(variant: Variant, readers_of: Variant) -> bool:
+    """Whether a variant is open to all readers of another one."""
+    return (variant.is_open or not readers_of.is_open) and variant.conditions <= readers_of.conditions
 
 
 def changes(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
@@ -186,7 +246,7 @@ def changes(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
     lines: list[PageChange] = []
     for url, answer in match.before.items():
         then = match.after.get(url)
-        if then is not None and then.identity == answer.identity:
+        if then is not None and then.identity == answer.identity and _admits_all(then.variant, answer.variant):
             continue
         after = match.target(url, answer)
         reason = _reason(match, answer, then, after)
@@ -210,7 +270,7 @@ def _matched(site_urls: SiteUrls, trees: Trees) -> _Match:
 
 
 def _reason(match: _Match, answer: UrlAnswer, then: UrlAnswer | None, after: str | None) -> UrlReason:
-    if then is not None:
+    if then is not None and then.identity != answer.identity:
         return UrlReason.SHADOWED
     if after is not None and not match.has(after, answer):
         return UrlReason.MOVED

@@ -10,10 +10,10 @@ What is the default among its siblings also answers without its segment, so that
 Where two of them would lead to different pages, the one with more segments counts, and of two with as many the one that names what is
 further out.
 
-In: objects, and who can read them; for what a plan creates, the segments that the service derives. Out: the variants that everybody can
-read whom the site admits: who knows the URL, holders of a share link, or visitors who sign in. What only some of them can read, by a
-condition, is left out: its URLs are no promise to anybody. So is, after a plan, a site that stops admitting everybody who knows the URL:
-for them its URLs end.
+In: objects, and who can read them; for what a plan creates, the segments that the service derives. Out: the variants that those read
+whom the site admits and who bring no claim: who knows the URL, holders of a share link, or visitors who sign in. What only a claim opens is
+left out: its URLs are no promise to anybody. So is, after a plan, a site that stops admitting everybody who knows the URL: for them
+its URLs end. `readable` has them all: a redirect must not hide a page from anybody.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ from reconciler.model.codec import title
 from reconciler.plan.audience.readers import Audiences, Objects, whole_of
 from reconciler.plan.containment import Key
 from reconciler.resource import LIFECYCLE, UNSET, Field, FieldRole, Kind, Kinds
-from reconciler.resource.risks import ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
+from reconciler.resource.conditions import holds_without_claims
+from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
 
 OPEN: Final = frozenset({ANYONE, ANYONE_WITH_THE_URL})
 ADMITTED: Final = OPEN | {LINK_HOLDERS, VISITORS}
+READERS: Final = ADMITTED | {AGENTS}  # of published URLs
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,21 @@ class Published:
 
 def variants(moment: Published, earlier: Mapping[Key, Variant] = {}) -> dict[Key, Variant]:
     """What shows pages to all whom a site admits, by its key. `earlier`: the same of the moment before."""
-    shown = [variant for kind in moment.kinds.values() for variant in _of_kind(moment, kind)]
+    return _apart([variant for kind in moment.kinds.values() for variant in _of_kind(moment, kind)], earlier)
+
+
+def readable(moment: Published, earlier: Mapping[Key, Variant] = {}) -> dict[Key, Variant]:
+    """What shows pages to anybody, by its key. `is_open`: to visitors who know the URL and did not sign in."""
+    shown = []
+    for kind in moment.kinds.values():
+        for key, space in _shown(moment, kind):
+            if any(access.who in READERS for access in moment.readers.of(key)):
+                conditions = _conditions(moment.readers, key, OPEN)
+                shown.append(replace(_variant(moment, key, space), is_open=conditions is not None, conditions=conditions or frozenset()))
+    return _apart(shown, earlier)
+
+
+def _apart(shown: list[Variant], earlier: Mapping[Key, Variant]) -> dict[Key, Variant]:
     # The service gives one of two siblings with the same path another one. Which, and what it is, only the service knows.
     bases = Counter(variant.bases[0] for variant in shown if variant.bases)
     result = {}
@@ -75,24 +91,12 @@ def variants(moment: Published, earlier: Mapping[Key, Variant] = {}) -> dict[Key
     return result
 
 
-def restricted_urls(moment: Published) -> tuple[str, ...]:
-    """The URLs below which something is shown that only some of those who know them can read, sorted; where only the service knows them,
-    that of the site."""
-    urls: set[str] = set()
-    for kind in moment.kinds.values():
-        for key, space in _shown(moment, kind):
-            if moment.readers.of(key) and not _admits(moment.readers, key, OPEN):
-                variant = _variant(moment, key, space)
-                urls |= {*variant.bases.values()} or {variant.root}
-    return tuple(sorted(urls - {""}))
-
-
 def _of_kind(moment: Published, kind: Kind) -> Iterator[Variant]:
     for key, space in _shown(moment, kind):
-        if _admits(moment.readers, key, OPEN):
-            yield _variant(moment, key, space)
-        elif _admits(moment.readers, key, ADMITTED) and not _was_open(moment, key):
-            yield replace(_variant(moment, key, space), is_open=False)
+        if (conditions := _conditions(moment.readers, key, OPEN)) is not None:
+            yield replace(_variant(moment, key, space), conditions=conditions)
+        elif (conditions := _conditions(moment.readers, key, ADMITTED)) is not None and not _was_open(moment, key):
+            yield replace(_variant(moment, key, space), is_open=False, conditions=conditions)
 
 
 def _shown(moment: Published, kind: Kind) -> Iterator[tuple[Key, Key]]:
@@ -119,17 +123,18 @@ def _shows(kinds: Kinds, kind: Kind) -> Iterator[Field]:
             yield known
 
 
-def _admits(readers: Audiences, key: Key, whom: frozenset[str]) -> bool:
-    """Whether all of these readers can read the object."""
-    return any(access.who in whom and not access.conditions for access in readers.of(key))
+def _conditions(readers: Audiences, key: Key, whom: frozenset[str]) -> frozenset[str] | None:
+    """The conditions under which these readers read the object without bringing any claim; None where they do not."""
+    passed = [access.conditions for access in readers.of(key) if access.who in whom and all(map(holds_without_claims, access.conditions))]
+    return min(passed, key=lambda conditions: (len(conditions), sorted(conditions)), default=None)
 
 
 def _was_open(moment: Published, key: Key) -> bool:
     """Whether everybody who knows the URL was admitted to the site of an object before."""
     if moment.past:
         return False
-    site = _chain(moment, key)[-1]
-    return moment.earlier is not None and moment.earlier.find(site) is not None and _admits(moment.earlier.readers, site, OPEN)
+    site, earlier = _chain(moment, key)[-1], moment.earlier
+    return earlier is not None and earlier.find(site) is not None and _conditions(earlier.readers, site, OPEN) is not None
 
 
 def _variant(moment: Published, key: Key, space: Key) -> Variant:
@@ -307,7 +312,11 @@ def _sites(*some: Mapping[Key, Variant]) -> set[Key]:
 
 def _answers(some: Mapping[Key, Variant], site: Key) -> set[tuple[Any, ...]]:
     """What can be told apart of the URLs of a site without knowing a page."""
-    return {(variant.space, variant.is_open, *sorted(variant.bases.items())) for variant in some.values() if variant.site == site}
+    return {
+        (variant.space, variant.is_open, variant.conditions, *sorted(variant.bases.items()))
+        for variant in some.values()
+        if variant.site == site
+    }
 
 
 def _secret(before: Published, after: Published, called: Callable[[Key], Address]) -> Iterator[PageChange]:

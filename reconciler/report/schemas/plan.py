@@ -117,7 +117,10 @@ class DeadUrlData(t.Record):
 
 class RedirectsData(t.Record):
     files: Annotated[t.Items[RedirectFileData], t.doc("The files that differ.")]
-    dead: Annotated[t.Items[DeadUrlData], t.doc("What was public, and nothing answers afterwards.")]
+    dead: Annotated[t.Items[DeadUrlData], t.doc("What was public until now, and nothing answers after the plan.")]
+    ended: NotRequired[
+        Annotated[t.Items[DeadUrlData], t.doc("What was public, and nothing answers already: not this plan ended it. Absent: none.")]
+    ]
 
 
 class PageChangeData(t.Record):

@@ -15,11 +15,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.model import FormerUrl
 from reconciler.model.ledger import SiteLedger, UrlHistory, UrlRecord
 from reconciler.state.connection import Connection
 from reconciler.state.tables.schema import insert
 from reconciler.state.tables.values import damaged, mapping
-from reconciler.urls.planned import RecordedUrls
 
 BATCH: Final = 10_000  # URLs of one statement
 PAGE: Final = 20_000  # records that are read at once
@@ -68,14 +68,16 @@ def _write(connection: Connection, state: int, site: str, pages: Mapping[str, st
     return len(ended) + len(begun)
 
 
-def read_recorded(connection: Connection, state: int) -> RecordedUrls:
-    """Every URL of the ledger; none where it is in doubt."""
-    if connection.row("SELECT 1 FROM url_sites WHERE state = :state AND digest = ''", state=state) is not None:
-        return RecordedUrls()
-    query = "SELECT url, ended IS NULL FROM urls WHERE state = :state"
-    rows = connection.execute(query, {"state": state}).fetchall()
-    live = frozenset(url for url, answers in rows if answers)
-    return RecordedUrls(live, frozenset(url for url, _ in rows) - live)
+def read_recorded(connection: Connection, state: int) -> dict[str, FormerUrl]:
+    """Every URL of the ledger with the page that it had last."""
+    query = "SELECT url, site, page, ended IS NULL FROM urls WHERE state = :state ORDER BY url, number"
+    sites: dict[str, Address] = {}
+    recorded = {}
+    for url, site, page, is_live in connection.execute(query, {"state": state}).fetchall():
+        if site not in sites:
+            sites[site] = Address.parse(site)
+        recorded[url] = FormerUrl(sites[site], page, bool(is_live))
+    return recorded
 
 
 def read_urls(connection: Connection, state: int, *, site: str | None, ended: bool, after: tuple[str, int] = ("", 0)) -> list[UrlRecord]:

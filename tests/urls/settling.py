@@ -1,0 +1,159 @@
+"""A published sandbox that is reorganized by applies, and behind Reconciler's back; and applies that are killed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from tests.cli.conftest import Cli
+from tests.organizations import ORGANIZATION, SEED
+
+HOST = "http://127.0.0.1"
+BASE = f"{HOST}/published"
+SPACES = {"start": ["welcome"], "use": ["install", "run", "tune"], "staff": ["salaries", "install"], "old": ["past"]}
+PATHS = {"start": "start", "use": "use"}
+Pages = list[dict[str, Any]]
+NGINX = MappingProxyType({"redirects": ["nginx"]})
+
+
+def published(folder: Path) -> Cli:
+    """A sandbox with four spaces, and a project in `p`."""
+    spaces = [
+        {
+            "organization": ORGANIZATION,
+            "id": f"spc_{key}",
+            "title": key.title(),
+            "parent": None,
+            "pages": [_page(key, path) for path in pages],
+        }
+        for key, pages in SPACES.items()
+    ]
+    cli = Cli(folder)
+    cli.write("seed.yaml", yaml.safe_dump({**SEED, "spaces": spaces}))
+    (folder / "p").mkdir()
+    cli("sandbox", "seed", "--db", "p/sandbox.db", "seed.yaml", code=0)
+    return cli
+
+
+def _page(space: str, path: str) -> dict[str, Any]:
+    return {"id": f"pag_{space}_{path}", "title": path.title(), "path": path, "slug": path}
+
+
+def site(name: str, sections: dict[str, str], conditions: Mapping[str, str] = MappingProxyType({}), **more: Any) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = [
+        {
+            "section": f"{name}-{key}", "title": f"{name} {key}", "path": path,
+            "spaces": [{"key": f"{name}-{key}", "space": key, "path": "main", "default": True}],
+            **({"condition": conditions[key]} if key in conditions else {}),
+        }
+        for key, path in sections.items()
+    ]  # fmt: skip
+    rows[0]["default"] = True
+    usual = {"title": name, "type": "premium", "basename": name, "visibility": "public", "published": True}
+    return {**usual, **({"adaptiveContent": {"enabled": True}} if conditions else {}), **more, "structure": rows}
+
+
+def declare(cli: Cli, urls: Any = NGINX, **sites: dict[str, Any]) -> None:
+    content = [{"space": key, "id": f"spc_{key}", "title": key.title()} for key in SPACES]
+    top = {"version": 1, "project": "p", "protect": [], "service": {"sandbox": "sandbox.db"}, **({"urls": dict(urls)} if urls else {})}
+    document = {**top, "organizations": {"acme": {"id": ORGANIZATION, "content": content, "sites": sites}}}
+    cli.write("p/reconciler.yaml", yaml.safe_dump(document, sort_keys=False))
+
+
+ALLOWED = ("--yes", "--allow-exposure", "**", "--allow-delete", "99")
+
+
+def apply(cli: Cli, *words: str, urls: Any = NGINX, dead: str = "", code: int = 0, **sites: dict[str, Any]) -> Any:
+    if sites:
+        declare(cli, urls, **sites)
+    return cli("apply", "p", *ALLOWED, *(["--allow-dead-urls", dead] if dead else []), *words, code=code)
+
+
+def settled(cli: Cli) -> None:
+    """A second plan is empty, and so is what `urls export` would write."""
+    again = cli.json("plan", "p")
+    redirects = again.get("redirects", {})
+    assert [again["summary"]["requests"], *(redirects.get(name, []) for name in ("files", "dead", "ended"))] == [0, [], [], []]
+    assert "have all that they must have" in cli("urls", "export", "p", "--write", code=0).stderr
+
+
+def table(cli: Cli, name: str = "docs") -> dict[str, str]:
+    path = cli.root / f"p/redirects/{name}.csv"
+    rows = path.read_text().splitlines()[1:] if path.exists() else []
+    return {short(row.split(",")[0]): short(row.split(",")[1]) for row in rows}
+
+
+def short(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/published")
+
+
+def edit(cli: Cli, kind: str, change: Callable[[dict[str, Any]], bool]) -> None:
+    """Somebody changes an object in the service's own interface. `change`: returns whether it is the one."""
+    with sqlite3.connect(cli.root / "p/sandbox.db") as db:
+        for id, data in db.execute("SELECT id, data FROM objects WHERE kind = ?", (kind,)).fetchall():
+            value = json.loads(data)
+            if change(value):
+                value |= {key: f"rev_{uuid.uuid4().hex[:12]}" for key in ("revision", "_revision") if key in value}
+                db.execute("UPDATE objects SET data = ? WHERE kind = ? AND id = ?", (json.dumps(value), kind, id))
+
+
+def move_section(cli: Cli, before: str, after: str) -> None:
+    def change(section: dict[str, Any]) -> bool:
+        if section.get("path") != before:
+            return False
+        section["path"] = after
+        return True
+
+    edit(cli, "section", change)
+
+
+def rename_page(cli: Cli, page: str, to: str | None) -> None:
+    """An author renames a page; None: deletes it."""
+
+    def change(space: dict[str, Any]) -> bool:
+        pages: Pages = space.get("_pages", [])
+        if page not in [item["id"] for item in pages]:
+            return False
+        for item in pages:
+            if item["id"] == page:
+                item |= {"path": to, "slug": to}
+        space["_pages"] = [item for item in pages if item["path"] is not None]
+        return True
+
+    edit(cli, "space", change)
+
+
+KILLED = """
+import os, signal, sys
+from reconciler.cli.commands import apply as command
+from reconciler.cli.wiring.session import ApplySession
+where = sys.argv.pop(1)
+def die(*given, **more):
+    os.kill(os.getpid(), signal.SIGKILL)
+if where == "files":
+    command.settled_redirects = die
+elif where == "ledger":
+    ApplySession.settle_urls = die
+else:
+    ApplySession.apply = die
+from reconciler.cli import main
+main()
+"""
+
+
+def killed(cli: Cli, where: str, *words: str) -> None:
+    """An apply that is killed before its requests (`requests`), after them (`ledger`), or after it recorded what answers (`files`)."""
+    words = ("apply", "p", *ALLOWED, *words)
+    process = subprocess.run([sys.executable, "-c", KILLED, where, *words], cwd=cli.root, capture_output=True, check=False)
+    assert process.returncode == -signal.SIGKILL, process.stderr
