@@ -151,7 +151,7 @@ def outside(connection: Connection, person: Person, name: str) -> tuple[ProjectR
     (row,) = _rows(connection, person, [name], Role.VIEWER)
     reading = facts_of(row).reading
     drifted = reading.drifted if reading is not None else ()
-    return row, drifted, decided_drift(connection, row, drifted)
+    return row, drifted, decided_drift(connection, row, drifted, continues=approvals.continued(connection, row.id))
 
 
 def revert(connection: Connection, person: Person, name: str, *, digest: str, addresses: Collection[str] = ()) -> list[str]:
@@ -274,7 +274,8 @@ def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
 def _is_reverted(connection: Connection, row: ProjectRow) -> bool:
     """Whether somebody decided to revert drift of the last reading."""
     reading = facts_of(row).reading
-    return reading is not None and bool(drift.reverts(decided_drift(connection, row, reading.drifted)))
+    continues = approvals.continued(connection, row.id)
+    return reading is not None and bool(drift.reverts(decided_drift(connection, row, reading.drifted, continues=continues)))
 
 
 def _counted(current: Judged, person: Person, row: ProjectRow, asked: Collection[ChangeClass] | None) -> Iterable[ChangeClass]:

@@ -21,7 +21,7 @@ from reconciler.cli.wiring.run import Planned, make_plan, narrowed, replaceable,
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
-from reconciler.errors import ServiceError
+from reconciler.errors import Refused, ServiceError
 from reconciler.model import Actual, Desired, Outcome, State
 from reconciler.model.ledger import LedgerReading
 from reconciler.observe import observe
@@ -152,6 +152,9 @@ class ApplySession:
             self.narration.screen.say(
                 "Stopping: no new requests are sent; requests under way get 5 seconds. Press Ctrl-C again to exit immediately."
             )
+
+        if supervision is not None and supervision.begin is not None and (refused := await supervision.begin()) is not None:
+            raise Refused(f"nothing was sent: {refused}", id="RC-apply-held")
 
         with signals.stopping(partial(asyncio.get_running_loop().call_soon_threadsafe, stop_after_these)):
             outcome = await apply(
