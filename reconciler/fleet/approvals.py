@@ -27,9 +27,10 @@ COMMIT: Final = "-"  # between the parts of a digest, which are hexadecimal
 
 @dataclass(frozen=True)
 class Decision:
-    """What one person decided on the plan with a digest: they approve some of its classes, or reject all of it. Without a person: an apply of
-    the plan began, which uses up earlier decisions, and `reason` is the id of its run. `identity`: None for a user of the commands. `at`: None if it is
-    not stored yet. `until`: of a decision on drift, until when it is ignored; None to revert it. `rehearsal`: the digest of the one that they saw."""
+    """What one person decided on the plan with a digest: they approve some of its classes, or reject all of it. Without a person: an
+    apply of the plan began, which uses up earlier decisions, and `reason` is the id of its run. `identity`: None for a user of the
+    commands. `at`: None if it is not stored yet. `until`: of a decision on drift, until when it is ignored; None to revert it.
+    `rehearsal`: the digest of the one that they saw."""
 
     person: str
     digest: str
@@ -49,8 +50,8 @@ class Decision:
 
 @dataclass(frozen=True)
 class Continuation:
-    """The apply that a plan continues: for what is left of it, the decisions that it used up still count. `digest`: of the plan that people
-    approved; `runs`: those that used them up; `reverts`: addresses whose drift is left to revert."""
+    """The apply that a plan continues: for what is left of it, the decisions that it used up still count. `digest`: of the plan that
+    people approved; `runs`: those that used them up; `reverts`: addresses whose drift is left to revert."""
 
     digest: str
     runs: tuple[int, ...]

@@ -108,6 +108,12 @@ def is_only_drift(row: ProjectRow) -> bool:
     return reading is not None and bool(reading.drift or reading.both) and not reading.ahead
 
 
+def nothing_to_apply(row: ProjectRow, judged: Judged) -> bool:
+    """Whether everything that the commit of a plan changes is blocked."""
+    reading = facts_of(row).reading
+    return not judged.plan.changes and reading is not None and bool(reading.blocked)
+
+
 def _terms(row: ProjectRow, directory: Directory) -> ApprovalTerms:
     project = row.project
     return ApprovalTerms(project.approvals, project.valid_for, project.tenant, row.now, directory)

@@ -104,7 +104,7 @@ def read_command(
     """Read the service once, and write what a plan and a drift of that reading say. `began`: the digest of the saved plan of an apply
     that did not end, "" for none."""
     options, kinds = Options.of(screen, parameters), load_kinds()
-    by = _allowed(screen, options, kinds, allowed)
+    by = _allowed(screen, options, kinds, allowed, folder)
     project = by.project
     with connect(screen, options, project, kinds) as service:
         recovered, locked = _recovered(screen, options, project, kinds, service) if save else ((), None)
@@ -209,7 +209,8 @@ def _recovered(
 
 
 def _holder(condition: Condition) -> dict[str, Any] | None:
-    """Who holds the state, as JSON: `seconds`: until the lease expires unless it is renewed, None where nobody knows. None if nobody does."""
+    """Who holds the state, as JSON: `seconds`: until the lease expires unless it is renewed, None where nobody knows. None if nobody
+    does."""
     if not condition.held:
         return None
     holder = condition.holder
@@ -248,10 +249,12 @@ def _checks(
     return tuple(healths.TimedCheck(result, every, digest) for result in results if result.on)
 
 
-def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str) -> JudgedProject:
-    """The project. Raises `Refused` if its files have a name that the fleet file does not allow them."""
+def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str, folder: Path) -> JudgedProject:
+    """The project. Raises `Refused` if its files have a name that the fleet file does not allow them; the name is in `claimed.json`
+    then."""
     loaded = load(screen, options, kinds)
     if not claims.is_allowed(allowed, loaded.settings.project):  # before the state is opened: it may be another tenant's
+        write_report(folder / "claimed.json", as_json(loaded.settings.project))
         raise Refused(
             f"the files are of project {loaded.settings.project}, and the fleet file allows {allowed or 'none'}",
             id="RC-fleet-project-not-allowed",
@@ -272,7 +275,7 @@ def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str) -> Ju
 def rehearse_command(screen: Screen, /, allowed: str, folder: Path, sent: str, reading: str, **parameters: Any) -> int:
     """Rehearse the plan that would send what has this digest, if the reading is still the one with that digest."""
     options, kinds = Options.of(screen, parameters), load_kinds()
-    by = _allowed(screen, options, kinds, allowed)
+    by = _allowed(screen, options, kinds, allowed, folder)
     with connect(screen, options, by.project, kinds) as service:
         with open_store(screen, options, by.project, service, create=False) as store:
             key = store.digest_key()

@@ -21,11 +21,12 @@ from reconciler.report.words import count
 
 @dataclass
 class RunResult:
-    """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so something
-    may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose approvals
-    counted when it began, by class of change. `again`: seconds until another run makes sense, None for the interval of the project.
-    `reverted`: the decisions that this run carries out, by address: its plan reverts these resources and nothing else. `rehearsing`: the requests of a rehearsal, among `requests`.
-    `proposal`: the document of what was changed outside Reconciler, compressed; None if no file can take anything in."""
+    """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so
+    something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose
+    approvals counted when it began, by class of change. `again`: seconds until another run makes sense, None for the interval of the
+    project. `reverted`: the decisions that this run carries out, by address: its plan reverts these resources and nothing else.
+    `rehearsing`: the requests of a rehearsal, among `requests`. `proposal`: the document of what was changed outside Reconciler,
+    compressed; None if no file can take anything in."""
 
     commit: str | None = None
     reading: status.Reading | None = None

@@ -171,6 +171,7 @@ class _Run:
         if late:
             raise ReconcilerError(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
         if code != 0:
+            await asyncio.to_thread(self._refuse_claimed)
             raise self._failure(code, message)
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
@@ -201,6 +202,21 @@ class _Run:
         )  # fmt: skip
         self.result.reading = await asyncio.to_thread(self._bounded, self.result.reading)
         self.result.health = of_document(about["health"])
+
+    def _refuse_claimed(self) -> None:
+        """Raise `ReconcilerError` if the files have the name of another project of this fleet: to allow it would only lead to that one."""
+        file = self.folder / "claimed.json"
+        if not file.exists():
+            return
+        name = str(_document(file))
+        with self.place.database.transaction() as connection:
+            other = rows.claiming(connection, self.begun.project_id, name)
+        if other is not None:
+            raise ReconcilerError(
+                f"the files are of project {name}, which the project {other} of this fleet has already",
+                id="RC-fleet-project-not-allowed",
+                hint="Give one of them another `project:` in its files, an environment, or a state of its own.",
+            )
 
     def _known_checks(self) -> list[str]:
         """The option with the file of the health checks of earlier runs that cost requests; none where there are none."""

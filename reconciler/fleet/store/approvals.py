@@ -21,10 +21,10 @@ from reconciler.fleet.store.schema import approvals, plans
 
 @dataclass(frozen=True)
 class StoredPlan:
-    """A stored plan. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors. `digest`: None
-    if nothing of it can be applied, or an older version stored it. `since`: the last commit that was applied completely. `made_at`: None
-    if it is not stored yet. `reading`: a digest of what the service contained, None for a plan of an older version. `continues`: the apply that it
-    is the rest of."""
+    """A stored plan. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors. `digest`:
+    None if nothing of it can be applied, or an older version stored it. `since`: the last commit that was applied completely. `made_at`:
+    None if it is not stored yet. `reading`: a digest of what the service contained, None for a plan of an older version. `continues`:
+    the apply that it is the rest of."""
 
     commit: str
     document: Mapping[str, Any]

@@ -62,12 +62,30 @@ def start(data: Path) -> tuple[PostgresServer, str]:
         if known[1]:
             server.runtime_path = Path(known[1])
     assert known is not None
+    _forget_dead(server)
     try:
         server.start()
     except Exception as error:  # also those of subprocess, whose text is the whole command
         raise RuntimeError(f"see {server.log} ({type(error).__name__})") from error
     _close(server)
     return server, _url(server, known[0])
+
+
+def _forget_dead(server: PostgresServer) -> None:
+    """Forget the processes that were killed while they used the server: it would wait for their end before it stops."""
+    users = server.global_process_id_list
+    alive = [process for process in users.get_and_remove(os.getpid()) if process != os.getpid() and _uses(process)]
+    users.put(alive)
+
+
+def _uses(process: int) -> bool:
+    """Whether a process is a `fleet up` that runs; its number may be another program's by now."""
+    import psutil
+
+    try:
+        return {"fleet", "up"} <= set(psutil.Process(process).cmdline())
+    except psutil.Error:
+        return False
 
 
 def _create(server: PostgresServer) -> None:

@@ -1,0 +1,194 @@
+"""Applies of a fleet that die, are refused or are answered with 500: what is left is continued, and approvals are used once. Real processes
+are killed at every boundary of an apply."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from tests.fleet.running import TOKEN, Running, children, running
+from tests.proofs import spread
+
+pytestmark = [pytest.mark.timeout(600)]
+FREE = dict.fromkeys(("titles", "order", "update", "create", "delete", "replace", "exposure"), "auto")
+PROJECT = """\
+version: 1
+project: a
+recovery: {settle: 1}
+service: {member: ada@acme.example}
+organizations:
+  a:
+    id: org_a
+    members: {ada@acme.example: admin}
+    content:
+      - {space: blank, id: spc_a, title: Blank, template: true}
+"""
+BEFORE = ['- {collection: one, title: "One"}', '- {collection: two, title: "Two"}', '- {space: docs, title: "Docs", duplicateOf: blank}']
+COMMITS: dict[str, Sequence[str]] = {
+    "update": ['- {collection: one, title: "First"}', BEFORE[1], BEFORE[2]],
+    "move": [BEFORE[0], '- {collection: two, title: "Two", content: [{space: docs, title: "Docs", duplicateOf: blank}]}'],
+    "delete": [BEFORE[0], BEFORE[2]],
+    "create": [*BEFORE, '- {collection: three, title: "Three"}'],
+}
+METHODS = {"update": "PATCH *", "move": "POST *move*", "delete": "DELETE *", "create": "POST *collections*"}
+GONE = "removed: [{address: a/collection/two, action: delete}]\n"
+
+
+class Continued(Running):
+    """A fleet with one project, whose content is committed line by line."""
+
+    def content(self, lines: Sequence[str], more: str = "") -> None:
+        if not self.remote.exists():
+            self.remote.mkdir()
+            self.git("init", "-q", "-b", "main")
+        (self.remote / "a").mkdir(exist_ok=True)
+        (self.remote / "a" / "reconciler.yaml").write_text(PROJECT + "".join(f"      {line}\n" for line in lines) + more)
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "content")
+
+    def project(self, **words: Any) -> None:
+        self.declare({"name": "a", "source": {"path": "a"}, "mode": "apply", "approvals": FREE, "every": "10s", **words})
+
+    def faults(self, *rules: str) -> None:
+        self.call(
+            "sandbox", "faults", "set" if rules else "clear", "--db", "sandbox.db", *(word for rule in rules for word in ("--rule", rule))
+        )
+
+    def change(self, statement: str) -> None:
+        with psycopg.connect(self.url) as connection:
+            connection.execute(statement)  # type: ignore[arg-type]
+
+    def intents(self) -> list[Any]:
+        return self.rows("SELECT j.id FROM reconciler.open_intents o JOIN reconciler.journal j ON j.id = o.intent")
+
+    def kill(self, worker: subprocess.Popen[str]) -> None:
+        """Kill a worker, which ends its runs, and let the lease of its run expire."""
+        os.kill(worker.pid, signal.SIGKILL)
+        worker.wait()
+        self.until(lambda: not children(self.folder))
+        self.change("UPDATE reconciler.leases SET expires = 0 WHERE run IS NOT NULL")
+
+    def synced(self) -> dict[str, Any]:
+        head = (self.remote / ".git/refs/heads/main").read_text().strip()
+
+        def holds() -> dict[str, Any] | None:
+            shown = self.status()["a"]
+            return shown if shown["status"] == "Synced" and shown["reading"]["commit"] == head and not shown["recovering"] else None
+
+        return self.until(holds, 150)  # type: ignore[no-any-return]
+
+    def audit(self) -> list[tuple[str, str, Any]]:
+        query = "SELECT action, coalesce(details->>'ended', ''), details->'approvedBy' FROM reconciler_fleet.audit WHERE action LIKE '%apply' AND project = 'a' ORDER BY id"
+        return self.rows(query)
+
+    def collections(self) -> dict[str, str]:
+        return {item["title"]: item["id"] for item in self.send("GET", "/orgs/org_a/collections")["items"]}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Continued]:
+    pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
+    made = Continued(tmp_path, fleet_url)
+    with made.stack:
+        made.serve(["a"])
+        made.content(BEFORE)
+        made.applied("a")
+        yield made
+
+
+CASES = [(verb, boundary) for verb in COMMITS for boundary in ("sent", "done", "answered with 500", "done and answered with 500")]
+
+
+@pytest.mark.parametrize(("verb", "boundary"), spread(CASES, 3))
+def test_a_request_in_doubt_is_settled_by_the_fleet_itself(fleet: Continued, verb: str, boundary: str) -> None:
+    operation = METHODS[verb]
+    killed = boundary in ("sent", "done")
+    if killed:
+        when = "before" if boundary == "sent" else "after"
+        # the service holds the answer back: the request is under way when its worker dies
+        rule = (
+            f'{{"fault": "cut", "when": "{when}", "operation": "{operation}", "times": 1, "effect": {str(boundary == "done").lower()}}}'
+            if when == "before"
+            else f'{{"fault": "cut", "when": "after", "operation": "{operation}", "times": 4}}'
+        )
+        fleet.faults(rule, f'{{"fault": "latency", "seconds": 1, "operation": "{operation}", "times": 4}}')
+    else:
+        when = "after" if boundary.startswith("done") else "before"
+        fleet.faults(f'{{"fault": "error", "status": 500, "when": "{when}", "operation": "{operation}", "times": 4}}')
+    fleet.content(COMMITS[verb], GONE if verb == "delete" else "")
+    fleet.project()
+    worker = fleet.worker()
+    if killed:
+        fleet.until(fleet.intents)
+        fleet.kill(worker)
+        fleet.faults()
+        fleet.worker()
+    shown = fleet.synced()
+    assert (shown["reading"]["inDoubt"], shown["reading"]["unreadable"]) == (0, [])
+    titles = {"One", "Two"} ^ {"update": {"One", "First"}, "delete": {"Two"}, "create": {"Three"}}.get(verb, set())
+    assert set(fleet.collections()) == titles
+    assert len(fleet.send("GET", "/orgs/org_a/collections")["items"]) == len(titles)
+
+
+def approved(fleet: Continued) -> str:
+    """Approve the plan that waits, as two people; its digest."""
+    from reconciler.fleet import acts
+    from reconciler.fleet.people import Person, Role
+    from reconciler.fleet.store import connected
+
+    def waits() -> Any:
+        shown = fleet.status()["a"]
+        return shown["approvals"] if (shown["waits"] or "").startswith("the plan needs approvals") else None
+
+    digest = str(fleet.until(waits)["digest"])
+    with connected(fleet.url) as database:
+        for name in ("grace@acme.example", "linus@acme.example"):
+            with database.transaction() as connection:
+                acts.approve(connection, Person(name, {"*": Role.ADMIN}), "a", digest=digest)
+    return digest
+
+
+def test_a_lost_apply_has_used_its_approvals_up_and_what_was_taken_back_needs_them_again(fleet: Continued) -> None:
+    fleet.faults('{"fault": "latency", "seconds": 3, "operation": "DELETE *"}')
+    fleet.content(COMMITS["delete"], GONE)
+    fleet.project(approvals={"delete": "two"})
+    worker = fleet.worker()
+    digest = approved(fleet)
+    fleet.until(fleet.intents)
+    fleet.until(lambda: "Two" not in fleet.collections())
+    fleet.kill(worker)
+    fleet.faults()
+    fleet.send("POST", "/orgs/org_a/collections", {"title": "Two"})  # somebody takes the change back
+    fleet.worker()
+    fleet.synced()
+    begun = [line for line in fleet.audit() if line[0] == "begin-apply"]
+    assert [line[2] for line in begun] == [{"delete": ["grace@acme.example", "linus@acme.example"]}], digest
+
+
+def test_what_an_apply_never_recorded_is_continued_with_the_approvals_that_it_used(fleet: Continued) -> None:
+    """Killed between its begin and its first request, and again in the middle; the first request is the only one that needs people again."""
+    fleet.faults('{"fault": "latency", "seconds": 3, "operation": "PATCH *"}')
+    fleet.content(COMMITS["update"])
+    fleet.project(approvals={"titles": "two"})
+    worker = fleet.worker()
+    approved(fleet)
+    fleet.until(fleet.intents)
+    one = fleet.collections()["One"]
+    fleet.kill(worker)
+    fleet.faults()
+    fleet.until(lambda: "First" in fleet.collections())
+    fleet.send("PATCH", f"/orgs/org_a/collections/{one}", {"title": "One"})
+    fleet.worker()
+    fleet.until(lambda: (fleet.status()["a"]["waits"] or "").startswith("the plan needs approvals: titles (2"))
+    assert fleet.collections()["One"] == one
+    approved(fleet)
+    fleet.synced()
+    assert [line[:2] for line in fleet.audit()] == [("begin-apply", ""), ("apply", "lost"), ("begin-apply", ""), ("apply", "applied")]
