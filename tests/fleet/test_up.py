@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -94,6 +95,20 @@ def test_an_open_server_that_was_left_behind_is_stopped_first(place: Path) -> No
     user(left.get_uri())
     with started(place) as url, pytest.raises(psycopg.OperationalError):
         user(without_password(url))
+
+
+def test_a_server_whose_fleet_was_killed_is_stopped_by_the_next_one(place: Path) -> None:
+    script = "import sys, pathlib, reconciler.fleet.up as up; up.postgres(pathlib.Path(sys.argv[1]), None).__enter__()"
+    script += "; print(1, flush=True); input()"
+    first = subprocess.Popen([sys.executable, "-W", "ignore", "-c", script, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == b"1\n"
+        first.kill()
+    with started(place) as url:
+        user(url)
+    with pytest.raises(psycopg.OperationalError):
+        user(url)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"password": "\' SUPERUSER", "socket": ""}', '{"password": "a", "socket": "/tmp"}'])

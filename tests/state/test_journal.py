@@ -269,6 +269,23 @@ def test_a_run_is_found_by_the_saved_plan_that_it_carried_out(store: Store, open
     assert reader.users("none") == ()
 
 
+def test_what_was_recorded_since_a_saved_plan_is_told_whatever_came_of_it(store: Store) -> None:
+    assert store.recorded_by("digest") is None
+    with store.lease(**WHO) as first:
+        first.carry_out("digest")
+    assert store.recorded_by("digest") == frozenset()
+    with store.lease(**WHO) as second:
+        second.carry_out("digest")
+        sent, doubtful, held, lost = second.intend([intent(), intent(START), intent(at("acme/space/held")), intent(at("acme/space/lost"))])
+        second.settle([IntentEnding(sent.id, "done", forget=(at("acme/space/inside"),)), IntentEnding(held.id, "not-sent")])
+        second.settle([IntentEnding(doubtful.id, "in-doubt")])
+    with store.lease(**WHO) as third:
+        third.settle([IntentEnding(lost.id, "not-sent"), IntentEnding(doubtful.id, "recovered")])
+        third.intend([intent(at("acme/space/later"))])
+    names = {address.rpartition("/")[2] for address in store.recorded_by("digest") or ()}
+    assert names == {"guides", "start", "inside", "lost", "later"}, "only its own run knows that it sent nothing"
+
+
 BROKEN = "half \ud800"  # what no database holds
 
 
