@@ -70,7 +70,7 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
             kept.finish(connection, begun.project_id)
         if result.reading is not None:
             proposals.keep(connection, begun.project_id, result.proposal)
-        if result.error is not None and not result.began:  # the connection may have been lost after it was stored
+        if (result.error is not None or result.stopped) and not result.began:  # the connection may have been lost after it was stored
             result.began = audit.has_begun(connection, begun.id)
         if result.began and result.plan is not None:
             outcome = "applied" if result.applied else "stopped" if result.stopped else result.ended
