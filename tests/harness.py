@@ -28,11 +28,12 @@ from reconciler.config import Project, load
 from reconciler.kinds import load as declared_kinds
 from reconciler.model import Outcome, Plan, State
 from reconciler.observe import observe, planned
-from reconciler.plan.guard import guard
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
+from reconciler.run.guards import check
+from reconciler.run.operation import Limits
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.state import StateScope, Store
@@ -202,7 +203,7 @@ class Org:
                     actual,
                     lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
                 )
-                made = guard(prove(kinds(), desired, state, actual, made, selection=selection), desired)
+                made = check(prove(kinds(), desired, state, actual, made, selection=selection), desired, Limits().with_exposures)
                 self.made, self.planned = made, len(self.requests)
                 outcome = await apply(
                     writer,

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import fromstring
 import httpx2
 import pytest
 
-from benchmarks import projects
+from benchmarks import projects, statements
 from benchmarks.longest import longest
 from benchmarks.prepare import prepared
 from benchmarks.report import chart, table
@@ -154,3 +154,18 @@ def inside(name: str, id: str) -> list[str]:
     if name == "sites":
         return [f"/orgs/org_acme/sites/{id}/{part}" for part in ("sections", "section-groups", "site-spaces", "share-links")]
     return []
+
+
+def test_statements_are_counted_without_docstrings_comments_and_line_breaks() -> None:
+    source = (
+        '"""A module."""\n\n# A comment.\ndef double(\n    number: int,\n) -> int:\n    """Twice the number."""\n    return 2 * number\n'
+    )
+    assert statements.statements(source) == 2
+
+
+def test_the_rooms_of_a_folder_add_up(tmp_path: Path) -> None:
+    for name, lines in (("top.py", 1), ("room/a.py", 2), ("room/deep/b.py", 3), ("small/c.py", 1)):
+        (tmp_path / "house" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "house" / name).write_text("pass\n" * lines)
+    rows = [line.split() for line in statements.table(tmp_path / "house").splitlines()[1:]]
+    assert rows == [["room", "5", "5", "2"], ["small", "1", "1", "1"], [".", "1", "1", "1"], ["total", "7", "7", "4"]]

@@ -7,6 +7,7 @@
     target            --target          saved                 `plan --out` and `apply --plan`
     base_url          --base-url        late                  the command, which reads the variable itself
     rules_from        --rules-from      child                 the process that a worker of the fleet starts
+    allow_delete      --allow-delete    limit                 `Options.limits`: what a run allows beyond the rules of the project
 
 A new option is a new field of `Options`. Forbidden: slow imports, because `environment` knows the names before a command is imported.
 """
@@ -25,6 +26,8 @@ from reconciler.address import Glob
 from reconciler.cli.declare import env_files, files, globs, pairs, seconds, url_patterns
 from reconciler.cli.files import path_from_here
 from reconciler.cli.terminal.screen import Screen
+from reconciler.plan.world import Selection
+from reconciler.run.operation import Limits, Operation
 from reconciler.text.credentials import BUCKET, SQLITE
 
 # What a saved plan does with the value of an option, besides recording it.
@@ -40,8 +43,9 @@ class OptionRow:
 
     `typed`: it gives consent or chooses what is trusted, so no variable of the environment sets it. `variable`: the end of its variable
     where that is not its name. `late`: the command reads the variable itself, because the YAML comes between the two.
-    `saved`: how a saved plan carries it. `child`: the process of a fleet's run gets it. `written`: it is repeated in a command line that
-    is printed; `joined`: as `--name=value`. `credentials`: a value with a password is not printed.
+    `saved`: how a saved plan carries it. `child`: the process of a fleet's run gets it. `limit`: the field of `Limits` that it sets.
+    `written`: it is repeated in a command line that is printed; `joined`: as `--name=value`. `credentials`: a value with a password is not
+    printed.
     """
 
     name: str
@@ -52,6 +56,7 @@ class OptionRow:
     late: bool = False
     saved: SavedAs | None = None
     child: bool = False
+    limit: str = ""
     written: bool = True
     joined: bool = False
     credentials: bool = False
@@ -152,31 +157,31 @@ class Options:
     )  # fmt: skip
     allow_replace: tuple[Glob, ...] = option(
         (), "allow-replace", "replacement", "Allow matching objects to be deleted and recreated. Repeatable.",
-        metavar="ADDRESS", saved="scope", typed=True, **GLOBS,
+        metavar="ADDRESS", saved="scope", typed=True, limit="replacements", **GLOBS,
     )  # fmt: skip
     allow_delete: int | None = option(
         None, "allow-delete", "guards", "Allow up to N deletions, instead of guards.maxDelete.",
-        metavar="N", type=COUNT, saved="limit", typed=True,
+        metavar="N", type=COUNT, saved="limit", typed=True, limit="deletions",
     )  # fmt: skip
     allow_exposure: tuple[Glob, ...] = option(
         (), "allow-exposure", "guards", "Allow matching addresses to become public or lose a protection. Repeatable.",
-        metavar="ADDRESS", saved="grant", typed=True, **GLOBS,
+        metavar="ADDRESS", saved="grant", typed=True, limit="exposures", **GLOBS,
     )  # fmt: skip
     max_exposed: int | None = option(
         None, "max-exposed", "guards", "Allow at most N objects to gain a reader, instead of guards.maxExposed.",
-        metavar="N", type=COUNT, saved="limit", typed=True,
+        metavar="N", type=COUNT, saved="limit", typed=True, limit="exposed",
     )  # fmt: skip
     allow_dead_urls: tuple[str, ...] = option(
         (), "allow-dead-urls", "guards", "Allow that nothing answers at matching URLs any more: /v1/**, or whole URLs. Repeatable.",
-        metavar="PATTERN", multiple=True, callback=url_patterns, saved="grant", typed=True,
+        metavar="PATTERN", multiple=True, callback=url_patterns, saved="grant", typed=True, limit="dead_urls",
     )  # fmt: skip
     allow_open_work: tuple[Glob, ...] = option(
         (), "allow-open-work", "guards", "Allow the work in progress in matching addresses to end, as the plan shows it. Repeatable.",
-        metavar="ADDRESS", saved="grant", typed=True, **GLOBS,
+        metavar="ADDRESS", saved="grant", typed=True, limit="open_work", **GLOBS,
     )  # fmt: skip
     accept_gone: int | None = option(
         None, "accept-gone", "absences", "Accept up to N tracked objects as deleted outside Reconciler.",
-        metavar="N", type=COUNT, typed=True,
+        metavar="N", type=COUNT, typed=True, limit="gone",
     )  # fmt: skip
     max_urls: int | None = option(
         None, "max-urls", "output", "List at most N URLs of pages in JSON; its groups count all of them. Default: 10000.",
@@ -228,9 +233,14 @@ class Options:
         return cls(**known, directories=screen.directories)
 
     @property
-    def limits(self) -> dict[str, Any]:
-        """What the guards of a plan compare it with, instead of the project's limits."""
-        return {name: getattr(self, name) for name in ("allow_delete", "max_exposed", "allow_dead_urls", "allow_open_work")}
+    def limits(self) -> Limits:
+        """What they allow beyond the rules of the project."""
+        return Limits(**{row.limit: getattr(self, row.field) for row in ROWS if row.limit})
+
+    @property
+    def operation(self) -> Operation:
+        """What they ask of a run."""
+        return Operation(Selection(self.target, self.exclude), self.limits)
 
     def saved(self, *ways: SavedAs) -> dict[str, Any]:
         """The values that a saved plan records, by their keys in it. `ways`: only these."""

@@ -20,7 +20,7 @@ from reconciler.errors import Refused
 from reconciler.importer.entry import EntryWriter
 from reconciler.importer.gather import Gathered, GatheredObject
 from reconciler.importer.matched import excluded_objects, removed_by
-from reconciler.importer.project import LIMITS, ImportedProject, Limits, missing, modeline, parts, split_files, unread
+from reconciler.importer.project import LIMITS, FileSizes, ImportedProject, missing, modeline, parts, split_files, unread
 from reconciler.model import Actual, Declared, Desired, Source, State
 from reconciler.model.desired import Generation
 from reconciler.plan.matching.match import identify
@@ -190,7 +190,7 @@ def into(
     texts: Mapping[str, str],
     *,
     schema: str,
-    limits: Limits = LIMITS,
+    limits: FileSizes = LIMITS,
     taken: Collection[str] = (),
 ) -> ImportedProject:
     """The files that change or are new. `texts`: every file of the project, the project file first. `limits`: when a new list is split.
@@ -262,7 +262,7 @@ class _Adding:
         pages: Mapping[str, EditedFile],
         top: str,
         schema: str,
-        limits: Limits,
+        limits: FileSizes,
     ) -> None:
         self.writer, self.declared, self.pages, self.top, self.schema, self.limits = writer, declared, pages, top, schema, limits
         self.new: dict[str, str] = {}

@@ -24,7 +24,7 @@ from reconciler.yamltext.format import document as document_shape, layout
 
 
 @dataclass(frozen=True)
-class Limits:
+class FileSizes:
     """`lines`: the most of a project in one file. `nodes`: the most of a root's list in one file. `file`: the most of any other list in
     one, because a file is limited in its values."""
 
@@ -33,15 +33,15 @@ class Limits:
     file: int = 10_000
 
 
-LIMITS: Final = Limits()
-SPLIT: Final = Limits(lines=0, nodes=0)
+LIMITS: Final = FileSizes()
+SPLIT: Final = FileSizes(lines=0, nodes=0)
 """A file for each list of a root, for each site, and for each node of a list that contains others."""
 
 
 class RootFiles:
     """The files of one root. `taken`: paths that are in use."""
 
-    def __init__(self, writer: EntryWriter, limits: Limits, taken: Collection[str] = ()) -> None:
+    def __init__(self, writer: EntryWriter, limits: FileSizes, taken: Collection[str] = ()) -> None:
         self.writer, self.limits = writer, limits
         self.files: dict[str, EmittedMap] = {}
         self._paths = FreePaths(taken)
@@ -109,7 +109,7 @@ def project(
     *,
     service: Mapping[str, object],
     schema: str,
-    limits: Limits = LIMITS,
+    limits: FileSizes = LIMITS,
     taken: Collection[str] = (),
 ) -> ImportedProject:
     """The files of a new project that declares everything in `actual`.
@@ -148,7 +148,7 @@ def _with_roots(top: EmittedMap, entries: Sequence[tuple[GatheredObject, Emitted
     return EmittedMap([*top.lines, *(EmittedEntry(section, value) for section, value in sections.items())], open=top.open)
 
 
-def _split(writer: EntryWriter, top: EmittedMap, limits: Limits) -> tuple[EmittedMap, dict[str, EmittedMap]]:
+def _split(writer: EntryWriter, top: EmittedMap, limits: FileSizes) -> tuple[EmittedMap, dict[str, EmittedMap]]:
     """The project file, and the other files of a project that is too long for one."""
     several = len(writer.all.roots) > 1
     files: dict[str, EmittedMap] = {}
@@ -169,7 +169,7 @@ def modeline(path: str, schema: str) -> str:
 
 
 def parts(
-    writer: EntryWriter, root: GatheredObject, several: bool, limits: Limits = LIMITS, *, taken: Collection[str] = ()
+    writer: EntryWriter, root: GatheredObject, several: bool, limits: FileSizes = LIMITS, *, taken: Collection[str] = ()
 ) -> dict[str, EmittedMap]:
     """The files of the ordered lists of a root that are too long for one, where nothing in the list is declared yet."""
     root_files = RootFiles(writer, limits, taken)

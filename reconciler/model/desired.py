@@ -210,18 +210,37 @@ OPEN_WORK: Final = ("block", "warn", "ignore")
 
 
 @dataclass(frozen=True)
+class Looser:
+    """How to recognize that a rule is looser than before. `key`: in the project file. `says`: what a run may do then, for people. `order`:
+    whether more or less is looser, where None is loosest; or the values, the strictest first."""
+
+    key: str
+    says: str
+    order: Literal["more", "less"] | tuple[object, ...]
+
+
+def _guard(default: Any, key: str, says: str, order: Literal["more", "less"] | tuple[object, ...]) -> Any:
+    return field(default=default, metadata={"looser": Looser(key, says, order)})
+
+
+DELETES_MORE: Final = "one run may delete more managed objects"
+
+
+@dataclass(frozen=True)
 class Guards:
     """Limits of a run: at most `percent` of the managed objects may be deleted, but `at_least` always may. `max_exposed`: the most objects
     that one plan may give to more readers; None: as many as somebody consents to. `dead_urls`: None: `block` in a project that writes
     redirects, else `warn`. `open_work`: what happens to a plan that ends work of people, one of OPEN_WORK; None: a delete or a replacement
     is refused without consent, the rest is shown. Each is the key of the same name in `reconciler.config.keys.GUARDS`."""
 
-    max_delete_percent: float = 20.0  # of managed objects; octoDNS uses 30
-    max_delete_at_least: int = 3
-    min_admins: int = 1
-    max_exposed: int | None = None
-    dead_urls: DeadUrls | None = None
-    open_work: str | None = None
+    max_delete_percent: float = _guard(20.0, "maxDelete.percent", DELETES_MORE, "more")  # of managed objects; octoDNS uses 30
+    max_delete_at_least: int = _guard(3, "maxDelete.atLeast", DELETES_MORE, "more")
+    min_admins: int = _guard(1, "minAdmins", "fewer may remain", "less")
+    max_exposed: int | None = _guard(None, "maxExposed", "one run may expose more objects", "more")
+    dead_urls: DeadUrls | None = _guard(  # noqa: RUF009  it is a field, like every other guard
+        None, "deadUrls", "a run may end URLs that nothing answers afterwards", (DeadUrls.BLOCK, DeadUrls.WARN, DeadUrls.IGNORE)
+    )
+    open_work: str | None = _guard(None, "openWork", "a run may end work in progress without consent", ("block", None, "warn", "ignore"))
 
 
 @dataclass(frozen=True)

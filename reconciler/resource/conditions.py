@@ -68,14 +68,14 @@ class Literal(NamedTuple):
     value: Any
 
 
-class Operation(NamedTuple):
+class Operator(NamedTuple):
     """`sign`: `!`, `&&`, `||`, or a comparison."""
 
     sign: str
     parts: tuple[Node, ...]
 
 
-Node = Claim | Literal | Operation
+Node = Claim | Literal | Operator
 
 
 class ConditionError(ValueError):
@@ -100,7 +100,7 @@ def mistake(condition: str) -> ConditionError | None:
     tree = _tree(condition)
     if isinstance(tree, ConditionError):
         return tree
-    sign = next((node.sign for node in _nodes(tree) if isinstance(node, Operation) and node.sign in ORDER), None)
+    sign = next((node.sign for node in _nodes(tree) if isinstance(node, Operator) and node.sign in ORDER), None)
     return None if sign is None else ConditionError(f"{sign} is not known; known are ==, != and in", condition.find(sign))
 
 
@@ -150,7 +150,7 @@ def claims_in(condition: str) -> Iterator[tuple[Claim, tuple[Any, ...]]]:
         return
     if isinstance(tree, Claim):
         yield tree, ()
-    for operation in [node for node in _nodes(tree) if isinstance(node, Operation)]:
+    for operation in [node for node in _nodes(tree) if isinstance(node, Operator)]:
         others = [other.value for other in operation.parts if isinstance(other, Literal)] if operation.sign in COMPARISONS else []
         values = tuple(value for other in others for value in (other if isinstance(other, tuple) else (other,)))
         yield from ((part, values) for part in operation.parts if isinstance(part, Claim))
@@ -256,7 +256,7 @@ def _is_number(value: Any) -> bool:
 def _nodes(node: Node) -> Iterator[Node]:
     """A tree and all that is in it."""
     yield node
-    for part in node.parts if isinstance(node, Operation) else ():
+    for part in node.parts if isinstance(node, Operator) else ():
         yield from _nodes(part)
 
 
@@ -266,7 +266,7 @@ def _choices(tree: Node, *, signed: bool) -> dict[Path, list[Any]]:
     flat = [value for literal in literals for value in (literal if isinstance(literal, tuple) else (literal,))]
     values: list[Any] = [None, True, False, "", _FRESH]
     values += [value for value in (*flat, *literals) if not any(same(value, other) for other in values)]
-    if any(isinstance(node, Operation) and node.sign == "in" and not isinstance(node.parts[1], Literal) for node in _nodes(tree)):
+    if any(isinstance(node, Operator) and node.sign == "in" and not isinstance(node.parts[1], Literal) for node in _nodes(tree)):
         values += [[], flat, *([value] for value in values)]
     paths = dict.fromkeys(node.path for node in _nodes(tree) if isinstance(node, Claim) and (node.path[0] != UNSIGNED) == signed)
     return dict.fromkeys(paths, values)
@@ -350,19 +350,19 @@ class _Parser:
     def _either(self) -> Node:
         node = self._both()
         while self._sign("||"):
-            node = Operation("||", (node, self._both()))
+            node = Operator("||", (node, self._both()))
         return node
 
     def _both(self) -> Node:
         node = self._compared()
         while self._sign("&&"):
-            node = Operation("&&", (node, self._compared()))
+            node = Operator("&&", (node, self._compared()))
         return node
 
     def _compared(self) -> Node:
         node = self._part()
         sign = self._sign(*COMPARISONS)
-        return node if sign is None else Operation(COMPARISONS[sign], (node, self._part()))
+        return node if sign is None else Operator(COMPARISONS[sign], (node, self._part()))
 
     def _part(self) -> Node:
         self.depth += 1
@@ -370,7 +370,7 @@ class _Parser:
             self._wrong(f"more than {DEPTH_MAX} parts are inside each other")
         node: Node
         if self._sign("!"):
-            node = Operation("!", (self._part(),))
+            node = Operator("!", (self._part(),))
         elif self._sign("("):
             node = self._either()
             self._need(")")

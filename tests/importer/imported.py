@@ -14,7 +14,7 @@ from reconciler.config.source.files import Files
 from reconciler.config.source.nodes import plain
 from reconciler.config.source.problems import Problems
 from reconciler.importer.merge import into
-from reconciler.importer.project import LIMITS, ImportedProject, Limits, project
+from reconciler.importer.project import LIMITS, FileSizes, ImportedProject, project
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
@@ -39,11 +39,11 @@ def everything(org: Org, *organizations: str, failing: tuple[str, ...] = ()) -> 
     return asyncio.run(run())
 
 
-def written(actual: Actual, limits: Limits = LIMITS) -> ImportedProject:
+def written(actual: Actual, limits: FileSizes = LIMITS) -> ImportedProject:
     return project(kinds(), actual, service={"member": "ada@acme.example"}, schema="config.schema.json", limits=limits)
 
 
-def imported(org: Org, folder: Path, limits: Limits = LIMITS) -> tuple[ImportedProject, Plan]:
+def imported(org: Org, folder: Path, limits: FileSizes = LIMITS) -> tuple[ImportedProject, Plan]:
     """Write the organization into a folder, bind it, and plan anew from fresh readings."""
     actual = everything(org)
     return bound(org, folder, actual, written(actual, limits))

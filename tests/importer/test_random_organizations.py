@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from reconciler.address import bare
-from reconciler.importer.project import LIMITS, Limits
+from reconciler.importer.project import LIMITS, FileSizes
 from tests.certificates import IDP, OTHER, pem
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import added, everything, fits, imported, written
@@ -27,7 +27,7 @@ ODD = [
 TITLES = st.sampled_from(ODD) | st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 SECOND = st.sampled_from(ODD[1:4])  # what is often the same
 WORDS = TITLES | SECOND
-SHORT = [Limits(nodes=0, file=10_000), Limits(nodes=1, file=1)]  # lists that are split into files although they are short
+SHORT = [FileSizes(nodes=0, file=10_000), FileSizes(nodes=1, file=1)]  # lists that are split into files although they are short
 ROLES = st.sampled_from(["create", "edit", "read", "comment", None])
 RULES = st.sampled_from(
     [
@@ -169,7 +169,7 @@ def site(data: st.DataObject, org: Org, base: str, spaces: list[str]) -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(seeds(), st.sampled_from([LIMITS, *SHORT]), st.data())
-def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[str, Any], limits: Limits, data: st.DataObject) -> None:
+def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[str, Any], limits: FileSizes, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         org = newer(Path(folder), seed, ["suggest", "maybe", "members-only"])
         build(data, org)
@@ -190,7 +190,7 @@ def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(st.sampled_from([LIMITS, *SHORT]), st.data())
-def test_later_objects_are_added_and_every_existing_line_stays(limits: Limits, data: st.DataObject) -> None:
+def test_later_objects_are_added_and_every_existing_line_stays(limits: FileSizes, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as root:
         org, folder = Org(Path(root)), Path(root) / "new"
         build(data, org)

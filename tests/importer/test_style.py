@@ -10,14 +10,14 @@ import pytest
 import yaml
 
 from reconciler.config import load
-from reconciler.importer.project import LIMITS, SPLIT, Limits
+from reconciler.importer.project import LIMITS, SPLIT, FileSizes
 from tests.certificates import IDP, pem
 from tests.harness import ORGANIZATION, SEED, Org, kinds
 from tests.importer.imported import added, fits, imported
 from tests.newer import newer
 
 BASE = f"/orgs/{ORGANIZATION}"
-FEW = Limits(lines=0)
+FEW = FileSizes(lines=0)
 
 
 def seeded(folder: Path, **lists: list[dict[str, Any]]) -> Org:

@@ -515,11 +515,11 @@ BUGS: Final = (
         f"{GONE}test_an_object_without_a_read_by_id_is_absent_if_two_listings_a_second_apart_lack_it",
     ),
     _bug(
-        "plan.guard",
-        "if len(changes) > most:",
-        "if len(changes) > most + 1:",
+        "run.guards",
+        "if len(changes) <= most:",
+        "if len(changes) <= most + 1:",
         "a plan that deletes one more than it may is refused",
-        "tests/plan/test_guard.py::test_more_are_refused_and_the_number_to_pass_is_said",
+        "tests/run/test_guards.py::test_more_are_refused_and_the_number_to_pass_is_said",
     ),
     # -- transfers: nobody else's people, nothing lost on the way -----------------------------------------------------------------------
     _bug(

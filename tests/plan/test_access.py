@@ -9,9 +9,10 @@ import pytest
 
 from reconciler.errors import ConfigError, Refused
 from reconciler.model import Plan, Severity
-from reconciler.plan.guard import guard
 from reconciler.report.drift import summary
 from reconciler.report.layout import plain
+from reconciler.run.guards import check
+from reconciler.run.operation import Limits
 from tests.harness import ORGANIZATION, Org
 from tests.outside import drifted
 from tests.proofs import spread
@@ -121,7 +122,7 @@ def test_a_plan_that_opens_what_must_not_be_seen_is_refused_and_shows_the_way(sh
     assert item.source is not None
     assert text[item.source.line - 1].strip() == "- acme/space/salaries"
     with pytest.raises(Refused, match="anyone can read it after this plan") as refused:
-        guard(plan, shown.load().desired)
+        check(plan, shown.load().desired, Limits().with_exposures)
     assert refused.value.exit_code == 4
     assert "space salaries -> site-space docs/salaries" in plain(plan_text(plan))
 
@@ -191,7 +192,7 @@ def test_a_plan_that_mends_one_violation_and_leaves_another_is_not_refused(shown
     tests = (must_not("anyone", "acme/space/guide"), must_not({"role": "read"}, "acme/space/notes"))
     plan = planned(shown, changed, *tests)
     assert [line.split(":")[0] for line in said(plan)] == ["warning role read"]
-    guard(plan, shown.load().desired)
+    check(plan, shown.load().desired, Limits().with_exposures)
 
 
 def test_a_run_for_some_addresses_is_refused_for_what_it_opens_and_not_for_what_it_leaves(shown: Org) -> None:

@@ -16,9 +16,10 @@ from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Guards, Plan
 from reconciler.observe import observe
-from reconciler.plan.guard import deletes, guard
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.missing import believable
+from reconciler.run.guards import check, deletes
+from reconciler.run.operation import Limits
 from tests.apply.test_kill import Killed, killing
 from tests.harness import ORGANIZATION, Org
 from tests.plan.edits import lose
@@ -94,7 +95,7 @@ def test_sections_that_all_leave_count_what_is_deleted_with_them_and_the_second_
     assert {address.key for address in plan.deferred} == set(LETTERS)
     desired = org.load().desired
     with pytest.raises(Refused, match="deletes 7 objects"):
-        guard(plan, desired.__class__(**{**vars(desired), "guards": Guards(0.0, 6)}))
+        check(plan, desired.__class__(**{**vars(desired), "guards": Guards(0.0, 6)}), Limits().with_exposures)
     sent = through(org, [*LETTERS])
     assert [key for key in sent if key.startswith("delete")] == [f"delete {SITE}/section/{member}" for member in "yzx"]
     assert [item for item in sent if item.startswith("create")] == [f"create {SITE}/site-space/{entry}" for entry in "cdef"]

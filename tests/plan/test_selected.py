@@ -10,12 +10,12 @@ from reconciler.address import Address, Glob
 from reconciler.kinds import load as kinds
 from reconciler.model import Plan
 from reconciler.observe import observe
-from reconciler.plan.guard import deletes
 from reconciler.plan.planner import plan as make_plan
 from reconciler.plan.world import Selection
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import summary as outcome_summary
 from reconciler.report.plan import summary
+from reconciler.run.guards import deletes
 from tests.harness import Org
 from tests.plan.test_sections import SECTIONS, SITE, tree
 from tests.small import applied

@@ -11,11 +11,12 @@ from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.model import JournalEntry, Outcome, RecordedRun
 from reconciler.observe import observe
-from reconciler.plan.guard import guard
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.world import Selection
+from reconciler.run.guards import check
+from reconciler.run.operation import Limits
 from reconciler.undo import (
     Inverse,
     YamlLine,
@@ -69,7 +70,7 @@ async def _undo(org: Org, run: str) -> Undone:
             only = Selection(only=found.only)
             actual = await observe(writer, kinds(), found.desired, state)
             made = plan(kinds(), found.desired, state, actual, selection=only)
-            made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired)
+            made = check(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, Limits().with_exposures)
             lines = redeclaring_lines(
                 kinds(), project, found.desired, made, found.state_changes, identify(kinds(), project, state, actual).ids
             )

@@ -14,7 +14,7 @@ import yaml
 from reconciler.cli.wiring.run import Planned, make_plan
 from reconciler.client.service import Reader
 from reconciler.model import PageChange, PageTree, StepStatus, UrlReason
-from reconciler.plan.world import Selection
+from reconciler.run.operation import EVERYTHING, Operation
 from reconciler.sandbox.sites.readers import Reader as AudienceReader
 from tests.harness import Org, kinds
 from tests.organizations import Tree, project
@@ -29,7 +29,7 @@ class Site(Org):
     def reorganize(self, trees: Mapping[str, Tree], moved: Collection[tuple[str, str]] = ()) -> None:
         self.write(yaml.safe_dump(project(trees, transfers=list(moved)), allow_unicode=True, sort_keys=False))
 
-    def urls(self, *, allow_replace: tuple[str, ...] = ("**",), kept: Mapping[Key, PageTree] | None = None) -> Planned:
+    def urls(self, *, kept: Mapping[Key, PageTree] | None = None) -> Planned:
         """A plan with the URLs of pages, as `plan` makes it. `kept`: the trees that the state has; None for those of its own."""
 
         async def run() -> Planned:
@@ -40,8 +40,7 @@ class Site(Org):
                         kinds(),
                         self.load().desired,
                         store.read(),
-                        Selection(),
-                        allow_replace=allow_replace,
+                        Operation(limits=EVERYTHING),
                         kept=store.page_trees if kept is None else lambda keys: {key: kept[key] for key in keys if key in kept},
                     )
 

@@ -29,13 +29,14 @@ from reconciler.model import (
     UrlGroup,
     UrlReason,
 )
-from reconciler.plan.guard import guard
 from reconciler.plan.warnings.exposure import loosened_rules
 from reconciler.report.documents import plan_document
 from reconciler.report.layout import plain
 from reconciler.report.plan import plan_sheet
 from reconciler.report.reading import sheet_of
 from reconciler.report.sheet import sheet_text
+from reconciler.run.guards import check
+from reconciler.run.operation import Limits
 from reconciler.urls.planned import RecordedUrls, between, with_redirects
 from tests.documents import configuration, valid
 from tests.harness import kinds
@@ -53,7 +54,7 @@ def test_a_project_that_says_nothing_of_its_urls_plans_as_before(tmp_path: Path)
     project = loaded(tmp_path / "p", None)
     plan = Plan("test", None, urls=changed(("/a", None)))
     assert with_redirects(project.desired, plan) is plan
-    assert guard(plan, project.desired) is plan
+    assert check(plan, project.desired, Limits().with_exposures) is plan
     assert (project.desired.dead_urls, project.desired.rules.guards) == (DeadUrls.WARN, Guards())
     assert "redirects" not in plan_document(plan, created_at=NOW)
 
@@ -268,14 +269,14 @@ def test_urls_that_nothing_answers(tmp_path: Path, guards: Any, urls: Any, allow
     project = loaded(tmp_path / "p", urls, guards=guards)
     plan = planned(project, changed(("/old/a", None), ("/old/b", None), ("/v1/x", None) if urls and "gone" in urls else ("/a", "/b")))
     if not refused:
-        assert guard(plan, project.desired, allow_dead_urls=allowed) is plan
+        assert check(plan, project.desired, Limits(dead_urls=allowed).with_exposures) is plan
         return
     with pytest.raises(Refused) as raised:
-        guard(plan, project.desired, allow_dead_urls=allowed)
+        check(plan, project.desired, Limits(dead_urls=allowed).with_exposures)
     assert raised.value.id == "RC-dead-urls"
     assert f"{ROOT}/old/b: its page is no longer published" in raised.value.message
     way = str(raised.value.hint).partition("or: ")[2].split()
-    assert guard(plan, project.desired, allow_dead_urls=(*allowed, *way[1::2])) is plan, "the way past it is exact"
+    assert check(plan, project.desired, Limits(dead_urls=(*allowed, *way[1::2])).with_exposures) is plan, "the way past it is exact"
 
 
 def test_ignored_dead_urls_are_not_shown(tmp_path: Path) -> None:

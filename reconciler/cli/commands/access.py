@@ -84,7 +84,7 @@ def read(screen: Screen, options: Options, kinds: Kinds, readers: Sequence[str] 
         if new is not None:
             screen.warn(str(new), id="RC-unseen-state")
         kinds = kinds.with_digest_key(key, project.sensitive)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options.operation, everything=True)
     reviewed = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
     return AccessReading(kinds, project, planned, reviewed)
 

@@ -26,6 +26,7 @@ from reconciler.model import Binding, Desired, Plan, State
 from reconciler.model.codec import path_ids
 from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
+from reconciler.run.operation import Operation
 from reconciler.state import IntentEnding
 
 
@@ -76,8 +77,8 @@ def command(screen: Screen, /, address: Address, id: str | None, **parameters: A
 
         async def look() -> run.Planned:
             async with Reader(service.settings, listener=narration) as reader:
-                selection = Selection((Glob.parse(str(address)),))
-                return await run.make_plan(reader, sealed, desired, settled, selection)
+                operation = Operation(Selection((Glob.parse(str(address)),)))
+                return await run.make_plan(reader, sealed, desired, settled, operation)
 
         with narration.phase(f"Reading {name}", where=service.where):
             binding = _planned_binding(asyncio.run(look()).plan, settled, address, id)

@@ -19,19 +19,19 @@ from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.redirect_files import written_redirects
-from reconciler.cli.wiring.run import Planned, selected
+from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen, consented, to_create
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, Plan
-from reconciler.plan.guard import consent, guard
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import not_changed, plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count
+from reconciler.run.guards import check
 from reconciler.state.history import WHOLE
 from reconciler.text.names import HERE
 
@@ -126,7 +126,12 @@ def command(
             leased(screen, options, store, command="apply" if use is None else "apply --plan") as journal,
             recording_end(journal),
             ApplySession(
-                Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options
+                Narration(screen),
+                service,
+                kinds.with_digest_key(store.digest_key(), project.sensitive),
+                project,
+                journal,
+                options.operation,
             ) as session,
         ):
             for note in session.recover():
@@ -159,7 +164,7 @@ def command(
             if use is not None:
                 outcome, code = use.ended(outcome, code)
             # A later drift began after the newest run that found or left everything as it is declared.
-            whole = {WHOLE: True} if use is None and not selected(options).partial else {}
+            whole = {WHOLE: True} if use is None and not options.operation.selection.partial else {}
             journal.finish(exit_code=code, summary={**outcome.summary, **whole, **run_commit(project)})
     _write_outcome(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
     return code
@@ -188,9 +193,9 @@ def confirmed_plan(
     planned = session.plan()
     while True:
         _show(screen, options, planned.plan, ask=ask, full=full)
-        guard(planned.plan, session.desired, **options.limits)
-        if not ask or not planned.plan.pending:
-            consent(planned.plan, options.allow_exposure)
+        asks = ask and planned.plan.pending
+        check(planned.plan, session.desired, options.limits.with_exposures if asks else options.limits)
+        if not asks:
             return planned
         if not screen.can_ask:
             raise no_terminal("undo" if session.alone else "apply")

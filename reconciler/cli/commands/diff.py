@@ -20,10 +20,10 @@ from reconciler.cli.wiring.comparison import comparing_kinds, loaded_version, pl
 from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.config.keys import project_file
-from reconciler.plan.guard import refuse
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds
+from reconciler.run.guards import raise_first, violated
 from reconciler.text.names import HERE
 
 FILES: Final = "the files as they are"
@@ -80,7 +80,7 @@ def command(
     folder = reports.folder(new)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
-    refuse(plan.violations, "the plan")  # not `guard`: what is compared is not applied, so it has no limit
+    raise_first(violated(plan.violations, "the plan"))  # not `check`: what is compared is not applied, so it has no limit
     return exits.PENDING if detailed_exitcode and plan.pending else exits.DONE
 
 

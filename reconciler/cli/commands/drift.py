@@ -33,6 +33,7 @@ from reconciler.plan.drift import drift, grouped, looking_for_access, without_kn
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
 from reconciler.resource import Kinds
+from reconciler.run.operation import Limits
 from reconciler.text.names import HERE
 
 
@@ -200,12 +201,12 @@ def read(
         desired = project.desired
         looking = looking_for_access(kinds, desired)
         kept = kept_trees(screen, options, project, service) if pages else None
-        plain = replace(options, allow_replace=())  # what would be replaced has drifted all the same
-        planned = run.read_only(Narration(screen), service, kinds, looking, state, plain, everything=coverage, kept=kept)
+        operation = replace(options.operation, limits=Limits())  # what would be replaced has drifted all the same
+        planned = run.read_only(Narration(screen), service, kinds, looking, state, operation, everything=coverage, kept=kept)
         between = drift_groups.bounds(screen, options, project, service, planned)
         inputs = drift_groups.RevertInputs(service.identity, plan_file.digests_of(screen, state.lineage, key), by.origin)
-    drifted = drift(kinds, desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage)
+    drifted = drift(kinds, desired, state, planned.actual, planned.plan, selection=options.operation.selection, whole=coverage)
     drifted = replace(drifted, notes=(*((str(new),) if new is not None else ()), *by.notes, *drifted.notes))
     shown = without_known(drifted, known, (planned.actual.date or now()).date())
-    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between, selection=run.selected(options))
+    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between, selection=options.operation.selection)
     return DriftReading(kinds, project, planned, drifted, new, shown, inputs)

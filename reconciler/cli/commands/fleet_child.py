@@ -57,7 +57,6 @@ from reconciler.model import CheckResult, HealthChecks, WorkEffect
 from reconciler.model.drift import Drift, DriftBounds
 from reconciler.observe.health import checked
 from reconciler.plan.drift import drift, grouped
-from reconciler.plan.guard import guard
 from reconciler.plan.health import HealthInputs, health
 from reconciler.report.documents import drift_document, plan_document
 from reconciler.report.drift import drift_sheet
@@ -70,6 +69,7 @@ from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
 from reconciler.resource import Kinds
+from reconciler.run.guards import check
 from reconciler.state import Store
 from reconciler.state.history import RECOVER
 from reconciler.state.lease import Condition
@@ -117,8 +117,8 @@ def read_command(
             undone, verified = [_undone(store, id) for id in store.undos()], store.verified()
         kinds = kinds.with_digest_key(key, project.sensitive)
         narration, kept = Narration(screen), kept_trees(screen, options, project, service)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options, everything=True, kept=kept)
-        changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options.operation, everything=True, kept=kept)
+        changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=options.operation.selection, whole=True)
         made_at = now()
         bounds = DriftBounds(verified, planned.actual.date or made_at)
         changed = grouped(kinds, project.desired, planned.actual, planned.matches, changed, between=bounds)
@@ -126,11 +126,11 @@ def read_command(
         checks = _checks(narration, service, given, project.settings.health, known_checks)
     # Whoever approves a change of a class is shown the work that it ends: the digest that they approve contains it.
     shown = [work.address for work in planned.plan.open_work if CLASSES[work.effect] in approved]
-    options = replace(options, allow_open_work=tuple(Glob.parse(str(address)) for address in shown))
+    limits = replace(options.limits.with_exposures, open_work=tuple(Glob.parse(str(address)) for address in shown))
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
-        guard(planned.plan, project.desired, **options.limits)
+        check(planned.plan, project.desired, limits)
     except Refused as error:
         refused = error.message
     concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")

@@ -26,10 +26,10 @@ from reconciler.fleet.facts import facts_of, health_of
 from reconciler.fleet.model import FleetProject
 from reconciler.fleet.status import status
 from reconciler.fleet.store import projects as rows
-from reconciler.plan.guard import refuse
 from reconciler.report.fleet_preview import by_rarity, group_data, preview_sheet
 from reconciler.report.schemas.fleet import FleetPreviewDocument, FleetPreviewReadingData
 from reconciler.report.words import count
+from reconciler.run.guards import raise_first, violated
 from reconciler.text.names import utc_text
 
 ROOT: Final = PurePosixPath()
@@ -97,7 +97,7 @@ def preview_command(
     reports.write(screen, report, document, sheet, created_at=result.made_at)
     reports.show(screen, options.format, document, sheet, created_at=result.made_at)
     for name, violations in result.violations.items():
-        refuse(violations, f"the plan of {name}")
+        raise_first(violated(violations, f"the plan of {name}"))
     pending = bool(groups or versions.appearing or versions.vanishing)
     return exits.PARTLY if result.problems else exits.PENDING if detailed_exitcode and pending else exits.DONE
 

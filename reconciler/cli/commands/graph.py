@@ -47,5 +47,5 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
         with open_store(screen, options, project, service, create=False) as store:
             state, kinds = store.read(), kinds.with_digest_key(store.digest_key(), project.sensitive)
             warn_unseen(screen, options, project, service, store)
-        planned = run.read_only(Narration(screen), service, kinds, replace(project.desired, access=()), state, options)
+        planned = run.read_only(Narration(screen), service, kinds, replace(project.desired, access=()), state, options.operation)
     screen.out(graph.graph_text(graph.steps(screen.masked_data(planned.plan), screen.masked_data(project.desired)), format))

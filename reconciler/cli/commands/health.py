@@ -109,9 +109,11 @@ def _read(screen: Screen, options: Options, kinds: Kinds, site: str | None) -> t
         async def look(kinds: Kinds) -> tuple[HealthReport, SiteHealth | None]:
             async with Reader(service.settings, listener=narration) as reader:
                 planned = await run.make_plan(
-                    reader, kinds, project.desired, state, run.selected(options), everything=True, stage=narration.stage
+                    reader, kinds, project.desired, state, options.operation, everything=True, stage=narration.stage
                 )
-                changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
+                changed = drift(
+                    kinds, project.desired, state, planned.actual, planned.plan, selection=options.operation.selection, whole=True
+                )
                 at = planned.actual.date or now()
                 changed = grouped(kinds, project.desired, planned.actual, planned.matches, changed, between=DriftBounds(None, at))
                 inputs = HealthInputs(kinds, project.desired, state, planned.actual, changed, at)

@@ -30,7 +30,7 @@ from reconciler.config.schemas.document import dumped
 from reconciler.errors import UsageError, os_reason
 from reconciler.importer.entry import CERTIFICATES
 from reconciler.importer.merge import into
-from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, ImportedProject, Limits, project as project_of
+from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, project as project_of
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Actual, Observed, Plan, State
 from reconciler.observe.everything import read_all, roots
@@ -236,7 +236,7 @@ def _declared(project: Project, org: str | None) -> str:
 
 
 def _added(
-    narration: Narration, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project, limits: Limits
+    narration: Narration, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project, limits: FileSizes
 ) -> ImportedProject:
     """What the project lacks, as changed and new files."""
     with open_store(narration.screen, options, project, service, create=False) as store:

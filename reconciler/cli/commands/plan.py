@@ -24,10 +24,10 @@ from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.unseen import Unseen, kept_trees, read_state, recorded_urls
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.plan.guard import consent_options, guard
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import forecast_text, not_changed, plan_sheet
 from reconciler.resource import Kinds
+from reconciler.run.guards import check, consent_options
 from reconciler.text.names import HERE
 
 
@@ -77,12 +77,12 @@ def command(
     reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
-    guard(plan, project.desired, **options.limits)
+    check(plan, project.desired, options.limits.with_exposures)
     if options.format == "text" and plan.pending:
         rest = f"{not_changed(plan)} Apply the rest with" if plan.blocked else "Apply it with"
         screen.out(f"{rest}: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
         # Whoever applies the file consents to what it shows.
-        consents = consent_options(plan.exposures, options.allow_exposure) if out is None else ""
+        consents = consent_options(plan.exposures, options.limits.exposures) if out is None else ""
         screen.out(f"To apply it with --yes, add: {consents}\n" if consents else "")
     if out is not None:
         made_by = origin(project, current_user(), commit=commit)
@@ -115,7 +115,7 @@ def read(screen: Screen, options: Options, kinds: Kinds, *, create: bool = True)
         kinds = kinds.with_digest_key(key, project.sensitive)
         kept = kept_trees(screen, options, project, service)
         recorded = recorded_urls(screen, options, project, service)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options, kept=kept, recorded=recorded)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options.operation, kept=kept, recorded=recorded)
     first = (*((str(new),) if new is not None else ()), *by.notes)
     planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))
     return PlanReading(by, kinds, planned, key, service.identity, new)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import click
@@ -90,7 +91,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         leased(screen, options, store, command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
         recording_end(journal),
         ApplySession(
-            Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options
+            Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options.operation
         ) as session,
     ):
         for note in session.recover():
@@ -166,7 +167,8 @@ def change_state(screen: Screen, journal: Journal, outcome: Outcome, inverse: In
 
 def undo_only(session: ApplySession, inverse: Inverse) -> None:
     """Let the session plan and apply what takes a run back, and nothing else."""
-    session.desired, session.selection = inverse.desired, Selection(only=inverse.only)
+    session.desired = inverse.desired
+    session.operation = replace(session.operation, selection=Selection(only=inverse.only))
 
 
 def _lines(session: ApplySession, planned: Planned, state_changes: Collection[StateChange]) -> tuple[YamlLine, ...]:

@@ -18,12 +18,12 @@ from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
 from reconciler.lint import findings, in_order
 from reconciler.model import Desired, Finding, Severity, Violation
-from reconciler.plan.guard import refuse
 from reconciler.policies.judge import by_configuration
 from reconciler.report.annotations import github_findings, github_violations
 from reconciler.report.findings import findings_document, findings_text, of_problem, of_violation, summary
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.run.guards import raise_first, violated
 from reconciler.text.escape import as_json, terminal
 
 FORMATS: Final = ("json", "github", *reports.CHECKS)
@@ -98,7 +98,7 @@ def _refused(screen: Screen, options: Options, violations: Sequence[Violation], 
         screen.out("".join(f"{terminal(_line(violation))}\n" for violation in shown))
     if options.format not in LISTED:
         screen.out(remark)
-    refuse(shown, "the project")
+    raise_first(violated(shown, "the project"))
 
 
 def _line(violation: Violation) -> str:

@@ -20,11 +20,11 @@ from reconciler.importer.matched import MatchedProject, excluded_objects
 from reconciler.importer.proposal import acceptable
 from reconciler.model import Action, Exposure, Plan
 from reconciler.model.drift import Drift, Drifted
-from reconciler.plan.guard import consent_to_exposures
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.report.drift_groups import ACCEPTED_MAX
 from reconciler.resource import Kinds
+from reconciler.run.guards import missing_consent, raise_first
 from reconciler.yamltext import line_ends
 
 ACCEPTING: Final = "accepting this makes something public or removes a protection, which"
@@ -38,7 +38,7 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     if taken.left:
         wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(taken.left)}"
         raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")
-    consent_to_exposures(taken.exposures, options.allow_exposure, ACCEPTING)
+    raise_first(missing_consent(taken.exposures, options.limits.exposures, ACCEPTING))
     try:
         rewrite(root, taken.texts)
     except ReconcilerError:

@@ -97,7 +97,7 @@ def save_revert(
     for line in by_hand:
         screen.say(line)
     targeted = replace(options, target=tuple(Glob.parse(str(address)) for address in addresses), exclude=())
-    reverting = narrowed(kinds, project.desired, targeted, planned, None)
+    reverting = narrowed(kinds, project.desired, planned, targeted.operation)
     _check_only(targeted, reverting.plan, addresses)
     changed = {change.address for change in reverting.plan.changes}
     left = [str(address) for address in addresses if address not in changed and address in reverting.plan.differing]

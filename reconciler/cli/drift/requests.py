@@ -31,7 +31,6 @@ from reconciler.forges.port import BlockingClock
 from reconciler.forges.pulls import RequestText, close_request, keep_request, pulls_of
 from reconciler.importer.proposal import LeftToPeople, Proposal
 from reconciler.links import LinkRefused
-from reconciler.plan.guard import consent_to_exposures
 from reconciler.report.comment.body import CommentText, body
 from reconciler.report.comment.part import PartOrigin, part
 from reconciler.report.layout import Style
@@ -42,6 +41,7 @@ from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import Sheet, SheetEntry, SheetLine, Weight
 from reconciler.report.words import listed
 from reconciler.resource import Kinds
+from reconciler.run.guards import missing_consent, raise_first
 from reconciler.text.escape import terminal
 
 DOCUMENT_MAX: Final = 32 * 2**20  # bytes of a proposal
@@ -71,7 +71,7 @@ def propose(screen: Screen, options: Options, kinds: Kinds, proposal: Proposal, 
             hint="Propose in a scheduled job of the branch that is applied.",
         )
     _refuse_uncommitted(repository, base, options, kinds, before)
-    consent_to_exposures(proposal.exposures, options.allow_exposure, ACCEPTING)
+    raise_first(missing_consent(proposal.exposures, options.limits.exposures, ACCEPTING))
     proposal = replace(proposal, files={str(repository.inside / name): text for name, text in proposal.files.items()})
     for item in proposal.left:
         screen.warn(str(item), id="RC-left-to-people")

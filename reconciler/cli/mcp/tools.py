@@ -31,7 +31,6 @@ from reconciler.config import Project
 from reconciler.edits.operations import SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.plan.guard import guard
 from reconciler.report.access import access_sheet
 from reconciler.report.brief import BriefParts, one_line, parts, shortened
 from reconciler.report.drift import drift_sheet
@@ -43,6 +42,7 @@ from reconciler.report.plan import plan_sheet
 from reconciler.report.rehearsal import rehearsal_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
+from reconciler.run.guards import check
 from reconciler.text.names import HERE, did_you_mean
 
 TEXT_MAX: Final = 2_000  # characters of an argument
@@ -211,7 +211,7 @@ def _plan(call: Call) -> Said:
     shown = call.screen.masked_data(reading.planned.plan)
     folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
     try:
-        guard(reading.planned.plan, reading.by.project.desired, **options.limits)
+        check(reading.planned.plan, reading.by.project.desired, options.limits.with_exposures)
     except Refused as error:
         return _said(call, folded, whole, f"apply would refuse this: {call.screen.masked(error.message)}")
     return _said(call, folded, whole)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,19 +20,20 @@ from reconciler.cli.wiring.approval import ApprovedPlan, approve, more_urls
 from reconciler.cli.wiring.connect import ConnectedService
 from reconciler.cli.wiring.loading import now
 from reconciler.cli.wiring.plan_file import Saved, check, digests_of, plan_inputs, read
-from reconciler.cli.wiring.run import Planned, narrowed, selected
+from reconciler.cli.wiring.run import Planned, narrowed
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
 from reconciler.model import Outcome, Plan, RecordedRun, StepStatus, Withheld
-from reconciler.plan.guard import guard
 from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count, listed
 from reconciler.resource import Kinds
+from reconciler.run.guards import check as check_plan
+from reconciler.run.operation import Limits
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time
 
@@ -106,7 +106,7 @@ class Use:
             assert self.approval is not None
             self._tell()
             self._show(planned, full=full)
-            guard(planned.plan, session.desired, **self._limits())
+            check_plan(planned.plan, session.desired, self.limits)
             if not self.approval.refused:
                 break
             if not self._rest_will_do(planned):
@@ -127,11 +127,12 @@ class Use:
         session.journal.carry_out(self.saved.digest)
         return planned
 
-    def _limits(self) -> dict[str, Any]:
-        """What this run allows: what is typed again, and the URLs that the file shows as dead."""
-        shown = self.saved.document.get("redirects")
-        limits = self.options.limits
-        return {**limits, "allow_dead_urls": (*limits["allow_dead_urls"], *(url["url"] for url in (shown or {"dead": []})["dead"]))}
+    @property
+    def limits(self) -> Limits:
+        """What this run allows: what is typed again, and what the file shows, which whoever saved or approved it has seen."""
+        limits, shown = self.options.limits.with_exposures, self.saved.document.get("redirects")
+        dead = [url["url"] for url in shown["dead"]] if shown is not None else []
+        return replace(limits, dead_urls=(*limits.dead_urls, *dead))
 
     def ended(self, outcome: Outcome, code: int) -> tuple[Outcome, int]:
         """The outcome with what to do next, and the exit code."""
@@ -193,12 +194,12 @@ class Use:
 
     def _approved(self, session: ApplySession, store: Store) -> Planned:
         """Plan again, and narrow that to the file."""
-        session.selection = selected(self.options)
+        session.operation = self.options.operation
         with self.fitting():
             fresh = session.plan()
         self.approval = self._limited(fresh, session.project, session.kinds, store, session.narrowed)
         if self.approval.only is not None:
-            session.selection = replace(session.selection, only=self.approval.only)
+            session.operation = session.operation.only(self.approval.only)
         return self.approval.planned
 
     @contextmanager
@@ -215,7 +216,10 @@ class Use:
         """What the file allows of a fresh plan that nobody sends. Raises `StalePlan` where `apply` would, or would ask about the rest."""
         self._check_state(store.read().lineage, store)
         self._compare(project, store)
-        approval = self._limited(fresh, project, kinds, store, partial(narrowed, kinds, project.desired, self.options))
+        operation = self.options.operation
+        approval = self._limited(
+            fresh, project, kinds, store, lambda planned, only: narrowed(kinds, project.desired, planned, operation.only(only))
+        )
         if approval.refused:
             raise StalePlan(
                 f"part of {self.saved.path} is no longer valid: {_first(approval.refused)}", id="RC-saved-plan-stale", hint=AGAIN

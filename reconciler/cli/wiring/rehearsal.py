@@ -12,7 +12,6 @@ noted instead: nothing that happens on the copy needs consent.
 from __future__ import annotations
 
 import asyncio
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -33,18 +32,15 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.apply_saved import Use
 from reconciler.cli.wiring.connect import ConnectedService, current_user, open_store, recording_end
 from reconciler.cli.wiring.loading import now
-from reconciler.cli.wiring.run import Planned, make_plan, replaceable, selected
+from reconciler.cli.wiring.run import Planned, make_plan
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
-from reconciler.errors import Refused
 from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, State, Step, StepStatus
 from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
 from reconciler.model.state import StateScope
-from reconciler.plan.guard import consent, guard, listed_sorts, refuse, refuse_open_work
 from reconciler.plan.matching.match import identify
-from reconciler.plan.world import Selection
 from reconciler.rehearsal.access import AccessMoments, asked_readers
 from reconciler.rehearsal.assumptions import assumptions
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
@@ -56,13 +52,14 @@ from reconciler.rehearsal.redirects import tested_redirects
 from reconciler.report.documents import plan_document
 from reconciler.report.rehearsal import step_text
 from reconciler.resource import Kinds
+from reconciler.run.guards import CONSENTS, listed_sorts, refusals as refusals_of
+from reconciler.run.operation import Limits, Operation
 from reconciler.state import Store
 from reconciler.text.escape import as_json
 from reconciler.urls.planned import with_redirects
 
 COPY, STATE = "copy.db", "state.db"
 SHOWN = 500  # characters of what a plan says about an address
-CONSENT = ("RC-consent-required", "RC-open-work", "RC-dead-urls")
 
 
 def rehearse(
@@ -86,7 +83,7 @@ def rehearse(
     narration = Narration(screen)
     with open_store(screen, options, project, service, create=False) as store:
         state, key, document = store.read(), store.digest_key(), store.pull()
-        keyed, selection = kinds.with_digest_key(key, project.sensitive), selected(options)
+        keyed, operation = kinds.with_digest_key(key, project.sensitive), options.operation
         with (
             narration.phase(f"Reading {project.desired.project}", where=service.where),
             use.fitting() if use is not None else nullcontext(),
@@ -95,9 +92,9 @@ def rehearse(
         check(planned)
         if use is not None:
             approval = use.valid(planned, project, keyed, store)
-            planned, selection = approval.planned, replace(selection, only=approval.only)
+            planned, operation = approval.planned, operation.only(approval.only)
         planned = replace(planned, plan=with_redirects(project.desired, planned.plan, store.recorded_urls))
-    refusals = _refusals(planned.plan, project, options, approved=use is not None)
+    refusals = _refusals(planned.plan, project, use.limits if use is not None else options.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
         living.write_copy(copy, living.copied(service.settings.base_url, read.answers))
@@ -109,7 +106,7 @@ def rehearse(
             url = f"sqlite:///{Path(folder) / STATE}"
             scope = StateScope(project.settings.project, options.env or None, twin.identity)
             with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as twin_state:
-                stage = _Stage(screen, options, project, keyed, twin, twin_state, copy, service.settings.base_url, selection)
+                stage = _Stage(screen, project, keyed, twin, twin_state, copy, service.settings.base_url, operation)
                 if document is not None:
                     stage.carry(document)
                 rehearsal = stage.perform(planned, read, refusals)
@@ -128,41 +125,23 @@ async def _read(
 ) -> tuple[Planned, LivingAnswers]:
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
     async with Reader(service.settings, listener=narration) as reader:
-        selection, allow_replace = selected(options), replaceable(options)
         with reader.keeping() as answers:
             # The copy needs the trees of pages too, so that those of the state would save no request.
             planned = await make_plan(
-                reader, kinds, project.desired, state, selection, allow_replace=allow_replace, everything=everything,
+                reader, kinds, project.desired, state, options.operation, everything=everything,
                 stage=narration.stage, kept=lambda keys: {},
             )  # fmt: skip
         read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
         return planned, replace(read, requests=reader.requests)
 
 
-def _refusals(plan: Plan, project: Project, options: Options, *, approved: bool) -> tuple[str, ...]:
-    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first. `approved`: by a saved plan."""
+def _refusals(plan: Plan, project: Project, limits: Limits) -> tuple[str, ...]:
+    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
     refusals: list[str] = []
-    lawful = replace(plan, violations=(), open_work=())
-    unlimited: dict[str, Any] = {
-        "allow_delete": sys.maxsize,
-        "max_exposed": sys.maxsize,
-        "allow_dead_urls": ("/**", "https://**", "http://**"),
-    }
-    checks: list[Callable[[], Plan | None]] = [
-        partial(refuse, plan.violations, "the plan"),
-        partial(guard, lawful, project.desired, **{**unlimited, "allow_delete": options.allow_delete}),
-        partial(guard, lawful, project.desired, **{**unlimited, "max_exposed": options.max_exposed}),
-        partial(guard, lawful, project.desired, **{**unlimited, "allow_dead_urls": options.allow_dead_urls}),
-        partial(refuse_open_work, plan.open_work, options.allow_open_work),
-        *([] if approved else [partial(consent, plan, options.allow_exposure)]),
-    ]
-    for check in checks:
-        try:
-            check()
-        except Refused as refused:
-            first, *lines = refused.message.splitlines()
-            end = "; this requires consent" if refused.id in CONSENT else ""
-            refusals += [f"{line.strip()}{end}" for line in lines] or [first]
+    for refused in refusals_of(plan, project.desired, limits):
+        first, *lines = refused.message.splitlines()
+        end = "; this requires consent" if refused.id in CONSENTS else ""
+        refusals += [f"{line.strip()}{end}" for line in lines] or [first]
     return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
 
 
@@ -193,17 +172,15 @@ class _Stage:
     def __init__(
         self,
         screen: Screen,
-        options: Options,
         project: Project,
         kinds: Kinds,
         twin: ConnectedService,
         state: Store,
         copy: Path,
         base: str,
-        selection: Selection,
+        operation: Operation,
     ) -> None:
-        self.screen, self.options, self.project, self.kinds, self.twin, self.state = screen, options, project, kinds, twin, state
-        self.selection = selection
+        self.screen, self.project, self.kinds, self.twin, self.state, self.operation = screen, project, kinds, twin, state, operation
         self.copy, self.base, self.organizations = copy, base, root_ids(project.desired)
 
     def carry(self, document: Mapping[str, Any]) -> None:
@@ -280,8 +257,7 @@ class _Stage:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
             stack.enter_context(recording_end(journal))
             narration = _Following(self.screen, moments, access, planned.plan)
-            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
-            session.selection = self.selection
+            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.operation))
             ours = session.plan()
             outcome = self._sent(session, ours)
             journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
@@ -320,7 +296,7 @@ class _Stage:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="undo"))
             stack.enter_context(recording_end(journal))
             narration = Narration(self.screen)
-            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.options))
+            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.operation))
             session.alone = True
             inverse = inverse_of(session, self.state, run)
             undo_only(session, inverse)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from reconciler.address import Address
-from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
 from reconciler.cli.wiring.loading import now
@@ -33,6 +32,7 @@ from reconciler.plan.world import Selection
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.run.operation import Operation
 from reconciler.urls.planned import RecordedUrls, with_redirects
 
 
@@ -72,9 +72,8 @@ async def make_plan(
     kinds: Kinds,
     desired: Desired,
     state: State,
-    selection: Selection,
+    operation: Operation,
     *,
-    allow_replace: Collection[str] = (),
     everything: bool = False,
     stage: Callable[[str], None] = lambda what: None,
     earlier: tuple[Mapping[str, Answer], float] | None = None,
@@ -82,12 +81,13 @@ async def make_plan(
 ) -> Planned:
     """Observe, plan, prove.
 
-    `allow_replace`: patterns of what may be recreated. `everything`: read all that exists. `stage`: called with the name of each stage
+    `everything`: read all that exists. `stage`: called with the name of each stage
     after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began, in monotonic seconds. `kept`:
     the trees of pages that the state has; None to leave out what happens to pages and to what people are working on.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
+    selection, replacements = operation.selection, tuple(map(str, operation.limits.replacements))
     began, before = time.monotonic() if earlier is None else earlier[1], reader.requests
     with reader.giving(earlier[0]) if earlier is not None else nullcontext():
         actual = await observe(reader, kinds, desired, state, everything=everything)
@@ -99,7 +99,7 @@ async def make_plan(
 
     def make(seen: Actual) -> Plan:
         known = matches if seen is actual else None  # with the lists of readers there may be more
-        return plan(kinds, desired, state, seen, selection=selection, allow_replace=allow_replace, matches=known)
+        return plan(kinds, desired, state, seen, selection=selection, allow_replace=replacements, matches=known)
 
     # Planning may need the lists of more readers, which are only read if the plan opens something.
     new_plan, complete = await planned(reader, kinds, actual, make)
@@ -155,19 +155,10 @@ def with_work(
     return with_open_work(plan, lost, answers, desired.guards, state.consents, actual.date or now()) if lost else plan
 
 
-def narrowed(
-    kinds: Kinds,
-    desired: Desired,
-    options: Options,
-    planned: Planned,
-    only: frozenset[Address] | None,
-    selection: Selection | None = None,
-) -> Planned:
-    """The same reading, planned for these addresses only; None: for those of the selection. `selection`: that of the run if it is not the
-    one of the options."""
-    selection = replace(selection or selected(options), only=only)
-    state, actual = planned.state, planned.actual
-    new_plan = plan(kinds, desired, state, actual, selection=selection, allow_replace=replaceable(options))
+def narrowed(kinds: Kinds, desired: Desired, planned: Planned, operation: Operation) -> Planned:
+    """The same reading, planned for another selection."""
+    selection, state, actual = operation.selection, planned.state, planned.actual
+    new_plan = plan(kinds, desired, state, actual, selection=selection, allow_replace=tuple(map(str, operation.limits.replacements)))
     proved = with_urls(prove(kinds, desired, state, actual, new_plan, selection=selection), planned.trees)
     proved = with_work(kinds, desired, state, proved, actual, planned.matches, planned.answers)
     return replace(planned, plan=with_policies(kinds, desired, actual, proved))
@@ -194,7 +185,7 @@ def read_only(
     kinds: Kinds,
     desired: Desired,
     state: State,
-    options: Options,
+    operation: Operation,
     *,
     everything: bool = False,
     kept: KeptTrees | None = None,
@@ -205,21 +196,9 @@ def read_only(
     async def run() -> Planned:
 
         async with Reader(service.settings, listener=narration) as reader:
-            chosen, allowed = selected(options), replaceable(options)
-            return await make_plan(
-                reader, kinds, desired, state, chosen, allow_replace=allowed, everything=everything, stage=narration.stage, kept=kept,
-            )  # fmt: skip
+            return await make_plan(reader, kinds, desired, state, operation, everything=everything, stage=narration.stage, kept=kept)
 
     with narration.phase(f"Reading {desired.project}", where=service.where):
         planned = asyncio.run(run())
-    believable(planned.matches, desired, accept=options.accept_gone)
+    believable(planned.matches, desired, accept=operation.limits.gone)
     return replace(planned, plan=with_redirects(desired, planned.plan, recorded))
-
-
-def selected(options: Options) -> Selection:
-    """The selection of the run."""
-    return Selection(options.target, options.exclude)
-
-
-def replaceable(options: Options) -> tuple[str, ...]:
-    return tuple(str(glob) for glob in options.allow_replace)

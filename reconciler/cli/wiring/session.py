@@ -14,10 +14,9 @@ from typing import Any, Literal
 from reconciler.address import Address
 from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
-from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
-from reconciler.cli.wiring.run import Planned, make_plan, narrowed, replaceable, selected
+from reconciler.cli.wiring.run import Planned, make_plan, narrowed
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
@@ -29,6 +28,7 @@ from reconciler.observe.ledger import read_ledger
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.matching.missing import believable
 from reconciler.resource import Kinds
+from reconciler.run.operation import Operation
 from reconciler.state import Journal
 from reconciler.urls.planned import with_redirects
 
@@ -36,16 +36,16 @@ from reconciler.urls.planned import with_redirects
 class ApplySession:
     """One apply: a writer for several phases in one event loop, under the lease.
 
-    `desired` and `selection`: what is planned and applied; the project as it is, unless somebody sets something else. `alone`: it neither
+    `desired` and `operation`: what is planned and applied; the project as it is, unless somebody sets something else. `alone`: it neither
     continues the last run nor is continued by the next, so that each asks what it opens.
     """
 
     def __init__(
-        self, narration: Narration, service: ConnectedService, kinds: Kinds, project: Project, journal: Journal, options: Options
+        self, narration: Narration, service: ConnectedService, kinds: Kinds, project: Project, journal: Journal, operation: Operation
     ) -> None:
         self.narration, self.service, self.kinds, self.project = narration, service, kinds, project
-        self.journal, self.options = journal, options
-        self.desired, self.selection = project.desired, selected(options)
+        self.journal, self.operation = journal, operation
+        self.desired = project.desired
         self.alone = False
         self.signal: int | None = None
         # One loop for all phases: the connections of the client belong to it and are kept between recovery, plan and apply.
@@ -106,7 +106,7 @@ class ApplySession:
 
     def plan(self) -> Planned:
         """A plan of the present state of the service."""
-        earlier, allowed, stage = self._fresh_reading(), replaceable(self.options), self.narration.stage
+        earlier, stage = self._fresh_reading(), self.narration.stage
         reading = self.narration.phase(f"Reading {self.desired.project}", where=self.service.where)
         with reading if earlier is None else self.narration.lasting("Reading what the plan needs"):
             planned = self._runner.run(
@@ -115,19 +115,18 @@ class ApplySession:
                     self.kinds,
                     self.desired,
                     self._state(),
-                    self.selection,
-                    allow_replace=allowed,
+                    self.operation,
                     stage=stage,
                     earlier=earlier,
                     kept=self.journal.page_trees,
                 )
             )
-        believable(planned.matches, self.desired, accept=self.options.accept_gone)
+        believable(planned.matches, self.desired, accept=self.operation.limits.gone)
         return replace(planned, plan=with_redirects(self.desired, planned.plan, self.journal.recorded_urls))
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
         """The same reading, planned for these addresses only."""
-        less = narrowed(self.kinds, self.desired, self.options, planned, only, self.selection)
+        less = narrowed(self.kinds, self.desired, planned, self.operation.only(only))
         return replace(less, plan=with_redirects(self.desired, less.plan, self.journal.recorded_urls))
 
     def apply(
@@ -160,7 +159,7 @@ class ApplySession:
             outcome = await apply(
                 self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
                 ApplyOptions(
-                    deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
+                    deadline=self.project.settings.timeout, selection=self.operation.selection, listener=self.narration, on_error=on_error,
                     stop=stop, verify=verify, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
                     settle=self.service.effect_seconds(self.project) or 0.0,
                     clearance=supervision.clearance if supervision is not None else None,

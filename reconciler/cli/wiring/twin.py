@@ -8,7 +8,6 @@ ids are counted and requests are sent one at a time.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -18,9 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.address import Address, Glob
+from reconciler.address import Address
 from reconciler.cli import codes
-from reconciler.cli.options import Options
 from reconciler.cli.sandboxes.embedded import sandbox_errors
 from reconciler.cli.sandboxes.seed_file import SeedFile, seed_errors
 from reconciler.cli.terminal.progress import Narration
@@ -37,21 +35,17 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import NamedReader, Observed, Plan, ReaderSort, Source, StepStatus
 from reconciler.model.state import StateScope
 from reconciler.model.testing import Mismatch, ProjectTestResult
-from reconciler.plan.guard import consent, guard
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.resource import Kinds
+from reconciler.run.guards import check
+from reconciler.run.operation import EVERYTHING, Limits, Operation
 from reconciler.state import Store
 from reconciler.testing.declared import TwinStep
 from reconciler.testing.expectations import Expectation, IsRefused, Refusal, ServedPage, Snapshot
 
 TWIN, STATE, WHO = "twin.db", "state.db", "reconciler test"
 WIDTH: Final = 100  # columns of a snapshot, whatever the terminal
-EVERYTHING: Final = Options(
-    allow_replace=(Glob.parse("**"),), allow_exposure=(Glob.parse("**"),), allow_delete=sys.maxsize, max_exposed=sys.maxsize,
-    accept_gone=sys.maxsize,
-)  # fmt: skip
-"""Every consent."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +117,13 @@ def _started(test: ProjectTest, folder: Path, snapshots: Mapping[str, str], stac
     stack.callback(sandbox.close)
     kinds = load_kinds().with_digest_key(state.digest_key(), test.project.sensitive)
     screen.hide(sensitive_texts(test.project, kinds))
-    options = EVERYTHING if all(step.consent for step in test.steps) else Options()
-    return RunningTwin(screen, kinds, service, state, sandbox, test.project, options, snapshots)
+    limits = EVERYTHING if all(step.consent for step in test.steps) else Limits()
+    return RunningTwin(screen, kinds, service, state, sandbox, test.project, Operation(limits=limits), snapshots)
 
 
 @dataclass
 class RunningTwin:
-    """A twin while its test runs. `options`: the consents of the fresh plan. `mismatches`: the steps that failed."""
+    """A twin while its test runs. `operation`: the consents of the fresh plan. `mismatches`: the steps that failed."""
 
     screen: Screen
     kinds: Kinds
@@ -137,7 +131,7 @@ class RunningTwin:
     state: Store
     sandbox: Any
     project: Project
-    options: Options
+    operation: Operation
     snapshots: Mapping[str, str]
     mismatches: list[Mismatch] = field(default_factory=list)
     # Of each apply in its order; None if it was not refused.
@@ -164,17 +158,16 @@ class RunningTwin:
             self.known.update(self.state.read().bindings)
 
     def _apply(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
-        options = EVERYTHING if step.consent else Options()
+        limits = EVERYTHING if step.consent else Limits()
         self.refusals.append(None)
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=WHO, command="apply"))
             stack.enter_context(recording_end(journal))
             narration = Narration(self.screen)
-            session = stack.enter_context(ApplySession(narration, self.service, self.kinds, project, journal, options))
-            planned = session.plan()
+            session = stack.enter_context(ApplySession(narration, self.service, self.kinds, project, journal, Operation(limits=limits)))
             try:
-                guard(planned.plan, project.desired, allow_delete=options.allow_delete, max_exposed=options.max_exposed)
-                consent(planned.plan, options.allow_exposure)
+                planned = session.plan()
+                check(planned.plan, project.desired, limits)
             except Refused as refused:
                 self.refusals[-1] = Refusal(refused.id, refused.message, step.source)
                 journal.finish(exit_code=refused.exit_code, summary={})
@@ -193,7 +186,11 @@ class RunningTwin:
         yield from ()
 
     def _planned(self, project: Project) -> Planned:
-        return read_only(Narration(self.screen), self.service, self.kinds, project.desired, self.state.read(), self.options)
+        """A plan that finds what a step is about, whatever an apply would refuse of it."""
+        return self._read(project, Operation(limits=EVERYTHING))
+
+    def _read(self, project: Project, operation: Operation) -> Planned:
+        return read_only(Narration(self.screen), self.service, self.kinds, project.desired, self.state.read(), operation)
 
     def _edit(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         planned, address = self._planned(project), self._address(step)
@@ -269,7 +266,7 @@ class RunningTwin:
     @cached_property
     def last(self) -> Planned:
         """A fresh plan after the last step."""
-        return self._planned(self.project)
+        return self._read(self.project, self.operation)
 
     @property
     def plan(self) -> Plan:

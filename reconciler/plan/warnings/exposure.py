@@ -15,11 +15,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Consent, DeadUrls, Desired, Exposure, Rules, Severity, Source, State
+from reconciler.model import Consent, DeadUrls, Desired, Exposure, Guards, Rules, Severity, Source, State
+from reconciler.model.desired import Looser
 from reconciler.model.policy import PLAN
 from reconciler.plan.audience.disclosure import Disclosure, ReaderWindow
 from reconciler.plan.audience.openings import Opening
@@ -333,14 +334,8 @@ def _fresh(drafts: Mapping[Address, Draft], names: Names) -> Iterator[Consent]:
 
 KIND: Final = "project"
 SCOPES: Final = ("none", "owned", "all")  # of prune, from the one that deletes least
-MORE: Final = "one run may delete more managed objects"
 PRUNED: Final = {"owned": "objects without a line are deleted", "all": "unmanaged objects are deleted too"}
 UNPROTECTED: Final = "one is deleted without further consent when its line is removed"
-MORE_EXPOSED: Final = "one run may expose more objects"
-MORE_DEAD: Final = "a run may end URLs that nothing answers afterwards"
-MORE_WORK: Final = "a run may end work in progress without consent"
-STRICTEST: Final = ("block", None, "warn", "ignore")  # of guards.openWork
-FEWER: Final = "fewer may remain"
 UNTESTED: Final = {"mustNotSee": "a later run may let them read it", "sees": "a later run may take it from them"}
 REMOVED: Final = "removed"
 NOT_CHECKED: Final = "what it forbids is no longer refused"
@@ -369,24 +364,14 @@ def unprotected_kinds(desired: Desired, state: State) -> frozenset[str]:
 
 
 def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
-    old, new = was.guards, desired.guards
-    for name, least, most in (
-        ("maxDelete.percent", old.max_delete_percent, new.max_delete_percent),
-        ("maxDelete.atLeast", old.max_delete_at_least, new.max_delete_at_least),
-    ):
-        if most > least:
-            yield _exposure(desired, "guards", name, _number(least), _number(most), MORE)
-    if new.min_admins < old.min_admins:
-        yield _exposure(desired, "guards", "minAdmins", old.min_admins, new.min_admins, FEWER)
-    if old.max_exposed is not None and (new.max_exposed is None or new.max_exposed > old.max_exposed):
-        limit = UNSET if new.max_exposed is None else new.max_exposed
-        yield _exposure(desired, "guards", "maxExposed", old.max_exposed, limit, MORE_EXPOSED)
-    earlier, now = old.dead_urls or DeadUrls.WARN, desired.dead_urls
-    if [*DeadUrls].index(now) < [*DeadUrls].index(earlier):
-        yield _exposure(desired, "guards", "deadUrls", str(earlier), str(now), MORE_DEAD)
-    if STRICTEST.index(new.open_work) > STRICTEST.index(old.open_work):
-        before, after = (UNSET if value is None else value for value in (old.open_work, new.open_work))
-        yield _exposure(desired, "guards", "openWork", before, after, MORE_WORK)
+    # Without the key, what happens to dead URLs depends on what else a project says.
+    old = replace(was.guards, dead_urls=was.guards.dead_urls or DeadUrls.WARN)
+    new = replace(desired.guards, dead_urls=desired.dead_urls)
+    for guard in fields(Guards):
+        looser: Looser = guard.metadata["looser"]
+        before, after = getattr(old, guard.name), getattr(new, guard.name)
+        if _is_looser(looser, before, after):
+            yield _exposure(desired, "guards", looser.key, _shown(before), _shown(after), looser.says)
     for kind, scope in sorted(desired.prune.items()):
         before = was.prune.get(kind, scope)
         if SCOPES.index(scope) > SCOPES.index(before):
@@ -456,8 +441,22 @@ def _exposure(desired: Desired, rule: str, name: str, before: Any, after: Any, s
     )
 
 
-def _number(value: float) -> float:
-    return int(value) if value == int(value) else value
+def _is_looser(rule: Looser, before: Any, after: Any) -> bool:
+    """Whether a rule allows more than before."""
+    match rule.order:
+        case "more":
+            return before is not None and (after is None or after > before)
+        case "less":
+            return bool(after < before)
+        case values:
+            return values.index(after) > values.index(before)
+
+
+def _shown(value: Any) -> Any:
+    """The value of a limit for people: UNSET for none, and a whole number without decimals."""
+    if value is None:
+        return UNSET
+    return int(value) if isinstance(value, float) and value == int(value) else str(value) if isinstance(value, str) else value
 
 
 def _written_at(desired: Desired, name: str) -> Source | None:

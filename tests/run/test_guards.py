@@ -35,11 +35,12 @@ from reconciler.model import (
     State,
     Violation,
 )
-from reconciler.plan.guard import guard
 from reconciler.plan.matching.match import identify, match
 from reconciler.plan.matching.matches import Match, Matches
 from reconciler.plan.matching.missing import believable, missing
 from reconciler.report.layout import plain
+from reconciler.run.guards import check
+from reconciler.run.operation import Limits
 from tests.cli.conftest import Cli
 from tests.harness import Org
 from tests.report.made import plan_text
@@ -57,22 +58,22 @@ DESIRED = Desired("p", None, {}, {}, frozenset(), guards=Guards(20, 3))
 
 @pytest.mark.parametrize(("deletes", "managed"), [(0, 0), (3, 1), (3, 10), (4, 20), (20, 100)])
 def test_as_many_deletes_as_the_limits_allow_go_on(deletes: int, managed: int) -> None:
-    assert guard(plan(deletes, managed), DESIRED) == plan(deletes, managed)
+    assert check(plan(deletes, managed), DESIRED, Limits().with_exposures) == plan(deletes, managed)
 
 
 @pytest.mark.parametrize(("deletes", "managed"), [(4, 19), (21, 100)])
 @pytest.mark.parametrize("action", [Action.DELETE, Action.REPLACE])
 def test_more_are_refused_and_the_number_to_pass_is_said(deletes: int, managed: int, action: Action) -> None:
     with pytest.raises(Refused) as caught:
-        guard(plan(deletes, managed, action), DESIRED)
+        check(plan(deletes, managed, action), DESIRED, Limits().with_exposures)
     assert f"maxDelete (20 % of {managed}, at least 3) allows" in str(caught.value)
     assert caught.value.hint == f"if this is intended: --allow-delete {deletes}"
-    assert guard(plan(deletes, managed, action), DESIRED, allow_delete=deletes)
+    assert check(plan(deletes, managed, action), DESIRED, Limits(deletions=deletes).with_exposures)
 
 
 def test_a_run_may_be_told_to_delete_nothing() -> None:
     with pytest.raises(Refused, match="this run may delete 0"):
-        guard(plan(1, 100), DESIRED, allow_delete=0)
+        check(plan(1, 100), DESIRED, Limits(deletions=0).with_exposures)
 
 
 def exposure(at: str, *readers: str, reaches: tuple[str, ...] = ()) -> Exposure:
@@ -107,14 +108,14 @@ def test_a_plan_that_gives_more_objects_to_new_readers_than_it_may_is_refused(
     exposing = Plan("p", None, exposures=exposures)
     desired = dataclasses.replace(DESIRED, guards=Guards(max_exposed=limit))
     if not wrong:
-        assert guard(exposing, desired, max_exposed=option) == exposing
+        assert check(exposing, desired, Limits(exposed=option).with_exposures) == exposing
         return
     with pytest.raises(Refused, match=re.escape(wrong)) as caught:
-        guard(exposing, desired, max_exposed=option)
+        check(exposing, desired, Limits(exposed=option).with_exposures)
     assert caught.value.id == "RC-exposure-limit"
     hint = str(caught.value.hint)
     assert hint.startswith("if this is intended: --max-exposed ")
-    assert guard(exposing, desired, max_exposed=int(hint.rpartition(" ")[2])) == exposing, "the way past it is exact"
+    assert check(exposing, desired, Limits(exposed=int(hint.rpartition(" ")[2])).with_exposures) == exposing, "the way past it is exact"
 
 
 SITE = Address.parse("acme/site/docs")
@@ -134,7 +135,7 @@ READERS = Violation(
 
 def test_a_violated_rule_refuses_the_plan_and_says_which_where_and_the_way_past_it() -> None:
     with pytest.raises(Refused) as caught:
-        guard(Plan("p", None, violations=(UNLISTED, READERS)), DESIRED, allow_delete=100)
+        check(Plan("p", None, violations=(UNLISTED, READERS)), DESIRED, Limits(deletions=100).with_exposures)
     assert str(caught.value) == (
         "the plan violates 2 rules\n  policy unlisted (reconciler.yaml:12) at acme/site/docs: staging sites stay unlisted\n"
         "  access 1 at acme/site/docs: anyone can read it by acme/site/docs -> acme/site/docs (public)"
@@ -144,7 +145,7 @@ def test_a_violated_rule_refuses_the_plan_and_says_which_where_and_the_way_past_
 
 def test_a_warning_refuses_nothing() -> None:
     warned = Plan("p", None, violations=(dataclasses.replace(UNLISTED, level=Severity.WARNING),))
-    assert guard(warned, DESIRED) == warned
+    assert check(warned, DESIRED, Limits().with_exposures) == warned
 
 
 TIGHT: dict[str, Any] = {

@@ -1,0 +1,183 @@
+"""Guards: a run that would delete, expose or end more than it may is refused before its first request. Pure.
+
+In: a plan, the rules of the project, and what whoever started the run allows beyond them. Out: every refusal, with the way past it. `apply`
+raises the first, a rehearsal lists all of them. An option belongs to a guard only through its field of `Limits`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from shlex import quote
+from typing import Final
+
+from reconciler.address import Address, Glob
+from reconciler.errors import Refused
+from reconciler.model import Action, Change, DeadUrls, Desired, Exposure, OpenWork, Plan, Severity, Violation
+from reconciler.run.operation import Limits
+from reconciler.urls.redirects import is_named, patterns_of
+
+WAYS: Final = 20  # options that a refusal names
+NAMED: Final = 5  # addresses that a refusal lists
+
+
+def deletes(plan: Plan) -> tuple[Change, ...]:
+    """The changes that delete something, cascaded children and replacements included."""
+    return tuple(change for change in plan.changes if change.destructive)
+
+
+def exposed(plan: Plan) -> tuple[Address, ...]:
+    """The objects that gain a reader, by whatever cause and for however long. What is created exposes nothing that existed."""
+    return tuple(sorted({at for exposure in plan.exposures if exposure.readers for at in (exposure.address, *exposure.reaches)}))
+
+
+Guard = Callable[[Plan, Desired, Limits], Refused | None]
+
+
+def refusals(plan: Plan, desired: Desired, limits: Limits) -> tuple[Refused, ...]:
+    """Why this plan must not be applied: an error of each guard that it violates, with the exact way past it."""
+    return tuple(refused for guard in GUARDS if (refused := guard(plan, desired, limits)) is not None)
+
+
+def check(plan: Plan, desired: Desired, limits: Limits) -> Plan:
+    """The plan, unchanged. Raises the first of its refusals."""
+    raise_first(*refusals(plan, desired, limits))
+    return plan
+
+
+def raise_first(*refusals: Refused | None) -> None:
+    """Raise the first refusal, if there is one."""
+    for refused in refusals:
+        if refused is not None:
+            raise refused
+
+
+def _violated_rules(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
+    return violated(plan.violations, "the plan")
+
+
+def _deletions(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
+    own, changes = desired.guards, deletes(plan)
+    managed = plan.managed + sum(1 for change in changes if Action.DELETE in change.actions and change.address not in desired.resources)
+    most = max(own.max_delete_at_least, int(managed * own.max_delete_percent / 100))
+    rule = f"maxDelete ({own.max_delete_percent:g} % of {managed}, at least {own.max_delete_at_least}) allows {most}"
+    if limits.deletions is not None:
+        most, rule = limits.deletions, f"this run may delete {limits.deletions}"
+    if len(changes) <= most:
+        return None
+    wrong = f"the plan deletes {_counted([change.address for change in changes], rule)}"
+    return Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(changes)}")
+
+
+def _exposed(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
+    opened, most = exposed(plan), desired.guards.max_exposed
+    rule = f"guards.maxExposed allows {most}"
+    if limits.exposed is not None:
+        most, rule = limits.exposed, f"this run may expose {limits.exposed}"
+    if most is None or len(opened) <= most:
+        return None
+    wrong = f"the plan exposes {_counted(opened, rule)}"
+    return Refused(wrong, id="RC-exposure-limit", hint=f"if this is intended: --max-exposed {len(opened)}")
+
+
+def _dead_urls(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
+    if desired.dead_urls is not DeadUrls.BLOCK or plan.redirects is None:
+        return None
+    dead = [url for url in plan.redirects.dead if not any(is_named(url, text) for text in limits.dead_urls)]
+    if not dead:
+        return None
+    number = len(dead)
+    wrong = f"after the plan, nothing answers at {number:,} URL{'s' if number != 1 else ''} that {'was' if number == 1 else 'were'} public"
+    names = patterns_of(dead)
+    option = " ".join(f"--allow-dead-urls {quote(name)}" for name in names[:WAYS])
+    more = " and so on" if len(names) > WAYS else ""
+    line = f"urls: {{gone: [{{url: {json.dumps(names[0])}, reason: …}}]}}"
+    lines = [f"{url.url}: {url.reason}" for url in dead]
+    return Refused(f"{wrong}{_below(lines)}", id="RC-dead-urls", hint=f"if this is intended, write {line}, or: {option}{more}")
+
+
+def _open_work(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
+    ending = [work for work in plan.open_work if work.asked and not any(glob.matches(at) for glob in limits.open_work for at in work.names)]
+    if not ending:
+        return None
+    lines = [f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in ending]
+    more = " and so on (patterns are allowed: --allow-open-work 'acme/space/**')" if len(ending) > WAYS else ""
+    way = " ".join(f"--allow-open-work {work.address:sh}" for work in ending[:WAYS]) + more
+    wrong = f"the plan ends work in progress, which requires consent{_below(lines)}"
+    return Refused(wrong, id="RC-open-work", hint=f"finish or close it, or if this is intended: {way}")
+
+
+def _exposures(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
+    return missing_consent(plan.exposures, limits.exposures, "the plan makes something public or removes a protection, which")
+
+
+GUARDS: Final[tuple[Guard, ...]] = (_violated_rules, _deletions, _exposed, _open_work, _dead_urls, _exposures)
+"""In the order in which `apply` refuses: what no option overrides comes first, and the consent that most plans need comes last."""
+
+CONSENTS: Final = frozenset({"RC-consent-required", "RC-open-work", "RC-dead-urls"})
+"""The refusals whose lines say what happens, and not that it requires consent."""
+
+
+def listed_sorts(work: OpenWork) -> str:
+    """`1 draft change request and 2 open comments`."""
+    texts = [sort.text for sort in work.sorts]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def _counted(addresses: Sequence[Address], rule: str) -> str:
+    """`6 objects, and this run may delete 3: acme/a, … and 1 more`. `rule`: what allows fewer."""
+    number = len(addresses)
+    names = ", ".join(map(str, addresses[:NAMED])) + (f" and {number - NAMED} more" if number > NAMED else "")
+    return f"{number} object{'s' if number != 1 else ''}, and {rule}: {names}"
+
+
+def violated(violations: Sequence[Violation], what: str) -> Refused | None:
+    """The refusal of violated rules of the project that are more than a warning; None without any. `what`: what violates them."""
+    violations = [violation for violation in violations if violation.level is Severity.ERROR]
+    if not violations:
+        return None
+    alike: dict[tuple[str, str], list[Violation]] = {}
+    for violation in violations:
+        where = f" ({violation.source.file_and_line})" if violation.source is not None else ""
+        by = f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
+        alike.setdefault((f"{violation.name}{where}", f"{violation.message}{by}"), []).append(violation)
+    # `policy two-admins (reconciler.yaml:12) at acme and 2 more: fewer than two admins`
+    lines = []
+    for (rule, message), some in alike.items():
+        more = f" and {len(some) - 1} more" if len(some) > 1 else ""
+        at = f" at {some[0].address}{more}" if some[0].address is not None else ""
+        lines.append(f"{rule}{at}: {message}")
+    ways = list(dict.fromkeys(violation.remedy for violation in violations if violation.remedy)) or ["correct the project"]
+    number = len({violation.name for violation in violations})
+    wrong = f"{what} violates {number} rule{'s' if number != 1 else ''}{_below(lines)}"
+    return Refused(wrong, id="RC-rule-violated", hint=f"no option of the command line overrides a rule{_below(ways)}")
+
+
+def _below(lines: Sequence[str]) -> str:
+    """The end of a sentence: the one address, or several below the sentence, one line each."""
+    more = [f"and {len(lines) - NAMED} more"] if len(lines) > NAMED else []
+    return f": {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in [*lines[:NAMED], *more])
+
+
+def missing_consent(exposures: Sequence[Exposure], allowed: Sequence[Glob], what: str) -> Refused | None:
+    """The refusal of exposures without consent; None if all have it. `what`: the beginning of the sentence.
+
+    `allowed`: patterns for the addresses of what is exposed, or of what exposes it.
+    """
+    missing = _lacking_consent(exposures, allowed)
+    if not missing:
+        return None
+    lines = [f"{exposure.address}{f' ({exposure.field})' if exposure.field else ''}: {exposure.says}" for exposure in missing]
+    way = consent_options(missing, allowed)
+    return Refused(f"{what} requires consent{_below(lines)}", id="RC-consent-required", hint=f"if this is intended: {way}")
+
+
+def consent_options(exposures: Sequence[Exposure], allowed: Sequence[Glob]) -> str:
+    """The options that consent to what `allowed` leaves: `--allow-exposure ADDRESS` for each; "" if nothing is left."""
+    addresses = list(dict.fromkeys(exposure.address for exposure in _lacking_consent(exposures, allowed)))
+    more = " and so on (patterns are allowed: --allow-exposure 'acme/site/docs/**')" if len(addresses) > WAYS else ""
+    return " ".join(f"--allow-exposure {address:sh}" for address in addresses[:WAYS]) + more
+
+
+def _lacking_consent(exposures: Sequence[Exposure], allowed: Sequence[Glob]) -> list[Exposure]:
+    return [exposure for exposure in exposures if exposure.asked and not any(glob.matches(at) for glob in allowed for at in exposure.names)]
