@@ -158,15 +158,15 @@ def test_a_lost_apply_has_used_its_approvals_up_and_what_was_taken_back_needs_th
     fleet.project(approvals={"titles": "two"})
     worker = fleet.worker()
     approved(fleet)
-    fleet.until(lambda: fleet.intents() and "First" in fleet.collections())
+    fleet.until(lambda: fleet.intents() and "First" in fleet.collections(), 120)
     fleet.kill(worker)
     fleet.faults()
     ((path,),) = fleet.rows("SELECT path FROM reconciler.journal WHERE verb = 'update' ORDER BY id DESC LIMIT 1")
     fleet.send("PATCH", path, {"title": "One"})  # somebody takes the change back
     fleet.worker()
     needs = "the plan needs approvals: titles (2"
-    fleet.until(lambda: fleet.status()["a"]["waits"] not in (None, "") and fleet.status()["a"]["reading"]["inDoubt"] == 0)
-    fleet.until(lambda: (fleet.status()["a"]["waits"] or "").startswith(needs))
+    fleet.until(lambda: fleet.rows("SELECT 1 FROM reconciler_fleet.runs WHERE ended = 'lost'"), 120)
+    fleet.until(lambda: (fleet.status()["a"]["waits"] or "").startswith(needs), 120)
     assert "One" in fleet.collections()
     approved(fleet)
     fleet.synced()

@@ -80,7 +80,7 @@ def _forget_dead(server: PostgresServer) -> None:
 
 def _uses(process: int) -> bool:
     """Whether a process is a `fleet up` that runs; its number may be another program's by now."""
-    import psutil
+    import psutil  # type: ignore[import-untyped]
 
     try:
         return {"fleet", "up"} <= set(psutil.Process(process).cmdline())
