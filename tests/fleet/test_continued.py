@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from tests.fleet.running import Running, children
-from tests.proofs import spread
+from tests.proofs import proof, spread
 
 pytestmark = [pytest.mark.timeout(600)]
 FREE = dict.fromkeys(("titles", "order", "update", "create", "delete", "replace", "exposure"), "auto")
@@ -107,7 +107,7 @@ def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Continued]:
 CASES = [(verb, boundary) for verb in COMMITS for boundary in ("sent", "done", "answered with 500", "done and answered with 500")]
 
 
-@pytest.mark.parametrize(("verb", "boundary"), spread(CASES, 3))
+@pytest.mark.parametrize(("verb", "boundary"), spread(CASES, 1))
 def test_a_request_in_doubt_is_settled_by_the_fleet_itself(fleet: Continued, verb: str, boundary: str) -> None:
     def rule(fault: str, **words: Any) -> str:
         return json.dumps({"fault": fault, "operation": METHODS[verb], **words})
@@ -152,13 +152,14 @@ def approved(fleet: Continued) -> str:
     return digest
 
 
+@proof
 def test_a_lost_apply_has_used_its_approvals_up_and_what_was_taken_back_needs_them_again(fleet: Continued) -> None:
-    fleet.faults('{"fault": "cut", "when": "after", "operation": "PATCH *"}', '{"fault": "latency", "seconds": 1, "operation": "PATCH *"}')
+    fleet.faults('{"fault": "cut", "when": "after", "operation": "PATCH *"}', '{"fault": "latency", "seconds": 3, "operation": "PATCH *"}')
     fleet.content(COMMITS["update"])
     fleet.project(approvals={"titles": "two"})
     worker = fleet.worker()
     approved(fleet)
-    fleet.until(lambda: fleet.intents() and "First" in fleet.collections(), 120)
+    fleet.until(lambda: fleet.intents() and "First" in fleet.collections() and children(fleet.folder), 120)
     fleet.kill(worker)
     fleet.faults()
     ((path,),) = fleet.rows("SELECT path FROM reconciler.journal WHERE verb = 'update' ORDER BY id DESC LIMIT 1")
