@@ -269,7 +269,7 @@ def test_a_run_is_found_by_the_saved_plan_that_it_carried_out(store: Store, open
     assert reader.users("none") == ()
 
 
-def test_what_was_recorded_since_a_saved_plan_is_told_whatever_came_of_it(store: Store) -> None:
+def test_what_was_recorded_since_a_saved_plan_is_listed_whatever_came_of_it(store: Store) -> None:
     assert store.recorded_by("digest") is None
     with store.lease(**WHO) as first:
         first.carry_out("digest")
