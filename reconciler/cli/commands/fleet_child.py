@@ -109,7 +109,7 @@ def read_command(
     with connect(screen, options, project, kinds) as service:
         recovered, locked = _recovered(screen, options, project, kinds, service) if save else ((), None)
         with open_store(screen, options, project, service, create=False) as store:
-            # What an earlier run was allowed to open does not count here: in a fleet approvals do, and the worker knows what is left of them.
+            # What an earlier run was allowed to open does not count here: in a fleet, approvals do.
             state, key = replace(store.read(), consents=frozenset()), store.digest_key()
             recorded = store.recorded_by(began) if began else None
             unknown = unseen(options, project, service, store)
