@@ -32,7 +32,8 @@ from typing import Any, Final
 from platformdirs import user_state_path
 
 from reconciler.errors import UsageError, os_reason
-from reconciler.writing import open_regular, write_whole
+from reconciler.links import open_regular
+from reconciler.writing import write_whole
 
 APP: Final = "reconciler"
 KEY: Final = "key"

@@ -66,6 +66,9 @@ def _binding_with_values(kinds: Kinds, intent: Intent, kept: Binding, old: Bindi
 
 BETWEEN_READINGS: Final = 1.0  # seconds, at least: a single reading does not prove an absence
 
+STILL_IN_DOUBT: Final = "still in doubt"
+"""What the sentence about a request says that could not be settled."""
+
 Wait = Callable[[float, str], Awaitable[None]]
 
 
@@ -135,7 +138,7 @@ class _Recovery:
                 return await self._create(kind, first, final)
         except ServiceError as error:
             for intent in group:
-                self.notes.append(f"{intent.address}: still in doubt, {error.message}")
+                self.notes.append(f"{intent.address}: {STILL_IN_DOUBT}, {error.message}")
                 if intent.verb == "create":
                     # Another create of the kind in the same list could be the same object, so none is sent in this run.
                     self.journal.hold(intent.kind, intent.address.container)
@@ -173,7 +176,7 @@ class _Recovery:
         for intent in intents:
             address = f"{intent.address:sh}"
             way = f"reconciler adopt {address} ID, or, if it is none of them, reconciler state forget {address} --in-doubt"
-            self.notes.append(f"{intent.address}: still in doubt, {listing} {verb}: {way}")
+            self.notes.append(f"{intent.address}: {STILL_IN_DOUBT}, {listing} {verb}: {way}")
         return True
 
     # -- creates with a natural key -------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from shlex import quote
 from typing import Any, Final
 
 from sqlalchemy import Connection, func, or_, select, update
@@ -17,14 +18,14 @@ from reconciler.errors import Refused, StalePlan, UsageError
 from reconciler.fleet import drift
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision
 from reconciler.fleet.drift import DriftedResource
-from reconciler.fleet.facts import Judged, decided_drift, facts_of, is_only_drift, judged_plan
+from reconciler.fleet.facts import Judged, decided_drift, facts_of, is_only_drift, judged_plan, nothing_to_apply
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.rehearsals import document_of
 from reconciler.fleet.store import approvals, audit, projects, proposals, quarantines, rehearsals
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.fleet.store.schema import projects as table
-from reconciler.text.names import did_you_mean
+from reconciler.text.names import did_you_mean, utc_text
 
 PAUSE_MAX: Final = timedelta(days=30)
 IGNORED_MAX: Final = timedelta(days=90)
@@ -45,10 +46,24 @@ class Decided:
 
 
 def sync(connection: Connection, person: Person, names: Sequence[str]) -> None:
-    """Run projects now, before others of the same tenant."""
+    """Run projects now, before others of the same tenant. Raises `Refused` if one of them is paused or orphaned, so that it is not run."""
     rows = _rows(connection, person, names, Role.APPROVER)
+    for row in rows:
+        refuse_idle(row)
     projects.make_due_now(connection, [row.project.name for row in rows])
     _log(connection, person, "sync", rows)
+
+
+def refuse_idle(row: ProjectRow) -> None:
+    """Raise `Refused` for a project that no worker runs."""
+    name = row.project.name
+    if row.orphaned:
+        wrong = f"{name} is orphaned, so it is not run: the fleet file no longer contains it"
+        raise Refused(wrong, id="RC-fleet-not-run", hint="Write it into the fleet file again, then: reconciler fleet apply.")
+    if row.is_paused:
+        until = f" until {utc_text(row.paused_until)}" if row.paused_until is not None else ""
+        wrong = f"{name} is paused{until} by {row.paused_by}, so it is not run: {row.paused_reason}"
+        raise Refused(wrong, id="RC-fleet-not-run", hint=f"End the pause: reconciler fleet resume {quote(name)}")
 
 
 def pause(connection: Connection, person: Person, names: Sequence[str], *, until: datetime, reason: str) -> None:
@@ -92,6 +107,7 @@ def rehearse(connection: Connection, person: Person, name: str, *, digest: str) 
     Raises `StalePlan` if the project has another plan by now.
     """
     (row,) = _rows(connection, person, [name], Role.APPROVER)
+    refuse_idle(row)
     current = _current(connection, row, digest)
     if current.rehearsed or not rehearsals.ask(connection, row.id, digest, person.name):
         return False
@@ -151,7 +167,7 @@ def outside(connection: Connection, person: Person, name: str) -> tuple[ProjectR
     (row,) = _rows(connection, person, [name], Role.VIEWER)
     reading = facts_of(row).reading
     drifted = reading.drifted if reading is not None else ()
-    return row, drifted, decided_drift(connection, row, drifted)
+    return row, drifted, decided_drift(connection, row, drifted, continues=approvals.continued(connection, row.id))
 
 
 def revert(connection: Connection, person: Person, name: str, *, digest: str, addresses: Collection[str] = ()) -> list[str]:
@@ -256,6 +272,12 @@ def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
     if row.project.mode is not Mode.APPLY:
         wrong = f"the plan of {row.project.name} is not applied: its mode is {row.project.mode.value}"
         raise UsageError(wrong, id="RC-fleet-approval", hint="Write mode: apply in the fleet file.")
+    if nothing_to_apply(row, current):
+        raise Refused(
+            f"the plan of {row.project.name} needs no approval: what it changes is blocked",
+            id="RC-fleet-approval",
+            hint=f"See what is blocked, and the way past it: reconciler fleet status {row.project.name}",
+        )
     if is_only_drift(row) and not row.project.revert_drift and not _is_reverted(connection, row):
         raise Refused(
             f"the plan of {row.project.name} is not applied: {drift.NOT_REVERTED}",
@@ -274,7 +296,8 @@ def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
 def _is_reverted(connection: Connection, row: ProjectRow) -> bool:
     """Whether somebody decided to revert drift of the last reading."""
     reading = facts_of(row).reading
-    return reading is not None and bool(drift.reverts(decided_drift(connection, row, reading.drifted)))
+    continues = approvals.continued(connection, row.id)
+    return reading is not None and bool(drift.reverts(decided_drift(connection, row, reading.drifted, continues=continues)))
 
 
 def _counted(current: Judged, person: Person, row: ProjectRow, asked: Collection[ChangeClass] | None) -> Iterable[ChangeClass]:

@@ -27,9 +27,10 @@ COMMIT: Final = "-"  # between the parts of a digest, which are hexadecimal
 
 @dataclass(frozen=True)
 class Decision:
-    """What one person decided on the plan with a digest: they approve some of its classes, or reject all of it. Without a person: the plan
-    was applied, which uses up earlier decisions. `identity`: None for a user of the commands. `at`: None if it is not stored yet.
-    `until`: of a decision on drift, until when it is ignored; None to revert it. `rehearsal`: the digest of the one that they saw."""
+    """What one person decided on the plan with a digest: they approve some of its classes, or reject all of it. Without a person: an
+    apply of the plan began, which uses up earlier decisions, and `reason` is the id of its run. `identity`: None for a user of the
+    commands. `at`: None if it is not stored yet. `until`: of a decision on drift, until when it is ignored; None to revert it.
+    `rehearsal`: the digest of the one that they saw."""
 
     person: str
     digest: str
@@ -45,6 +46,25 @@ class Decision:
     def who(self) -> Identity:
         """Who decided it, whatever the name."""
         return self.identity if self.identity is not None else operator(self.person)
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """The apply that a plan continues: for what is left of it, the decisions that it used up still count. `digest`: of the plan that
+    people approved; `runs`: those that used them up; `reverts`: addresses whose drift is left to revert."""
+
+    digest: str
+    runs: tuple[int, ...]
+    reverts: frozenset[str] = frozenset()
+
+    def used(self, decision: Decision) -> bool:
+        """Whether a decision without a person is the begin of one of the runs that are continued."""
+        return decision.reason in map(str, self.runs)
+
+
+def used_up(digest: str, run: int) -> Decision:
+    """The line which says that an apply of the plan with this digest began."""
+    return Decision("", digest, reason=str(run))
 
 
 @dataclass(frozen=True)
@@ -142,9 +162,15 @@ def _stays(place: Mapping[str, Any] | None) -> bool:
 
 
 def judged(
-    changes: Collection[ChangeClass], terms: ApprovalTerms, decisions: Iterable[Decision], *, digest: str, authors: Collection[str]
-) -> ApprovalVerdict:  # fmt: skip
-    """The verdict of people's decisions, oldest first, on the plan with a digest.
+    changes: Collection[ChangeClass],
+    terms: ApprovalTerms,
+    decisions: Iterable[Decision],
+    *,
+    digest: str,
+    authors: Collection[str],
+    continues: Continuation | None = None,
+) -> ApprovalVerdict:
+    """The verdict of people's decisions, oldest first, on the plan with a digest. `continues`: the apply of which it is what is left.
 
     An approval is valid for one plan of one commit, for one apply, for a time, and as long as its person is an approver; where a rehearsal
     is required, as long as it is the one that the person saw. A person counts
@@ -152,15 +178,17 @@ def judged(
     be anybody, so each of them needs one person more. A rejection outweighs approvals, also of later commits with the same changes, until
     the person who rejected the plan approves it.
     """
-    mine = [decision for decision in decisions if same_changes(decision.digest, digest)]
+    digests = {digest} | ({continues.digest} if continues is not None else set())
+    mine = [decision for decision in decisions if any(same_changes(decision.digest, plan) for plan in digests)]
     people = terms.directory.people(decision.who for decision in mine)
     names: dict[Token, str] = {}
     approved: dict[Token, set[ChangeClass]] = {}
     rejected: dict[Token, Decision] = {}
     for decision in mine:
         if not decision.person:
-            approved.clear()
-            rejected.clear()
+            if continues is None or not continues.used(decision):
+                approved.clear()
+                rejected.clear()
             continue
         if not terms.directory.may_approve(decision.who, terms.tenant):
             continue
@@ -171,7 +199,7 @@ def judged(
             rejected[key] = decision
             continue
         rejected.pop(key, None)
-        if decision.digest == digest and not terms.is_over(decision) and terms.is_about(decision):
+        if decision.digest in digests and not terms.is_over(decision) and terms.is_about(decision):
             approved.setdefault(key, set()).update(decision.changes)
     writers = {people.by_address(author) for author in authors}
     strangers = tuple(sorted({canonical(author) for author in authors if not terms.directory.is_known(author)}))

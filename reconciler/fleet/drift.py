@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reconciler.fleet.approvals import ApprovalTerms, Decision
+from reconciler.fleet.approvals import ApprovalTerms, Continuation, Decision
 from reconciler.fleet.model import FleetProject
 
 KEPT_MAX: Final = 100  # resources kept of one reading; the others are counted, and follow when these are decided on
@@ -72,9 +72,13 @@ def digest(drifted: Iterable[DriftedResource]) -> str:
 
 
 def decided(
-    drifted: Iterable[DriftedResource], decisions: Mapping[str, Sequence[Decision]], terms: ApprovalTerms
-) -> dict[str, Decision]:  # fmt: skip
-    """The decision in effect on each resource, by address. `decisions`: by digest, oldest first.
+    drifted: Iterable[DriftedResource],
+    decisions: Mapping[str, Sequence[Decision]],
+    terms: ApprovalTerms,
+    *,
+    continues: Continuation | None = None,
+) -> dict[str, Decision]:
+    """The decision in effect on each resource, by address. `decisions`: by digest, oldest first. `continues`: the apply that is continued.
 
     The last one counts, as long as its person may decide. A revert expires as approvals do and is good for one apply; to ignore something
     ends at its time.
@@ -84,7 +88,8 @@ def decided(
         current: Decision | None = None
         for decision in decisions.get(resource.digest, ()):
             if not decision.person:
-                current = None
+                left = continues is not None and continues.used(decision) and resource.address in continues.reverts
+                current = current if left else None
             elif terms.directory.may_approve(decision.who, terms.tenant):
                 over = decision.until <= terms.now if decision.until is not None else terms.is_over(decision)
                 current = None if over else decision

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from reconciler.fleet import drift, health as healths
-from reconciler.fleet.approvals import ApprovalTerms, ApprovalVerdict, Decision, judged
+from reconciler.fleet.approvals import ApprovalTerms, ApprovalVerdict, Continuation, Decision, judged
 from reconciler.fleet.drift import DriftedResource
 from reconciler.fleet.health import ProjectHealth
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
@@ -75,7 +75,7 @@ class Judged:
 def judged_plan(connection: Connection, row: ProjectRow, plan: approvals.StoredPlan) -> Judged:
     """A plan of a project with its decisions."""
     digest = plan.digest or ""
-    decisions = approvals.decisions(connection, [(row.id, digest)]).get(row.id, [])
+    decisions = approvals.decisions(connection, _digests(row.id, plan)).get(row.id, [])
     rehearsal = rehearsals.of_plans(connection, [(row.id, digest)], texts=True).get(row.id)
     return _judged(row, plan, decisions, people.directory(connection), rehearsal)
 
@@ -85,22 +85,33 @@ def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int
     applied = {row.id: row for row in rows if row.project.mode is Mode.APPLY and not row.orphaned}
     plans = approvals.heads(connection, list(applied))
     digests = [(id, plan.digest) for id, plan in plans.items() if plan.digest is not None]
-    decided, rehearsed = approvals.decisions(connection, digests), rehearsals.of_plans(connection, digests)
+    decided = approvals.decisions(connection, [pair for id, plan in plans.items() for pair in _digests(id, plan)])
+    rehearsed = rehearsals.of_plans(connection, digests)
     directory = people.directory(connection)
     judged = {id: _judged(applied[id], plan, decided.get(id, []), directory, rehearsed.get(id)) for id, plan in plans.items()}
     return {id: plan for id, plan in judged.items() if any(decision.person for decision in plan.decisions) or not plan.verdict.allows}
 
 
-def decided_drift(connection: Connection, row: ProjectRow, drifted: Sequence[DriftedResource]) -> dict[str, Decision]:
-    """The decisions in effect on what was changed outside Reconciler, by address."""
+def decided_drift(
+    connection: Connection, row: ProjectRow, drifted: Sequence[DriftedResource], *, continues: Continuation | None
+) -> dict[str, Decision]:  # fmt: skip
+    """The decisions in effect on what was changed outside Reconciler, by address. `continues`: the apply that is continued."""
     decisions = approvals.decisions_on_drift(connection, row.id, [resource.digest for resource in drifted])
-    return drift.decided(drifted, decisions, _terms(row, people.directory(connection))) if decisions else {}
+    if not decisions:
+        return {}
+    return drift.decided(drifted, decisions, _terms(row, people.directory(connection)), continues=continues)
 
 
 def is_only_drift(row: ProjectRow) -> bool:
     """Whether the plan of the last reading changes only what was changed outside Reconciler."""
     reading = facts_of(row).reading
     return reading is not None and bool(reading.drift or reading.both) and not reading.ahead
+
+
+def nothing_to_apply(row: ProjectRow, judged: Judged) -> bool:
+    """Whether everything that the commit of a plan changes is blocked."""
+    reading = facts_of(row).reading
+    return not judged.plan.changes and reading is not None and bool(reading.blocked)
 
 
 def _terms(row: ProjectRow, directory: Directory) -> ApprovalTerms:
@@ -113,8 +124,13 @@ def _judged(
 ) -> Judged:
     required = _rehearsed(plan, rehearsal) if row.project.rehearse is RehearsalRule.REQUIRED else None
     terms = replace(_terms(row, directory), rehearsal=required)
-    verdict = judged(plan.changes, terms, decided, digest=plan.digest or "", authors=plan.authors)
+    verdict = judged(plan.changes, terms, decided, digest=plan.digest or "", authors=plan.authors, continues=plan.continues)
     return Judged(plan, verdict, terms, tuple(decided), rehearsal, row.project.rehearse)
+
+
+def _digests(project: int, plan: approvals.StoredPlan) -> list[tuple[int, str]]:
+    """The project, with the digest of each plan whose decisions count for this one."""
+    return [(project, digest) for digest in (plan.digest, plan.continues.digest if plan.continues is not None else None) if digest]
 
 
 def _rehearsed(plan: approvals.StoredPlan, rehearsal: PlanRehearsal | None) -> str:

@@ -160,6 +160,10 @@ def rehearsal_data(judged: Judged) -> FleetRehearsalData | None:
 
 def needs_text(judged: Judged) -> str:
     """The approvals that a plan needs before it is applied, for a screen."""
+    if not judged.plan.changes:
+        blocked = any(entry["cause"] is None for entry in judged.plan.document.get("blocked", ()))
+        what = "what it changes is blocked, and the plan says what to do" if blocked else "it changes nothing"
+        return f"{terminal(f'The plan of commit {judged.plan.commit[:12]} needs no approval: {what}.')}\n"
     lines = []
     for need in _verdict(judged)["needs"]:
         rule = {"auto": "nobody", "one": "one person", "two": "two people, not the authors"}[need["rule"]]

@@ -5,17 +5,21 @@ Missing information is Unknown, never "no change".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from reconciler.fleet import drift_groups
 from reconciler.fleet.drift import KEPT_MAX, DriftedResource, as_data as drifted_data, of_data as drifted_of_data, of_document
 from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.health import PASSING, HealthWord, ProjectHealth
 from reconciler.fleet.schedule import AHEAD_MAX, stale_after
+
+BLOCKED_MAX: Final = 3  # sentences
+SECOND_RUN: Final = "RC-second-run"
+"""The id of what only waits for the next run."""
 
 
 class StatusWord(StrEnum):
@@ -35,7 +39,8 @@ class Reading:
     managed share of all objects that were read, None if none were. `new_state`: why nothing is known where the state has never seen the
     project, and `first_apply`, the command that changes that. `ignored`: resources whose drift somebody ignores for now; they are in
     none of the other numbers. `drifted`: what was changed outside Reconciler, ignored or not, at most `drift.KEPT_MAX`.
-    `groups`: the same by what happened, with unmanaged access, the worst first.
+    `groups`: the same by what happened, with unmanaged access, the worst first. `blocked`: what the commit changes and cannot be applied,
+    with the reason and the way past it, at most `BLOCKED_MAX` and the number of the others.
     """
 
     commit: str
@@ -53,6 +58,7 @@ class Reading:
     ignored: int = 0
     drifted: tuple[DriftedResource, ...] = ()
     groups: tuple[FleetDriftGroup, ...] = ()
+    blocked: tuple[str, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -82,7 +88,14 @@ def of_documents(
     changed |= {
         entry["address"] for entry in plan["exposures"] if not entry["window"] and listed.isdisjoint((entry["address"], entry["cause"]))
     }
-    unknown = {f"{entry['kind']}: {entry['reason']}" for document in (plan, drift) for entry in document["unknown"]}
+    # What is in doubt is not unread: it has a number and a sentence of its own.
+    doubtful = tuple(f"{address}: " for address in plan["inDoubt"])
+    unknown = {
+        f"{entry['kind']}: {entry['reason']}"
+        for document in (plan, drift)
+        for entry in document["unknown"]
+        if not (doubtful and entry["reason"].startswith(doubtful))
+    }
     left_alone = (drifted & set(ignored)) - both
     managed, unmanaged = drift["summary"]["managed"], drift["summary"]["unmanaged"]
     seen = managed + unmanaged
@@ -102,18 +115,28 @@ def of_documents(
         ignored=len(left_alone),
         drifted=of_document(drift)[:KEPT_MAX],
         groups=drift_groups.of_document(drift),
+        blocked=tuple(_blocked([entry for entry in plan["blocked"] if entry["cause"] is None and entry.get("id") != SECOND_RUN])),
     )
+
+
+def _blocked(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for entry in entries[:BLOCKED_MAX]:
+        yield f"blocked: {entry['address']}: {entry['reason']}: {entry['remedy']}"
+    if len(entries) > BLOCKED_MAX:
+        yield f"and {len(entries) - BLOCKED_MAX} more are blocked"
 
 
 def as_data(reading: Reading) -> dict[str, Any]:
     groups = drift_groups.as_data(reading.groups)
-    return {**vars(reading), "unreadable": list(reading.unreadable), "drifted": drifted_data(reading.drifted), "groups": groups}
+    texts = {"unreadable": list(reading.unreadable), "blocked": list(reading.blocked)}
+    return {**vars(reading), **texts, "drifted": drifted_data(reading.drifted), "groups": groups}
 
 
 def of_data(data: Mapping[str, Any]) -> Reading:
     groups = drift_groups.of_data(data.get("groups", ()))  # none where an older version wrote it
     drifted = drifted_of_data(data.get("drifted", ()))
-    return Reading(**{**data, "unreadable": tuple(data["unreadable"]), "drifted": drifted, "groups": groups})
+    texts = {"unreadable": tuple(data["unreadable"]), "blocked": tuple(data.get("blocked", ()))}
+    return Reading(**{**data, **texts, "drifted": drifted, "groups": groups})
 
 
 @dataclass(frozen=True)
@@ -159,7 +182,7 @@ def status(facts: ProjectFacts, now: datetime) -> ProjectStatus:
     refused = (f"the plan is refused: {reading.refused}",) if reading.refused else ()
     are = "is" if reading.ignored == 1 else "are"
     ignored = (f"{_count(reading.ignored, 'resource')} changed outside Reconciler {are} ignored for now",) if reading.ignored else ()
-    return ProjectStatus(word, (*different, *ignored, *refused, *failed), age, reading.coverage)
+    return ProjectStatus(word, (*different, *reading.blocked, *ignored, *refused, *failed), age, reading.coverage)
 
 
 def _unknown(reading: Reading) -> Sequence[str]:

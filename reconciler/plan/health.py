@@ -137,12 +137,24 @@ def _broken_outside(inputs: HealthInputs) -> Iterator[Concern]:
         if kind.published is None:
             continue
         if resource.status is DriftWord.DELETED:
-            yield Concern(Sort.LINKS, str(resource.address), "it was deleted outside Reconciler, and its published URL with it")
+            if _had_url(inputs, kind, resource):
+                yield Concern(Sort.LINKS, str(resource.address), "it was deleted outside Reconciler, and its published URL with it")
             continue
         changed = [delta for delta in resource.fields if _breaks(kind, delta)]
         if changed:
             values = " and ".join(f"{delta.name} {_text(delta.last)} -> {_text(delta.before)}" for delta in changed)
             yield Concern(Sort.LINKS, str(resource.address), f"its published URL was changed outside Reconciler: {values}")
+
+
+def _had_url(inputs: HealthInputs, kind: Kind, resource: Drifted) -> bool:
+    """Whether a deleted object was published, as far as it shows: its URLs ended with it, or its own setting said so."""
+    if any(resource.address in group.addresses and group.urls for group in inputs.drift.groups):
+        return True
+    binding = inputs.matches.binding(resource.address)
+    unless = kind.published.unless if kind.published is not None else None
+    if unless is None or binding is None:
+        return False
+    return bool({**binding.sent, **binding.seen}.get(unless[0]) != unless[1])
 
 
 def _breaks(kind: Kind, delta: Delta) -> bool:

@@ -128,6 +128,8 @@ ENDED_WELL: Final = 0  # the exit code of a run that ended well
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
 APPLY: Final = "apply"
 STATE_COMMANDS: Final = "state "  # beginnings of commands that change only the state
+RECOVER: Final = "recover"  # the command of a run that only finds out what happened to the requests of others, as history has it
+SENT_MAX: Final = 2**31 - 1  # beyond the number of any request
 RUNS_READ: Final = 100  # how far back to look for a run that sent something
 
 
@@ -287,6 +289,31 @@ def read_users(connection: Connection, state: int, plan: str) -> tuple[RecordedR
     return tuple(run for run in read_runs(connection, state) if run.id in ids) if ids else ()
 
 
+def read_recorded_by(connection: Connection, state: int, plan: str) -> frozenset[str] | None:
+    """The addresses with a request since the saved plan with this digest began to be carried out, of any run, whatever came of it; None
+    where no run carried it out. What its own run says that it did not send does not count."""
+    uses = "SELECT run FROM approvals WHERE state = :state AND digest = :plan"
+    users = [row.run for row in connection.rows(uses, state=state, plan=plan)]
+    if not users:
+        return None
+    runs = connection.rows("SELECT id, started FROM runs WHERE state = :state", state=state)
+    started = {row.id: datetime.fromisoformat(row.started) for row in runs}
+    begun = min(started[run] for run in users)
+    since = [run for run, moment in started.items() if moment >= begun]
+    # By the numbers of requests as far as there are any: the clocks of machines differ.
+    first = connection.value("SELECT min(id) FROM journal WHERE state = :state AND run IN :users", state=state, users=users)
+    query = "SELECT id, run, address FROM journal WHERE state = :state AND (run IN :since OR id >= :first)"
+    rows = connection.rows(query, state=state, since=since, first=first if first is not None else SENT_MAX)
+    ended: dict[int, set[bool]] = defaultdict(set)
+    outcomes = "SELECT intent, run, status, forgotten FROM outcomes WHERE state = :state AND intent IN :intents"
+    recorded_by = {row.id: row.run for row in rows}
+    deleted: set[str] = set()
+    for row in connection.rows(outcomes, state=state, intents=sorted(recorded_by)) if rows else ():
+        ended[row.intent].add(row.status == "not-sent" and row.run == recorded_by[row.intent])
+        deleted.update(from_json(row.forgotten, "an outcome"))
+    return frozenset(deleted.union(row.address for row in rows if ended[row.id] != {True}))
+
+
 def read_ids(connection: Connection, state: int) -> frozenset[str]:
     """The ids of every object that any run acted on, created, tracked or stopped tracking."""
     targets = "SELECT target FROM journal WHERE state = :state AND target IS NOT NULL UNION SELECT target FROM turns WHERE state = :state"
@@ -351,9 +378,10 @@ def _newest(connection: Connection, state: int, by: str) -> Sequence[Any]:
     query = (
         "SELECT runs.id, runs.exit_code, consents.value AS consents FROM runs"
         " LEFT JOIN consents ON consents.state = runs.state AND consents.run = runs.id"
-        " WHERE runs.state = :state AND runs.id <> :by AND runs.command NOT LIKE :ignored ORDER BY runs.started DESC LIMIT :most"
+        " WHERE runs.state = :state AND runs.id <> :by AND runs.command NOT LIKE :ignored AND runs.command <> :recover"
+        " ORDER BY runs.started DESC LIMIT :most"
     )
-    return connection.rows(query, state=state, by=by, ignored=f"{STATE_COMMANDS}%", most=RUNS_READ)
+    return connection.rows(query, state=state, by=by, ignored=f"{STATE_COMMANDS}%", recover=RECOVER, most=RUNS_READ)
 
 
 def _columns(consent: Consent) -> tuple[str, ...]:

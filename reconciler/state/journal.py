@@ -53,7 +53,7 @@ from reconciler.state.tables.schema import insert
 from reconciler.state.tables.trees import read_trees, write_trees
 from reconciler.state.tables.urls import doubt_sites, read_digests, read_recorded, write_sites
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
-from reconciler.state.transfer import Document, rename_state, replace_state
+from reconciler.state.transfer import PUSH, Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn
 
 # Where a binding is, in the statements that change one.
@@ -67,9 +67,9 @@ class Journal:
     """What a run writes while it has the lease. `run` is its id.
 
     Every method is one transaction, which checks the lease. When it returns, its data survives a power cut; when it raises StateError,
-    nothing was written. The first of a run that changes anything raises the state's serial by one. `spare`: where outcomes are kept that
-    the database cannot store. `lag`: how long a list may not show what was written. `renames`: the lease of the state whose name this one
-    gets.
+    nothing was written. Each raises the state's serial, so that a document which was pulled before it is older; a push's own record of its
+    run does not, because the state is what was pushed. `spare`: where outcomes are kept that the database cannot store. `lag`: how long a
+    list may not show what was written. `renames`: the lease of the state whose name this one gets.
     """
 
     def __init__(
@@ -90,7 +90,6 @@ class Journal:
         self._listed: dict[frozenset[str], str] = {}  # digests of what `known` has from us
         self._open: set[int] = set()  # intents of this run without an outcome
         self._stored: dict[Address, Binding] = {}  # bindings that the database has exactly so: nothing but outcomes was written since
-        self._wrote = False
         self._spare = spare
         self._lag = lag
         self._renames = renames
@@ -275,7 +274,7 @@ class Journal:
 
     def replace(self, document: Document, *, force: bool = False) -> None:
         """Put a checked document of a whole state where this one is, with its serial; raises `Refused` where that would lose something."""
-        with self._writing(counts=False) as connection:
+        with self._writing(raises=False) as connection:
             replace_state(connection, self._state, document, by=self.run, force=force)
 
     def rename(self) -> None:
@@ -298,13 +297,13 @@ class Journal:
                 self._merge(connection, changes)
 
     def carry_out(self, plan: str) -> None:
-        """Record that this run carries out the saved plan with this digest; the serial does not change."""
-        with self._writing(counts=False) as connection:
+        """Record that this run carries out the saved plan with this digest."""
+        with self._writing() as connection:
             connection.run(insert("approvals"), state=self._state, run=self.run, digest=plan)
 
     def consented(self, consents: Collection[Consent]) -> None:
-        """Record what this run is allowed to open, before its first request; the serial does not change."""
-        with self._writing(counts=False) as connection:
+        """Record what this run is allowed to open, before its first request; the serial does not change, since no document has it."""
+        with self._writing(raises=False) as connection:
             write_consents(connection, self._state, self.run, consents)
 
     def page_trees(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
@@ -312,12 +311,12 @@ class Journal:
         return self._database.read(lambda connection: read_trees(connection, self._state, keys)) or {}
 
     def keep_trees(self, trees: Mapping[tuple[str, str], PageTree | str]) -> None:
-        """Keep the trees of pages that are not kept yet, those of a known revision; the serial does not change: they can be read again."""
+        """Keep the trees of pages that are not kept yet, those of a known revision."""
         known = {key: tree for key, tree in trees.items() if isinstance(tree, PageTree) and tree.revision}
         kept = self.page_trees(known)
         new = {key: tree for key, tree in known.items() if kept.get(key) != tree}
         if new:
-            with self._writing(counts=False) as connection:
+            with self._writing() as connection:
                 write_trees(connection, self._state, new)
 
     def url_digests(self) -> Mapping[Address, str]:
@@ -330,13 +329,13 @@ class Journal:
 
     def doubt_urls(self) -> None:
         """Let the ledger be in doubt, before a request that may change URLs; `record_urls` ends it."""
-        with self._writing(counts=False) as connection:
+        with self._writing() as connection:
             doubt_sites(connection, self._state)
 
     def record_urls(self, sites: Mapping[Address, SiteLedger], gone: Collection[Address], at: datetime | None = None) -> int:
         """Record at which URLs the pages of sites answer now; returns how many began or ended. `gone`: sites that are no longer published.
-        `at`: when that was seen; None: now. The serial does not change: a later run sees the same."""
-        with self._writing(counts=False) as connection:
+        `at`: when that was seen; None: now."""
+        with self._writing() as connection:
             return write_sites(connection, self._state, sites, gone, run=self.run, at=at.isoformat() if at is not None else self._now())
 
     def finish(self, *, exit_code: int, summary: Mapping[str, Any]) -> None:
@@ -344,7 +343,7 @@ class Journal:
         recorded = {"recorded": self._recorded} if self._recorded else {}
         text = to_json({**summary, **recorded}, "the summary")
         ended = "UPDATE runs SET ended = :ended, exit_code = :code, summary = :summary WHERE id = :run"
-        with self._writing(counts=False) as connection:
+        with self._writing(raises=self._lease.holder.command != PUSH) as connection:
             connection.run(ended, ended=self._now(), code=exit_code, summary=text, run=self.run)
 
     def open_intents(self) -> tuple[Intent, ...]:
@@ -358,19 +357,15 @@ class Journal:
         return replace(state, held=self._held)
 
     @contextmanager
-    def _writing(self, *, counts: bool = True) -> Iterator[Connection]:
-        """A transaction under the lease. `counts`: whether it changes what the state says, so that the serial grows."""
+    def _writing(self, *, raises: bool = True) -> Iterator[Connection]:
+        """A transaction under the lease. `raises`: whether the serial grows."""
         self._stored = {}
         with self._database.write() as connection:
             self._lease.check(connection)
-            if counts and not self._wrote:
-                # Once a run: a commit whose confirmation was lost is tried again, and must not raise the serial twice.
-                raise_serial = (
-                    "UPDATE states SET serial = serial + 1, writer = :run WHERE id = :state AND (writer IS NULL OR writer <> :run)"
-                )
+            if raises:
+                raise_serial = "UPDATE states SET serial = serial + 1, writer = :run WHERE id = :state"
                 connection.run(raise_serial, state=self._state, run=self.run)
             yield connection
-        self._wrote = self._wrote or counts
 
     def _now(self) -> str:
         return self._clock().isoformat()

@@ -30,6 +30,7 @@ from reconciler.state.history import (
     read_entries,
     read_ids,
     read_later,
+    read_recorded_by,
     read_runs,
     read_site_runs,
     read_state_changes,
@@ -201,6 +202,10 @@ class Store:
     def users(self, plan: str) -> tuple[RecordedRun, ...]:
         """The runs that carried out the saved plan with this digest, newest first."""
         return self._of_state(lambda connection, state: read_users(connection, state, plan)) or ()
+
+    def recorded_by(self, plan: str) -> frozenset[str] | None:
+        """The addresses with a request since the saved plan with this digest began to be carried out; None where no run carried it out."""
+        return self._of_state(lambda connection, state: read_recorded_by(connection, state, plan))
 
     def undos(self) -> tuple[str, ...]:
         """The runs of `undo` that did something after the last effective `apply`, newest first."""

@@ -216,10 +216,12 @@ def _refuse_push(connection: Connection, state: int, document: Document, *, by: 
     if existing.serial > document["serial"]:
         wrong = f"the existing state is newer: its serial is {existing.serial}, the document's {document['serial']}"
         raise Refused(wrong, id="RC-state-changed-since", hint=way)
-    alone = _active(connection, state) - {run["id"] for run in document["runs"]}
+    alone = _runs(connection, state, by) - {run["id"] for run in document["runs"]}
     if alone:
         raise Refused(
-            f"run {min(alone)} changed the existing state, and the document does not contain it", id="RC-state-changed-since", hint=way
+            f"run {min(alone)} is recorded in the existing state, and the document does not contain it",
+            id="RC-state-changed-since",
+            hint=way,
         )
 
 
@@ -230,10 +232,10 @@ def _used(connection: Connection, state: int, by: str) -> bool:
     return connection.row(ran, state=state, by=by, push=PUSH) is not None or connection.row(tracks, state=state) is not None
 
 
-def _active(connection: Connection, state: int) -> set[str]:
-    """The runs that sent something or changed a binding."""
-    query = "SELECT run FROM journal WHERE state = :state UNION SELECT run FROM turns WHERE state = :state"
-    return {row.run for row in connection.rows(query, state=state)}
+def _runs(connection: Connection, state: int, by: str) -> set[str]:
+    """The runs but those that pushed a document, and the one that asks."""
+    query = "SELECT id FROM runs WHERE state = :state AND id <> :by AND command <> :push"
+    return {row.id for row in connection.rows(query, state=state, by=by, push=PUSH)}
 
 
 def _clear(connection: Connection, state: int) -> None:

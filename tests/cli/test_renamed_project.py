@@ -72,7 +72,7 @@ def test_everything_moves_with_its_history_and_the_plan_is_empty(renamed: Cli, a
     assert result.exit_code == 0, result.stderr
     assert result.stdout == f"The project p is now called handbook: 12 resources and {runs} runs were moved.\n"
     after = pulled(renamed)
-    assert (after["project"], after["lineage"], after["serial"]) == ("handbook", before["lineage"], before["serial"] + 1)
+    assert (after["project"], after["lineage"], after["serial"]) == ("handbook", before["lineage"], before["serial"] + 2)
     assert [after[name] for name in ("bindings", "rules", "requests")] == [before[name] for name in ("bindings", "rules", "requests")]
     assert after["turns"][: len(before["turns"])] == before["turns"]
     assert len(after["turns"]) == len(before["turns"]) + applied

@@ -33,10 +33,12 @@ from sqlalchemy.exc import DBAPIError
 
 from reconciler.cli import main
 from reconciler.errors import ReconcilerError, StateError
-from reconciler.fleet import acts, approvals as rules
+from reconciler.fleet import acts, approvals as rules, status
+from reconciler.fleet.facts import facts_of
 from reconciler.fleet.model import ChangeClass, Mode
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.rehearsals import RehearsalResult
+from reconciler.fleet.reports import needs_text
 from reconciler.fleet.runs import end
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.store import (
@@ -152,6 +154,38 @@ def test_a_person_acts_in_their_tenant_with_their_role_and_nothing_is_written_ot
         wrong = datetime.now(UTC) + timedelta(hours=length)
         assert refused(database, acts.pause, ADMIN, ["a"], until=wrong, reason="x") == "RC-option-value"
     assert refused(database, acts.pause, ADMIN, ["a"], until=until, reason=" ") == "RC-option-value"
+
+
+def test_a_project_that_nobody_runs_is_not_promised_a_run(database: FleetDatabase) -> None:
+    declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    act(database, acts.pause, ADMIN, ["a"], until=row(database).now + timedelta(hours=1), reason="the migration")
+    with pytest.raises(ReconcilerError, match=r"a is paused until .* by root@desk, so it is not run: the migration") as paused:
+        act(database, acts.sync, ADMIN, ["a"])
+    assert (paused.value.exit_code, paused.value.hint) == (4, "End the pause: reconciler fleet resume a")
+    act(database, acts.resume, ADMIN, ["a"])
+    act(database, acts.sync, ADMIN, ["a"])
+    declare(database)
+    with pytest.raises(ReconcilerError, match="a is orphaned, so it is not run"):
+        act(database, acts.sync, ADMIN, ["a"])
+
+
+def test_a_plan_of_which_everything_is_blocked_needs_nobody_and_says_what_to_do(database: FleetDatabase) -> None:
+    declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    entry = {"address": "acme/space/api", "reason": "it is protected", "remedy": "write protect: false in docs.yaml:4", "cause": None}
+    document = {"changes": [], "blocked": [entry], "exposures": [], "unknown": [], "inDoubt": []}
+    keep(database, replace(PLAN, document=document, changes=frozenset()), waits=None)
+    drift = {"resources": [], "unknown": [], "summary": {"managed": 1, "unmanaged": 0}}
+    reading = status.of_documents("c0ffee", document, drift)
+    assert reading.blocked == ("blocked: acme/space/api: it is protected: write protect: false in docs.yaml:4",)
+    assert status.of_data(json.loads(json.dumps(status.as_data(reading)))) == reading
+    with database.transaction() as connection:
+        connection.execute(update(tables.projects).values(reading=status.as_data(reading), read_at=func.now()))
+    state = status.status(facts_of(row(database)), row(database).now)
+    assert (state.word, state.causes) == (status.StatusWord.OUT_OF_SYNC, ("the commit is ahead by 1 resource", *reading.blocked))
+    with pytest.raises(ReconcilerError, match="needs no approval: what it changes is blocked"):
+        act(database, acts.approve, GRACE, "a", digest="d1")
+    judged = act(database, acts.plan, GRACE, "a")
+    assert needs_text(judged) == "The plan of commit c0ffee needs no approval: what it changes is blocked, and the plan says what to do.\n"
 
 
 def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: FleetDatabase) -> None:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reconciler.fleet.approvals import ApprovalTerms, Decision, digest_of, judged
+from reconciler.fleet.approvals import ApprovalTerms, Continuation, Decision, digest_of, judged, used_up
+from reconciler.fleet.continuation import BegunApply, as_data, of_data
 from reconciler.fleet.model import APPROVALS_DEFAULT, VALID_DEFAULT, ChangeClass
 from reconciler.fleet.people import Identity, Role, RoleRule, canonical
 from reconciler.fleet.people.directory import DeclaredPerson, Directory, SeenPerson
@@ -28,10 +29,18 @@ def directory(*people: Identity, declared: tuple[DeclaredPerson, ...] = (), valu
     return Directory(ISSUER, rules, declared, tuple(SeenPerson(person, frozenset({values})) for person in people))
 
 
-def lacking(known: Directory, *decisions: Decision, authors: tuple[str, ...] = (), digest: str = PLAN, now: datetime = NOW) -> int:
+def lacking(
+    known: Directory,
+    *decisions: Decision,
+    authors: tuple[str, ...] = (),
+    digest: str = PLAN,
+    now: datetime = NOW,
+    continues: Continuation | None = None,
+) -> int:
     """How many people must still approve a deletion, which needs two."""
     terms = ApprovalTerms(APPROVALS_DEFAULT, VALID_DEFAULT, "docs", now, known)
-    return judged(DELETE, terms, decisions, digest=digest, authors=authors).lacking.get(ChangeClass.DELETE, 0)
+    verdict = judged(DELETE, terms, decisions, digest=digest, authors=authors, continues=continues)
+    return verdict.lacking.get(ChangeClass.DELETE, 0)
 
 
 def approval(person: Identity, name: str = "somebody", digest: str = PLAN) -> Decision:
@@ -136,3 +145,39 @@ def test_an_approval_is_of_one_commit_and_expires_and_a_rejection_does_not() -> 
     assert (verdict.allows, verdict.rejected) == (False, (rejected,)), "an empty commit does not undo a rejection"
     assert judged(DELETE, terms, [rejected, *later, approval(LINUS, digest=LATER)], digest=LATER, authors=()).allows
     assert lacking(known, *two, Decision("", PLAN), *two[:1]) == 1, "an apply uses them up"
+
+
+REST = digest_of("0e57", "c0ffee")
+
+
+def test_an_apply_that_began_has_used_the_approvals_up_but_for_the_run_that_continues_it() -> None:
+    known, two = directory(ADA, GRACE, LINUS), (approval(ADA), approval(GRACE))
+    begun = (*two, used_up(PLAN, 7))
+    assert lacking(known, *begun) == 2, "however it ended"
+    assert lacking(known, *begun, continues=Continuation(PLAN, (7,))) == 0
+    assert lacking(known, *begun, digest=REST, continues=Continuation(PLAN, (7,))) == 0, "what is left has another digest"
+    assert lacking(known, *begun, digest=REST) == 2
+    again = (*begun, used_up(REST, 8), used_up(PLAN, 8))
+    assert lacking(known, *again, digest=REST, continues=Continuation(PLAN, (7,))) == 2, "another run has continued it since"
+    assert lacking(known, *again, digest=REST, continues=Continuation(PLAN, (7, 8))) == 0
+    expired = NOW + timedelta(seconds=VALID_DEFAULT)
+    assert lacking(known, *begun, now=expired, continues=Continuation(PLAN, (7,))) == 2, "a continuation does not outlive the approvals"
+    rejected = Decision("linus", REST, approves=False, reason="no", identity=LINUS, at=NOW)
+    terms = ApprovalTerms(APPROVALS_DEFAULT, VALID_DEFAULT, "docs", NOW, known)
+    verdict = judged(DELETE, terms, (*begun, rejected), digest=REST, authors=(), continues=Continuation(PLAN, (7,)))
+    assert not verdict.allows, "people can still reject what is left"
+
+
+def test_only_what_no_run_recorded_is_left_of_an_apply_and_only_as_it_was_approved() -> None:
+    begun = BegunApply(PLAN, "c0ffee", "saved", {"a": "1", "b": "2"}, {"b": "drift:2"}, (7,))
+    assert of_data(as_data(begun)) == begun
+    left = begun.left("c0ffee", {"a"})
+    assert left is not None
+    assert left.continuation({"b": "2"}) == Continuation(PLAN, (7,), frozenset({"b"}))
+    for other in ({"a": "1", "b": "2"}, {"b": "other"}, {"b": "2", "c": "3"}, {}):
+        assert left.continuation(other) is None, other
+    assert begun.left("beef", {"a"}) is None, "another commit"
+    assert begun.left("c0ffee", None) is None, "nobody knows what was sent"
+    whole = begun.left("c0ffee", ())
+    assert whole is not None
+    assert whole.continuation({"a": "1", "b": "2"}) is not None, "killed before its first request"

@@ -11,9 +11,11 @@ import pytest
 
 from reconciler.client.service import Reader
 from reconciler.model import Concern, Sort
+from reconciler.model.drift import DriftBounds
 from reconciler.observe import observe
-from reconciler.plan.drift import drift
+from reconciler.plan.drift import drift, grouped
 from reconciler.plan.health import HealthInputs, health
+from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from tests.harness import Org, kinds
 from tests.outside import CASES, edit
@@ -85,7 +87,9 @@ def looked(org: Org, *, failing: tuple[str, ...] = ()) -> tuple[tuple[Concern, .
     proposal = plan(kinds(), desired, state, actual)
     sent = len(org.requests)
     now = actual.date or datetime.now(UTC)
-    result = health(HealthInputs(kinds(), desired, state, actual, drift(kinds(), desired, state, actual, proposal, whole=True), now))
+    changed = drift(kinds(), desired, state, actual, proposal, whole=True)
+    changed = grouped(kinds(), desired, actual, identify(kinds(), desired, state, actual), changed, between=DriftBounds(None, now))
+    result = health(HealthInputs(kinds(), desired, state, actual, changed, now))
     assert len(org.requests) == sent
     return result
 
@@ -152,7 +156,16 @@ def test_links_that_a_change_outside_breaks_are_named(org: Org) -> None:
     concerns = concerns_of(org, Sort.LINKS)
     assert "basename docs -> handbook" in concerns["acme/site/docs"]
     assert concerns["acme/site/flat"].startswith("readers find nothing at http")
-    assert concerns["acme/site/flat/site-space/one"] == "it was deleted outside Reconciler, and its published URL with it"
+    assert "acme/site/flat/site-space/one" not in concerns, "its site had no URL when it was applied"
+
+
+def test_a_deleted_space_breaks_a_url_only_if_it_had_one(org: Org) -> None:
+    well(org)
+    for space in ("blank", "one"):
+        org.call("DELETE", f"/spaces/{org.id(f'acme/space/{space}')}")
+    concerns = {at for at, sentence in concerns_of(org, Sort.LINKS).items() if "its published URL with it" in sentence}
+    assert "acme/space/one" in concerns
+    assert "acme/space/blank" not in concerns
 
 
 OPENING = ("space.defaultLevel", "saml.ssoURL", "organization.inviteLinks", "site.published")

@@ -110,7 +110,7 @@ def test_after_a_push_a_run_goes_on_with_the_next_numbers(store: Store, elsewher
         assert [one.id for one in journal.state().intents] == [3, 4]
         assert journal.intend([intent()])[0].id == 5
         journal.settle([IntentEnding(3, "recovered", bind=(binding(LEGACY),))])
-        assert journal.state().serial == store.read().serial + 1
+        assert journal.state().serial == store.read().serial + 2
 
 
 def test_the_key_of_the_digests_is_not_moved(store: Store, elsewhere: Store) -> None:
@@ -164,11 +164,45 @@ def test_a_newer_state_and_one_that_went_another_way_are_replaced_only_by_force(
             journal.remember(bind=[binding(address)])
     with pytest.raises(Refused, match="the existing state is newer: its serial is 2, the document's 1"):
         push(elsewhere, old)
-    with pytest.raises(Refused, match="changed the existing state, and the document does not contain it"):
+    with pytest.raises(Refused, match="is recorded in the existing state, and the document does not contain it"):
         push(elsewhere, document(store))
     push(elsewhere, document(store), force=True)
     assert set(elsewhere.read().bindings) == {GUIDES, START}
     assert elsewhere.read().serial == 3  # no saved plan takes it for what was there
+
+
+def test_a_document_of_any_moment_of_a_run_is_refused_once_the_run_has_recorded_more(store: Store) -> None:
+    with store.lease(**WHO) as before:
+        before.remember(bind=[binding()])
+        before.finish(exit_code=0, summary={})
+    moments = [document(store)]
+    with store.lease(**WHO, run_id=str(uuid4())) as journal:
+        (first,) = journal.intend([intent()])
+        actions = (
+            lambda: journal.consented(()),
+            lambda: journal.carry_out("digest"),
+            lambda: journal.keep_trees({TREE: KEPT}),
+            lambda: journal.settle([IntentEnding(first.id, "in-doubt")]),
+            lambda: journal.settle([IntentEnding(first.id, "done", bind=(binding(START),))]),
+            lambda: journal.intend([intent(LEGACY)]),
+            lambda: journal.settle([IntentEnding(first.id + 1, "not-sent")]),
+            lambda: journal.note_seen({START: {"title": "Seen"}}),
+            lambda: journal.remember(protect={START: True}),
+            lambda: journal.remember(forget=[START]),
+            lambda: journal.finish(exit_code=0, summary={}),
+        )
+        for act in actions:
+            moments.append(document(store))
+            act()
+    last = document(store)
+    assert len({one["serial"] for one in moments}) == len(moments) - 1, "what is in no document raises nothing"
+    for moment in moments:
+        with pytest.raises(Refused, match="the existing state is newer"):
+            push(store, moment)
+    assert document(store)["requests"] == last["requests"]
+    push(store, last)
+    push(store, last)
+    assert (document(store)["bindings"], document(store)["serial"]) == (last["bindings"], last["serial"])
 
 
 def test_a_request_in_doubt_is_not_forgotten_even_by_force(store: Store, elsewhere: Store) -> None:

@@ -2,7 +2,8 @@
 run that the worker asks for, with the arguments `read|rehearse|apply …`. Not a command for people.
 
 `read` reads the service once and writes the results to a folder: `plan.json`, `drift.json` and `reading.json`, with --keep also `plan.txt`
-and the digest of the plan, and with --save `saved.json`, which `apply` takes. `rehearse` reads it again, and rehearses the plan if plan and
+and the digest of the plan, and with --save `saved.json`, which `apply` takes. With --save it finds out first what happened to the requests
+of earlier runs: what is in doubt would be unknown. `rehearse` reads it again, and rehearses the plan if plan and
 reading are still the same: `rehearsal.json` and `rehearsal.txt`. All send only requests that the worker's gate has counted, and end if the
 worker does; `apply` asks it before each step that gives more access or cannot be undone.
 """
@@ -16,12 +17,14 @@ import os
 import socket
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from reconciler.address import Glob
+from reconciler.apply.recover import STILL_IN_DOUBT, recover
 from reconciler.cli import exits, options as shared
 from reconciler.cli.checks.rules_from import JudgedProject, judged
 from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once, before the runs are forked
@@ -32,8 +35,9 @@ from reconciler.cli.reports import write_report
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring import plan_file, run
-from reconciler.cli.wiring.approval import sent_digest
-from reconciler.cli.wiring.connect import ConnectedService, connect, open_store
+from reconciler.cli.wiring.approval import sent_digest, sent_parts
+from reconciler.cli.wiring.connect import ConnectedService, connect, open_store, recording_end
+from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load, now
 from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.cli.wiring.supervision import Supervision
@@ -41,13 +45,13 @@ from reconciler.cli.wiring.unseen import kept_trees, unseen
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.source.includes import texts
-from reconciler.errors import ReconcilerError, Refused, StalePlan
+from reconciler.errors import Locked, ReconcilerError, Refused, StalePlan
 from reconciler.fleet import health as healths
 from reconciler.fleet.declared import claims
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
-from reconciler.fleet.runs.gate import RULES, VARIABLE, Turnstile
+from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, Turnstile
 from reconciler.kinds import load as load_kinds
 from reconciler.model import CheckResult, HealthChecks, WorkEffect
 from reconciler.model.drift import Drift, DriftBounds
@@ -67,6 +71,8 @@ from reconciler.report.sheet import sheet_text
 from reconciler.resource import Kinds
 from reconciler.run.guards import check
 from reconciler.state import Store
+from reconciler.state.history import RECOVER
+from reconciler.state.lease import Condition
 from reconciler.text.escape import as_json
 
 CLASSES: Final = {
@@ -88,19 +94,24 @@ CLASSES: Final = {
 @click.option("--save", is_flag=True)
 @click.option("--known-checks", type=click.Path(path_type=Path))
 @click.option("--approved", multiple=True)
+@click.option("--began", default="")
 @shared.output()
 @click.pass_obj
 def read_command(
     screen: Screen, /, allowed: str, folder: Path, keep: bool, save: bool, known_checks: Path | None, approved: tuple[str, ...],
-    **parameters: Any,
+    began: str, **parameters: Any,
 ) -> int:  # fmt: skip
-    """Read the service once, and write what a plan and a drift of that reading say."""
+    """Read the service once, and write what a plan and a drift of that reading say. `began`: the digest of the saved plan of an apply
+    that did not end, "" for none."""
     options, kinds = Options.of(screen, parameters), load_kinds()
-    by = _allowed(screen, options, kinds, allowed)
+    by = _allowed(screen, options, kinds, allowed, folder)
     project = by.project
     with connect(screen, options, project, kinds) as service:
+        recovered, locked = _recovered(screen, options, project, kinds, service) if save else ((), None)
         with open_store(screen, options, project, service, create=False) as store:
-            state, key = store.read(), store.digest_key()
+            # What an earlier run was allowed to open does not count here: in a fleet, approvals do.
+            state, key = replace(store.read(), consents=frozenset()), store.digest_key()
+            recorded = store.recorded_by(began) if began else None
             unknown = unseen(options, project, service, store)
             new = unknown.project if unknown is not None else ""
             undone, verified = [_undone(store, id) for id in store.undos()], store.verified()
@@ -137,10 +148,14 @@ def read_command(
         "health": healths.as_data(healths.HealthReading(concerns, unread, checks=checks)),
         "digest": None,
         "undone": undone,
+        "pending": planned.plan.pending,
+        "inDoubt": [screen.masked(note) for note in recovered if STILL_IN_DOUBT in note],
+        "locked": locked,
+        "recorded": sorted(recorded) if recorded is not None else None,
     }
     if keep and not new:
         whole = saved_plan(planned.plan, kinds, planned.actual, created_at=made_at, inputs=inputs, digests=digests)
-        about["digest"] = sent_digest(whole)
+        about["digest"], about["parts"] = sent_digest(whole), sent_parts(whole)
     documents: dict[str, Any] = {
         "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),
         "drift": drift_document(outside),
@@ -148,13 +163,59 @@ def read_command(
     }
     if changed.resources and not new:
         documents |= _proposal(screen, options, kinds, project, planned, changed, documents["drift"])
-    for name, document in documents.items():
-        write_report(folder / f"{name}.json", screen.masked(as_json(document)))
-    if keep:
-        write_report(folder / "plan.txt", screen.masked(plain(sheet_text(plan_sheet(plan)))))
     if save and not refused and not new:
         plan_file.write(screen, folder / "saved.json", planned, kinds, inputs=inputs, digests=digests, created_at=made_at)
+        about["saved"] = plan_file.read(folder / "saved.json").digest
+    if keep:
+        write_report(folder / "plan.txt", screen.masked(plain(sheet_text(plan_sheet(plan)))))
+    for name, document in documents.items():
+        write_report(folder / f"{name}.json", screen.masked(as_json(document)))
     return exits.DONE
+
+
+def _recovered(
+    screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService
+) -> tuple[tuple[str, ...], dict[str, Any] | None]:
+    """Find out what happened to the requests of earlier runs that are in doubt: a sentence for each; and who holds the state, if another
+    run does. Sends GET requests only."""
+    with open_store(screen, options, project, service, create=False) as store:
+        condition, doubtful = store.condition(), store.read().intents
+    if not doubtful or condition.held:
+        return (), _holder(condition)
+    narration, lasting = Narration(screen), service.effect_seconds(project)
+
+    async def wait(seconds: float, why: str) -> None:
+        narration.waiting(seconds, why)
+        await asyncio.sleep(seconds)
+
+    try:
+        with (
+            open_store(screen, options, project, service, create=True) as store,
+            leased(screen, options, store, command=RECOVER) as journal,
+            recording_end(journal),
+        ):
+            keyed = kinds.with_digest_key(store.digest_key(), project.sensitive)
+
+            async def settle() -> tuple[str, ...]:
+                async with Reader(service.settings, listener=narration) as reader:
+                    return await recover(reader, keyed, project.desired, journal, settle=lasting, wait=wait)
+
+            notes = asyncio.run(settle())
+            journal.finish(exit_code=exits.DONE, summary={})
+    except Locked:
+        with open_store(screen, options, project, service, create=False) as store:
+            return (), _holder(store.condition())
+    return notes, None
+
+
+def _holder(condition: Condition) -> dict[str, Any] | None:
+    """Who holds the state, as JSON: `seconds`: until the lease expires unless it is renewed, None where nobody knows. None if nobody
+    does."""
+    if not condition.held:
+        return None
+    holder = condition.holder
+    by = f"{holder.who} has been running `{holder.command}`" if holder is not None else "somebody"
+    return {"by": by, "seconds": condition.seconds}
 
 
 def _proposal(
@@ -188,10 +249,12 @@ def _checks(
     return tuple(healths.TimedCheck(result, every, digest) for result in results if result.on)
 
 
-def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str) -> JudgedProject:
-    """The project. Raises `Refused` if its files have a name that the fleet file does not allow them."""
+def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str, folder: Path) -> JudgedProject:
+    """The project. Raises `Refused` if its files have a name that the fleet file does not allow them; the name is in `claimed.json`
+    then."""
     loaded = load(screen, options, kinds)
     if not claims.is_allowed(allowed, loaded.settings.project):  # before the state is opened: it may be another tenant's
+        write_report(folder / "claimed.json", as_json(loaded.settings.project))
         raise Refused(
             f"the files are of project {loaded.settings.project}, and the fleet file allows {allowed or 'none'}",
             id="RC-fleet-project-not-allowed",
@@ -212,7 +275,7 @@ def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str) -> Ju
 def rehearse_command(screen: Screen, /, allowed: str, folder: Path, sent: str, reading: str, **parameters: Any) -> int:
     """Rehearse the plan that would send what has this digest, if the reading is still the one with that digest."""
     options, kinds = Options.of(screen, parameters), load_kinds()
-    by = _allowed(screen, options, kinds, allowed)
+    by = _allowed(screen, options, kinds, allowed, folder)
     with connect(screen, options, by.project, kinds) as service:
         with open_store(screen, options, by.project, service, create=False) as store:
             key = store.digest_key()
@@ -270,7 +333,9 @@ def main() -> None:
     if RULES in os.environ:
         commit, _, folder = os.environ[RULES].partition(":")
         rules = commit, Path(folder)
-    child.main(obj=Screen(Supervision(turnstile, turnstile.refusal if sys.argv[1:2] == ["apply"] else None, rules)))
+    applies = sys.argv[1:2] == ["apply"]
+    begin = partial(turnstile.refusal, BEGIN) if applies else None
+    child.main(obj=Screen(Supervision(turnstile, turnstile.refusal if applies else None, rules, begin)))
 
 
 if __name__ == "__main__":

@@ -81,6 +81,8 @@ def approve_command(
             rehearsed = f"{judged.rehearsal.text}\n" if judged.rehearsal is not None and judged.rehearsed else ""
             shown = f"{judged.plan.text}\n{rehearsed}{needs_text(judged)}"
             screen.out(shown) if options.format == "text" else screen.narrate_spans((("plain", shown),))
+            if not judged.plan.changes:
+                return exits.REFUSED
             if not screen.can_ask:
                 raise UsageError(
                     "there is no terminal to ask for confirmation",

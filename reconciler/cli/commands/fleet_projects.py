@@ -79,8 +79,8 @@ def _show(screen: Screen, options: Options, rows: Sequence[ProjectRow], workers:
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database: str | None, **parameters: Any) -> int:
-    """Run projects now, before others of the same tenant. A worker must be running. With --wait, exits as `fleet status` does, and with 1
-    if a run failed.
+    """Run projects now, before others of the same tenant. A worker must be running. Refused for a project that is paused or orphaned. With
+    --wait, exits as `fleet status` does, and with 1 if a run failed.
 
     \b
     Example:
@@ -96,8 +96,12 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
             return exits.DONE
 
         def ended(connection: Connection) -> bool:
-            verified = not any(is_unverified(row) for row in projects.read(connection, names))
-            return runs.ended_since(connection, names, asked) and verified
+            rows = projects.read(connection, names)
+            if runs.ended_since(connection, names, asked) and not any(is_unverified(row) for row in rows):
+                return True
+            for row in rows:
+                acts.refuse_idle(row)  # somebody may pause it meanwhile
+            return False
 
         _wait(opened, ended)
         rows, workers, judged = _read(opened, names)

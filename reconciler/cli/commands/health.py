@@ -25,13 +25,14 @@ from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import HealthReport, HealthStatus
 from reconciler.model.codec import title
+from reconciler.model.drift import DriftBounds
 from reconciler.model.site import SiteHealth, SiteHistory
 from reconciler.observe.health import checked
 from reconciler.observe.pages import KeptTrees
 from reconciler.observe.site import site_pages, site_work
 from reconciler.plan.access.review import review
 from reconciler.plan.containment import Key
-from reconciler.plan.drift import drift
+from reconciler.plan.drift import drift, grouped
 from reconciler.plan.health import HealthInputs, free_checks
 from reconciler.plan.site import about_site, checks_of_site, named_site, of_site, parts, shown_spaces, url_count
 from reconciler.report.access import names
@@ -114,6 +115,7 @@ def _read(screen: Screen, options: Options, kinds: Kinds, site: str | None) -> t
                     kinds, project.desired, state, planned.actual, planned.plan, selection=options.operation.selection, whole=True
                 )
                 at = planned.actual.date or now()
+                changed = grouped(kinds, project.desired, planned.actual, planned.matches, changed, between=DriftBounds(None, at))
                 inputs = HealthInputs(kinds, project.desired, state, planned.actual, changed, at)
                 chosen = named_site(inputs, site) if site is not None else None
                 limits = project.settings.health

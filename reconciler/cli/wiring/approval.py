@@ -86,9 +86,20 @@ def grants(document: Mapping[str, Any]) -> dict[str, ApprovedChange]:
 
 def sent_digest(document: Mapping[str, Any]) -> str:
     """A digest of what a saved plan would send and open, and where. What was read, and what values were before, are no part of it."""
+    where = [document["service"], document["project"], document["environment"], document["digests"]["lineage"]]
+    return hashlib.sha256(json.dumps([where, _sent(document)], sort_keys=True).encode()).hexdigest()
+
+
+def sent_parts(document: Mapping[str, Any]) -> dict[str, str]:
+    """A digest of the same for each address, without where it is sent."""
+    return {at: hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest() for at, part in _sent(document).items()}
+
+
+def _sent(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a saved plan would send and open, by address."""
     acts = {change["address"]: [sorted(change["actions"])] for change in document["changes"]}
     objects = {condition["address"]: condition["id"] for condition in document["preconditions"]}
-    parts = {
+    return {
         address: [
             acts.get(address),
             objects.get(address),
@@ -98,8 +109,6 @@ def sent_digest(document: Mapping[str, Any]) -> str:
         ]
         for address, grant in grants(document).items()
     }
-    where = [document["service"], document["project"], document["environment"], document["digests"]["lineage"]]
-    return hashlib.sha256(json.dumps([where, parts], sort_keys=True).encode()).hexdigest()
 
 
 def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, narrow: Narrow) -> ApprovedPlan:

@@ -20,7 +20,7 @@ from reconciler.cli.wiring.run import Planned, make_plan, narrowed
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
-from reconciler.errors import ServiceError
+from reconciler.errors import Refused, ServiceError
 from reconciler.model import Actual, AnsweringUrls, Desired, Outcome, RedirectPlan, State
 from reconciler.observe import observe
 from reconciler.observe.ledger import read_answering, read_ledger
@@ -153,6 +153,9 @@ class ApplySession:
             self.narration.screen.say(
                 "Stopping: no new requests are sent; requests under way get 5 seconds. Press Ctrl-C again to exit immediately."
             )
+
+        if supervision is not None and supervision.begin is not None and (refused := await supervision.begin()) is not None:
+            raise Refused(f"nothing was sent: {refused}", id="RC-apply-held")
 
         with signals.stopping(partial(asyncio.get_running_loop().call_soon_threadsafe, stop_after_these)):
             outcome = await apply(

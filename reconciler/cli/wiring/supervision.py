@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,3 +20,5 @@ class Supervision:
     clearance: Clearance | None = None
     # The commit whose rules judge the project, and a directory with its files: a worker's projects are in no repository.
     rules: tuple[str, Path] | None = None
+    # Asked before the first request of an apply is recorded: None where it may begin, else why not. Approvals are used up then.
+    begin: Callable[[], Awaitable[str | None]] | None = None

@@ -21,11 +21,12 @@ from reconciler.report.words import count
 
 @dataclass
 class RunResult:
-    """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so something
-    may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose approvals
-    counted when it began, by class of change. `reverted`: the decisions that this run carries out, by address: its plan reverts these
-    resources and nothing else. `rehearsing`: the requests of a rehearsal, among `requests`.
-    `proposal`: the document of what was changed outside Reconciler, compressed; None if no file can take anything in."""
+    """The result of a run for its project. `waits`: why changes are not applied, None if none wait. `began`: applying began, so
+    something may have been sent; `applied`: all of it was; `stopped`: it was stopped in the middle; `approvers`: the people whose
+    approvals counted when it began, by class of change. `again`: seconds until another run makes sense, None for the interval of the
+    project. `reverted`: the decisions that this run carries out, by address: its plan reverts these resources and nothing else.
+    `rehearsing`: the requests of a rehearsal, among `requests`. `proposal`: the document of what was changed outside Reconciler,
+    compressed; None if no file can take anything in."""
 
     commit: str | None = None
     reading: status.Reading | None = None
@@ -35,6 +36,7 @@ class RunResult:
     began: bool = False
     applied: bool = False
     stopped: bool = False
+    again: float | None = None
     approvers: Mapping[str, list[str]] = field(default_factory=dict)
     reverted: Mapping[str, approvals.Decision] = field(default_factory=dict)
     code: int = 0
@@ -64,14 +66,13 @@ def write(database: FleetDatabase, begun: runs.BegunRun, worker: int, result: Ru
         if result.plan is not None and result.reading is not None and begun.project.mode is not Mode.WATCH:
             kept.keep_plan(connection, begun.project_id, result.plan)
             rehearsals.give_up(connection, begun.project_id, result.plan.digest)
+        if result.applied or (result.reading is not None and _is_done(result.reading)):
+            kept.finish(connection, begun.project_id)
         if result.reading is not None:
             proposals.keep(connection, begun.project_id, result.proposal)
-        if result.error is not None and not result.began:  # the connection may have been lost after it was stored
+        if (result.error is not None or result.stopped) and not result.began:  # the connection may have been lost after it was stored
             result.began = audit.has_begun(connection, begun.id)
         if result.began and result.plan is not None:
-            if result.applied and result.plan.digest is not None:
-                for digest in (result.plan.digest, *(decision.digest for decision in result.reverted.values())):
-                    kept.decide(connection, begun.project_id, approvals.Decision("", digest))
             outcome = "applied" if result.applied else "stopped" if result.stopped else result.ended
             audit.write(connection, line(begun, "apply", result, ended=outcome, exitCode=result.code))
         if result.reading is not None and word is not None:
@@ -85,8 +86,14 @@ def line(begun: runs.BegunRun, action: str, result: RunResult, **outcome: Any) -
     about = {"digest": plan.digest, "classes": sorted(plan.changes)} if plan is not None else {"digest": None}
     details = {"commit": result.commit, **about, "run": begun.id, "number": begun.number, **outcome}
     details |= {"approvedBy": dict(result.approvers)} if result.approvers else {}
+    details |= {"continues": list(plan.continues.runs)} if plan is not None and plan.continues is not None else {}
     details |= {"reverts": {address: decision.person for address, decision in result.reverted.items()}} if result.reverted else {}
     return audit.AuditRecord(audit.SELF, action, begun.project.name, begun.project.tenant, details)
+
+
+def _is_done(reading: status.Reading) -> bool:
+    """Whether a complete reading shows nothing to apply, so that nothing of an earlier apply is left."""
+    return reading.is_whole and not (reading.ahead or reading.both or reading.drift)
 
 
 def _applied(result: RunResult) -> str:
@@ -112,6 +119,8 @@ def _next(begun: runs.BegunRun, result: RunResult) -> dict[str, Any]:
     if result.applied or result.stopped:
         # an apply is verified by a reading of its own, which should follow at once
         due = min(due, 1)
+    if result.again is not None:
+        due = min(due, int(result.again) + 1)
     columns = {
         "failures": failures, "error": result.error, "error_at": func.now() if result.error is not None else None,
         "next_due": func.now() + timedelta(seconds=due), "waits": result.waits,

@@ -1,11 +1,13 @@
 """The gate between a run and the database: a Unix socket of the worker that the run asks before each request, for its share of the token's
-budget, and before each step that gives more access or cannot be undone.
+budget, before the first request of an apply, and before each step that gives more access or cannot be undone.
 
 A run therefore needs no access to the fleet's database, and ends if its worker does. Both ends are here.
 
     run: {"id": 1, "take": "GET"}                              worker: {"id": 1}, as soon as the request may be sent
     run: {"id": 1, "told": [size, left, reset, refused]}       or "told": null, where no answer came
     run: {"id": 2, "may": "delete"}                            worker: {"id": 2}, or with "refused": why not
+
+The first such question of an apply is whether it may begin. The worker's answer is also a record: from then on, approvals are used up.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from reconciler.fleet.budget import BudgetReport
 VARIABLE: Final = "_RECONCILER_FLEET_GATE"
 RULES: Final = "_RECONCILER_FLEET_RULES"
 """The variable that names the commit and the directory of the files whose rules judge the project."""
+BEGIN: Final = "begin"
+"""What a run asks before the first request of an apply is recorded."""
 LOST: Final = 70  # the exit code of a run whose worker has died
 AGAIN: Final = 0.5  # seconds until the next attempt to reach the database
 WAIT_MAX: Final = 5.0  # seconds until the row is read again, whatever its contents

@@ -25,7 +25,7 @@ def announce(connection: Connection, name: str, *, applied: bool = False, read: 
     facts = facts_of(row)
     reading = facts.reading
     drifted = reading.drifted if reading is not None else ()
-    ignored = drift.ignores(decided_drift(connection, row, drifted))
+    ignored = drift.ignores(decided_drift(connection, row, drifted, continues=None))
     groups = drift_groups.without_ignored(reading.groups, ignored) if reading is not None and not row.orphaned else ()
     accept = {
         group.id: drift.accept_command(row.project, [resource for resource in drifted if resource.address in group.addresses])

@@ -15,8 +15,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from reconciler.config.language.variables import ENV_PREFIX
-from reconciler.errors import ReconcilerError
+from reconciler.errors import Locked, ReconcilerError
 from reconciler.fleet import approvals, drift, drift_groups, status
+from reconciler.fleet.continuation import BegunApply
 from reconciler.fleet.facts import decided_drift
 from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, ChangeClass, FleetProject, Mode
@@ -25,8 +26,9 @@ from reconciler.fleet.runs import end, folders, holds
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
 from reconciler.fleet.runs.forks import ForkServer
-from reconciler.fleet.runs.gate import RULES, VARIABLE, RunGate
+from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, RunGate
 from reconciler.fleet.runs.process import database_access, execute
+from reconciler.fleet.schedule import BACKOFF_FIRST
 from reconciler.fleet.secrets import digest, resolved, token_for
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
@@ -39,6 +41,9 @@ from reconciler.writing import write_whole
 READ_SECONDS: Final = 900.0
 REHEARSE_SECONDS: Final = 1_200.0
 APPLY_SECONDS: Final = 3_600.0
+NAMED: Final = 3  # of what an apply did not do
+BLOCKED: Final = "what is left of the commit is blocked"
+TAKEN_OVER: Final = "another worker took over"
 DOCUMENT_MAX: Final = 64 * 2**20  # bytes
 
 
@@ -84,6 +89,8 @@ class _Run:
         self.project: FleetProject = begun.project
         self.undone: list[Mapping[str, Any]] = []
         self.decided: dict[str, approvals.Decision] = {}
+        self.left: BegunApply | None = None  # of the last apply that began
+        self.begun_plan: StoredPlan | None = None
         self.since: str | None = None
         self.selection: Sequence[str] = ()
 
@@ -150,24 +157,33 @@ class _Run:
         return ReconcilerError(said or f"it ended with {code}", id="RC-fleet-run-failed")
 
     async def _read(self, root: Path, secrets: Mapping[str, str], *, selection: Sequence[str] = ()) -> None:
-        """Read the service, and store the plan. `selection`: options that limit the plan; the reading is unchanged by them."""
+        """Read the service, and store the plan. `selection`: options that limit the plan; the reading is unchanged by them. Where the
+        run may apply, requests of earlier runs that are in doubt are settled first."""
+        before = await asyncio.to_thread(self._begun_apply)
         argv = [*self._argv("read", root), "--folder", str(self.folder), "--allowed-project", self.project.project]
         argv += [*(["--keep"] if self._keeps else []), *(["--save"] if self.project.mode is Mode.APPLY else [])]
         rules = self.project.approvals
         argv += _each("--approved", (change.value for change in ChangeClass if rules.get(change, Approval.TWO) is not Approval.AUTO))
+        argv += ["--began", before.saved] if before is not None else []
         argv += [*selection, *await asyncio.to_thread(self._known_checks)]
         code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = code, late
         if late:
             raise ReconcilerError(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
         if code != 0:
+            await asyncio.to_thread(self._refuse_claimed)
             raise self._failure(code, message)
         document, about = _document(self.folder / "plan.json"), _document(self.folder / "reading.json")
         text = _text(self.folder / "plan.txt").decode("utf-8", "replace") if self._keeps else ""
         commit = self.commit.id
         digest = approvals.digest_of(about["digest"], commit) if about["digest"] is not None else None
         reading = str(about["reading"])
-        self.result.plan = StoredPlan(commit, document, digest, approvals.classes(document), (), text, reading=reading)
+        self.left = before.left(commit, about["recorded"]) if before is not None else None
+        continues = self.left.continuation(about.get("parts", {})) if self.left is not None else None
+        self.result.plan = StoredPlan(
+            commit, document, digest, approvals.classes(document), (), text, reading=reading, continues=continues
+        )  # fmt: skip
+        self.about = about
         self.selection = selection
         if selection:
             return
@@ -186,6 +202,21 @@ class _Run:
         )  # fmt: skip
         self.result.reading = await asyncio.to_thread(self._bounded, self.result.reading)
         self.result.health = of_document(about["health"])
+
+    def _refuse_claimed(self) -> None:
+        """Raise `ReconcilerError` if the files have the name of another project of this fleet: to allow it would only lead to that one."""
+        file = self.folder / "claimed.json"
+        if not file.exists():
+            return
+        name = str(_document(file))
+        with self.place.database.transaction() as connection:
+            other = rows.claiming(connection, self.begun.project_id, name)
+        if other is not None:
+            raise ReconcilerError(
+                f"the files are of project {name}, which the project {other} of this fleet has already",
+                id="RC-fleet-project-not-allowed",
+                hint="Give one of them another `project:` in its files, an environment, or a state of its own.",
+            )
 
     def _known_checks(self) -> list[str]:
         """The option with the file of the health checks of earlier runs that cost requests; none where there are none."""
@@ -209,7 +240,13 @@ class _Run:
     def _decisions(self) -> dict[str, approvals.Decision]:
         """What people decided on what was changed outside Reconciler, by address."""
         with self.place.database.transaction() as connection:
-            return decided_drift(connection, rows.read(connection, [self.project.name])[0], self.outside)
+            continues = self.left.as_continuation if self.left is not None else None
+            return decided_drift(connection, rows.read(connection, [self.project.name])[0], self.outside, continues=continues)
+
+    def _begun_apply(self) -> BegunApply | None:
+        """The last apply that began, and did not end or left something."""
+        with self.place.database.transaction() as connection:
+            return kept.begun_apply(connection, self.begun.project_id)
 
     def _login(self) -> tuple[str, bool]:
         """How the run reaches its state: the operator's URL, or (then True) a role of its own in the fleet's database."""
@@ -264,7 +301,12 @@ class _Run:
         drifted = {resource.address for resource in self.outside}
         left_alone = drift.ignores(self.decided) if reading.ignored else set()
         reverted = drifted - left_alone if self.project.revert_drift else drift.reverts(self.decided)
-        if reading.new_state or not (reading.ahead or reading.both or reading.in_doubt or reading.drift):
+        if (locked := self.about["locked"]) is not None:
+            result.waits, result.again = _held_by_another(locked), locked["seconds"] or BACKOFF_FIRST
+            return
+        doubt = "; ".join(self.about["inDoubt"]) or None
+        if reading.new_state or not (reading.ahead or reading.both or reading.drift):
+            result.waits = doubt
             return
         result.waits = reading.refused or ("something could not be read" if reading.unreadable else None)
         selection: list[str] = []
@@ -279,14 +321,16 @@ class _Run:
             since = self._plan.since
             await self._read(root, secrets, selection=selection)
             result.plan = replace(self._plan, since=since)
+        if result.waits is None and not self.about["pending"]:
+            result.waits = doubt or (BLOCKED if reading.blocked else None)
+            return
         await self._rehearse(root, secrets, gate)
         if result.waits is None:
             result.waits = await asyncio.to_thread(self._hold_reason)
         if result.waits is not None:
             return
-        await asyncio.to_thread(self._begin)
-        result.began = True
-        argv = [*self._argv("apply", root), "--plan", str(self.folder / "saved.json")]
+        report = self.folder / "outcome.json"
+        argv = [*self._argv("apply", root), "--plan", str(self.folder / "saved.json"), "--report", f"json={report}"]
         code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
         result.code, result.late = code, late
         if late:
@@ -295,8 +339,13 @@ class _Run:
             )
         if code != 0 and gate.refused is not None:
             result.waits, result.stopped = f"applying was stopped: {gate.refused}", True
+        elif code == Locked.exit_code and not result.began:
+            result.waits, result.again = f"nothing was sent: {self._words_of(message)}", BACKOFF_FIRST
         elif code != 0:
-            raise ReconcilerError(self._words_of(message) or f"apply ended with {code}", id="RC-fleet-run-failed")
+            undone = _undone(_document(report)) if code > 0 and report.exists() else [self._words_of(message)]
+            if undone:
+                raise ReconcilerError("; ".join(filter(None, undone)) or f"apply ended with {code}", id="RC-fleet-run-failed")
+            result.applied = True  # what is blocked was not in it, and the next run says what that is
         else:
             result.applied = True
 
@@ -338,17 +387,31 @@ class _Run:
         """Store the result, with the plan that it is about, so that people see both at once. Not if others have ended this run."""
         with self.place.database.transaction() as connection:
             if not holds.is_running(connection, self.begun.id, lock=True):
-                raise ReconcilerError("another worker took over", id="RC-fleet-run-failed")
+                raise ReconcilerError(TAKEN_OVER, id="RC-fleet-run-failed")
             kept.keep_plan(connection, self.begun.project_id, self._plan)
             rehearsals.end(connection, self.begun.project_id, self.begun.id, result)
 
-    def _begin(self) -> None:
-        """Store that applying begins: if this worker is killed, nothing else records it."""
+    def _begin(self) -> str | None:
+        """Store that applying begins, and use up the approvals: the first request is recorded after that, so whatever dies in between, they
+        are not used twice. Returns why it may not begin; None if it may."""
+        plan, run = self._plan, self.begun.id
         with self.place.database.transaction() as connection:
-            if not holds.is_running(connection, self.begun.id, lock=True):  # else the line would have no end
-                raise ReconcilerError("another worker took over", id="RC-fleet-run-failed")
-            self.result.approvers = holds.approvers(connection, self.project.name, self._plan)
+            if not holds.is_running(connection, run, lock=True):  # else the line would have no end
+                return TAKEN_OVER
+            held = holds.hold_reason(connection, self.project.name, plan)
+            if held is not None:
+                return held
+            continues = plan.continues or approvals.Continuation(plan.digest or "", ())
+            reverts = {resource.address: resource.digest for resource in self.outside if resource.address in self.result.reverted}
+            begun = BegunApply(
+                continues.digest, plan.commit, self.about["saved"], self.about["parts"], reverts, (*continues.runs, run)
+            )  # fmt: skip
+            self.result.approvers = holds.approvers(connection, self.project.name, plan)
+            kept.begin(connection, self.begun.project_id, plan, begun)
             audit.write(connection, end.line(self.begun, "begin-apply", self.result))
+        self.begun_plan = replace(plan, continues=begun.as_continuation)  # what this run used up counts until it ends
+        self.result.began = True
+        return None
 
     def _hold_reason(self) -> str | None:
         """Why nothing may be applied now; None if it may."""
@@ -361,11 +424,13 @@ class _Run:
             return held or holds.wave_held(connection, self.project, self.commit.id)
 
     def _held_meanwhile(self, what: str) -> str | None:
-        """Why an apply in progress must stop; None if it may continue."""
+        """Why an apply must not begin, or one in progress must stop; None if it may continue."""
+        if what == BEGIN:
+            return self._begin()
         with self.place.database.transaction() as connection:
             if not holds.is_running(connection, self.begun.id):
-                return "another worker took over"
-            return holds.hold_reason(connection, self.project.name, self._plan)
+                return TAKEN_OVER
+            return holds.hold_reason(connection, self.project.name, self.begun_plan or self._plan)
 
     def _by_authors(self) -> StoredPlan:
         """The plan with the authors of all its commits, if they matter: if two others must approve it."""
@@ -384,6 +449,25 @@ def first_apply(project: FleetProject, data: Path) -> str:
     else:
         state = f"$(cat {shlex.quote(str(file))})" if file.exists() else "$RECONCILER_DATABASE"
     return f'RECONCILER_STATE="{state}" reconciler apply {shlex.join(project.selecting)} --create-state'
+
+
+def _held_by_another(locked: Mapping[str, Any]) -> str:
+    """Why nothing is applied while another run holds the state. `locked`: as `read` writes it."""
+    left = locked["seconds"]
+    ends = f"; its lease expires in {left:.0f} s unless it is renewed" if left is not None else ""
+    return f"another run holds the state: {locked['by']}{ends}"
+
+
+def _undone(outcome: Mapping[str, Any]) -> list[str]:
+    """What an apply did not do, or did not find as it was sent; empty if only what is blocked is left."""
+    undone = [
+        f"{step['address']}: {step['verb']} {step['status']}: {step['error']}" for step in outcome["steps"] if step["status"] != "done"
+    ]
+    undone += [f"{entry['address']}: {entry['reason']}" for entry in (outcome["savedPlan"] or {"refused": []})["refused"]]
+    undone += [f"{edit['address']}: changed by somebody else during the run" for edit in outcome["edited"]]
+    undone += [f"{address}: it differs from what was sent" for address in outcome["leftover"]]
+    undone += [f"{address}: it could not be read again" for address in outcome["unverified"]]
+    return [*undone[:NAMED], *([f"and {len(undone) - NAMED} more"] if len(undone) > NAMED else [])]
 
 
 def _each(option: str, addresses: Iterable[str]) -> list[str]:

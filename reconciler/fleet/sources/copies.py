@@ -28,8 +28,8 @@ from typing import IO, Final, TypeVar
 
 from reconciler.errors import ReconcilerError, os_reason
 from reconciler.git import create
+from reconciler.links import open_regular
 from reconciler.own_files import OwnFolder
-from reconciler.writing import open_regular
 
 FETCHES_MAX: Final = 100  # after which a copy begins without the one before, so that it does not grow for ever
 KEPT_SECONDS: Final = 900.0  # for which a copy is kept that is not the present one: longer than anybody reads it, or a fetch lasts

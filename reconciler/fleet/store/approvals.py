@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, text, tuple_
+from sqlalchemy import Connection, Row, case, func, insert, null, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from reconciler.fleet.approvals import COMMIT, Decision, changes_of
+from reconciler.fleet import continuation
+from reconciler.fleet.approvals import COMMIT, Continuation, Decision, changes_of, used_up
+from reconciler.fleet.continuation import BegunApply
 from reconciler.fleet.model import ChangeClass
 from reconciler.fleet.people import Identity
 from reconciler.fleet.store.schema import approvals, plans
@@ -19,9 +21,10 @@ from reconciler.fleet.store.schema import approvals, plans
 
 @dataclass(frozen=True)
 class StoredPlan:
-    """A stored plan. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors. `digest`: None
-    if nothing of it can be applied, or an older version stored it. `since`: the last commit that was applied completely. `made_at`: None
-    if it is not stored yet. `reading`: a digest of what the service contained, None for a plan of an older version."""
+    """A stored plan. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors. `digest`:
+    None if nothing of it can be applied, or an older version stored it. `since`: the last commit that was applied completely. `made_at`:
+    None if it is not stored yet. `reading`: a digest of what the service contained, None for a plan of an older version. `continues`:
+    the apply that it is the rest of."""
 
     commit: str
     document: Mapping[str, Any]
@@ -32,6 +35,7 @@ class StoredPlan:
     since: str | None = None
     made_at: datetime | None = field(default=None, compare=False)
     reading: str | None = field(default=None, compare=False)
+    continues: Continuation | None = field(default=None, compare=False)
 
 
 def addresses(plan: StoredPlan) -> set[str]:
@@ -40,7 +44,7 @@ def addresses(plan: StoredPlan) -> set[str]:
 
 
 def keep_plan(connection: Connection, project: int, plan: StoredPlan) -> None:
-    """Replace the last plan of a project. Decisions on it are kept, by its digest."""
+    """Replace the last plan of a project. Decisions on it are kept, by its digest; an apply that began is forgotten with its commit."""
     values = {
         "commit": plan.commit,
         "document": dict(plan.document),
@@ -51,9 +55,11 @@ def keep_plan(connection: Connection, project: int, plan: StoredPlan) -> None:
         "since": plan.since,
         "made_at": func.now(),
         "reading": plan.reading,
+        "continues": _continuation_data(plan.continues) if plan.continues is not None else null(),
     }
     statement = upsert(plans).values(project=project, **values)
-    connection.execute(statement.on_conflict_do_update(index_elements=[plans.c.project], set_=values))
+    begun = case((plans.c.begun["commit"].astext == plan.commit, plans.c.begun), else_=null())
+    connection.execute(statement.on_conflict_do_update(index_elements=[plans.c.project], set_={**values, "begun": begun}))
 
 
 def plan_of(connection: Connection, project: int, *, lock: bool = False) -> StoredPlan | None:
@@ -65,16 +71,52 @@ def plan_of(connection: Connection, project: int, *, lock: bool = False) -> Stor
     return _plan(row, row.document, row.text or "")
 
 
+def begin(connection: Connection, project: int, plan: StoredPlan, begun: BegunApply) -> None:
+    """Store that an apply of a plan begins, and use up the decisions on it."""
+    keep_plan(connection, project, plan)
+    connection.execute(update(plans).where(plans.c.project == project).values(begun=continuation.as_data(begun)))
+    for digest in dict.fromkeys((begun.digest, *([plan.digest] if plan.digest is not None else []), *begun.reverts.values())):
+        decide(connection, project, used_up(digest, begun.runs[-1]))
+
+
+def begun_apply(connection: Connection, project: int) -> BegunApply | None:
+    """The last apply that began, and that is neither done nor forgotten."""
+    data = connection.execute(select(plans.c.begun).where(plans.c.project == project)).scalar()
+    return continuation.of_data(data) if data is not None else None
+
+
+def finish(connection: Connection, project: int) -> None:
+    """Store that nothing of the apply that began is left."""
+    connection.execute(update(plans).where(plans.c.project == project).values(begun=null(), continues=null()))
+
+
+def continued(connection: Connection, project: int) -> Continuation | None:
+    """The apply that the last plan of a project continues."""
+    data = connection.execute(select(plans.c.continues).where(plans.c.project == project)).scalar()
+    return _continuation(data) if data is not None else None
+
+
 def heads(connection: Connection, projects: Sequence[int]) -> dict[int, StoredPlan]:
     """The last plans of projects that contain changes, without their documents and texts."""
-    columns = [column for column in plans.c if column.name not in ("document", "text")]
+    columns = [column for column in plans.c if column.name not in ("document", "text", "begun")]
     query = select(*columns).where(plans.c.project.in_(list(projects)), plans.c.digest.is_not(None), plans.c.classes != text("'[]'"))
     return {row.project: _plan(row, {}, "") for row in connection.execute(query)}
 
 
 def _plan(row: Row[Any], document: Mapping[str, Any], shown: str) -> StoredPlan:
     authors = tuple(row.authors or ())
-    return StoredPlan(row.commit, document, row.digest, _changes(row.classes), authors, shown, row.since, row.made_at, row.reading)
+    continues = _continuation(row.continues) if row.continues is not None else None
+    return StoredPlan(
+        row.commit, document, row.digest, _changes(row.classes), authors, shown, row.since, row.made_at, row.reading, continues
+    )
+
+
+def _continuation_data(continues: Continuation) -> dict[str, Any]:
+    return {"digest": continues.digest, "runs": list(continues.runs), "reverts": sorted(continues.reverts)}
+
+
+def _continuation(data: Mapping[str, Any]) -> Continuation:
+    return Continuation(data["digest"], tuple(data["runs"]), frozenset(data["reverts"]))
 
 
 def _changes(names: Sequence[str] | None) -> frozenset[ChangeClass]:

@@ -36,6 +36,7 @@ _COLUMNS: Final = {
 }
 _DECISIONS_ON_DRIFT: Final = {"notices": ("severity text",), "approvals": ("until timestamptz",)}
 _REHEARSALS: Final = {"plans": ("reading text",), "approvals": ("rehearsal text",)}
+_CONTINUATIONS: Final = {"plans": ("continues jsonb", "begun jsonb")}
 _IDENTITIES: Final = {"approvals": ("issuer text", "subject text", "addresses jsonb"), "sessions": ("sealed text",)}
 
 
@@ -91,6 +92,11 @@ def _add_run_numbers(connection: Connection) -> None:
     connection.execute(text(schema.RUN_NUMBERS))
 
 
+def _add_continuations(connection: Connection) -> None:
+    """Version 10: an apply uses up its approvals when it begins, and what is left of it is continued."""
+    _add_columns(connection, _CONTINUATIONS)
+
+
 def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -> None:
     for table, added in columns.items():
         for column in added:
@@ -99,7 +105,7 @@ def _add_columns(connection: Connection, columns: Mapping[str, Sequence[str]]) -
 
 MIGRATIONS: Final[tuple[Migration, ...]] = (
     _add_people, _add_generators, _add_identities, _add_chain, _add_decisions_on_drift, _add_rehearsals, _add_proposals,
-    _add_run_numbers,
+    _add_run_numbers, _add_continuations,
 )  # fmt: skip
 """The nth migrates version n to n + 1; migrations are only added, and each keeps what the version before it needs."""
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Integer, RowMapping, case, func, insert, or_,
 from reconciler.fleet.changes import Changes, Stored
 from reconciler.fleet.health import SOON_DEFAULT
 from reconciler.fleet.model import FleetProject, as_data, of_data
+from reconciler.fleet.people import FOREIGN
 from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.schema import projects, revisions, runs, workers
 
@@ -90,6 +91,17 @@ def stored(connection: Connection) -> dict[str, Stored]:
     """The stored fleet, for the comparison with a fleet file."""
     rows = connection.execute(select(projects.c.name, projects.c.spec, projects.c.orphaned_at))
     return {row.name: Stored(of_data(row.spec), row.orphaned_at is not None) for row in rows}
+
+
+def claiming(connection: Connection, project: int, name: str) -> str | None:
+    """The name of another project that uses the state of `project:` NAME in the same place as this one; None if there is none. Of another
+    tenant's it says only that."""
+    own = select(projects).where(projects.c.id == project).subquery()
+    other = projects.alias()
+    same = [other.c.spec[key].is_not_distinct_from(own.c.spec[key]) for key in ("baseUrl", "environment", "state")]
+    shown = case((other.c.tenant == own.c.tenant, other.c.name), else_=f"of {FOREIGN}")
+    query = select(shown).where(other.c.id != own.c.id, other.c.orphaned_at.is_(None), other.c.spec["project"].astext == name, *same)
+    return connection.execute(query.limit(1)).scalar()
 
 
 def lock(connection: Connection) -> None:

@@ -161,6 +161,8 @@ plans = Table(  # the last plan of a project with mode plan or apply
     Column("text", Text),  # the plan as `plan` shows it
     Column("since", Text),  # the last commit that was applied completely
     Column("reading", Text),  # a digest of what the service contained; rehearsals refer to it
+    Column("continues", JSONB),  # the apply of which it is what is left
+    Column("begun", JSONB),  # the last apply that began, until it is done or another commit is read
 )
 
 rehearsals = Table(  # requests to rehearse the plan with a digest, and the last result of each

@@ -33,10 +33,17 @@ def _stopped(chance: random.Random) -> dict[str, Any]:
     return {"seconds": round(chance.uniform(0.5, 4 * PATIENCE), 1)}
 
 
+def _failure(chance: random.Random) -> dict[str, Any]:
+    """Of any request that writes: without a kill, the run goes on and does not know what happened."""
+    words = {"status": chance.choice([500, 503, 504]), "when": chance.choice(["before", "after"]), "times": 4}
+    return words | {"method": chance.choice(["POST", "PATCH", "DELETE"])}
+
+
 ACTIONS: Final[Mapping[str, tuple[int, Any]]] = {  # how often, and with which arguments
     "kill-worker": (5, lambda chance: _worker(chance) | {"seconds": round(chance.uniform(0, 5), 1)}),
     "stop-worker": (5, lambda chance: _worker(chance) | _stopped(chance)),
     "end-worker": (2, lambda chance: _worker(chance) | {"seconds": round(chance.uniform(0, 5), 1)}),
+    "kill-up": (2, lambda chance: {"seconds": round(chance.uniform(0, 8), 1)}),
     "kill-run": (4, lambda chance: {"number": chance.randrange(100)}),
     "stop-run": (4, lambda chance: {"number": chance.randrange(100)} | _stopped(chance)),
     "kill-serve": (2, lambda chance: {"seconds": round(chance.uniform(0, 5), 1)}),
@@ -47,7 +54,7 @@ ACTIONS: Final[Mapping[str, tuple[int, Any]]] = {  # how often, and with which a
     "move-clock": (4, lambda chance: _worker(chance) | {"offset": round(chance.choice([-1, 1]) * 10 ** chance.uniform(0, 4))}),
     "move-time": (2, lambda chance: {"offset": round(chance.choice([-1, 1]) * 10 ** chance.uniform(0, 2.1))}),
     "lose-answers": (4, lambda chance: {"when": chance.choice(["before", "during", "after"]), "times": chance.randint(1, 4)}),
-    "fail": (2, lambda chance: {"status": chance.choice([500, 503, 504]), "when": chance.choice(["before", "after"]), "times": 4}),
+    "fail": (4, lambda chance: _failure(chance)),
     "delay": (2, lambda chance: {"seconds": round(chance.uniform(0.2, 2), 1), "times": 6}),
     "commit": (16, lambda chance: {"number": chance.randrange(1, 4)}),
     "sync": (6, lambda chance: {"number": chance.randrange(1, 6)}),

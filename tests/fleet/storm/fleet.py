@@ -61,15 +61,22 @@ JOBS: Final = """SELECT id FROM reconciler_fleet.procrastinate_jobs
 
 @dataclass
 class Wanted:
-    """What the last commit of a project declares: titles by the keys of spaces and collections."""
+    """What the last commit of a project declares: titles by the keys of spaces and collections, the collections that spaces are in, and the
+    collections that were declared once."""
 
     spaces: dict[str, str] = field(default_factory=dict)
     collections: dict[str, str] = field(default_factory=dict)
+    homes: dict[str, str] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
 
     def text(self, name: str) -> str:
-        lines = [f'      - {{space: {key}, title: "{title}", duplicateOf: blank}}\n' for key, title in self.spaces.items()]
-        lines += [f'      - {{collection: {key}, title: "{title}"}}\n' for key, title in self.collections.items()]
-        return PROJECT.replace("NAME", name) + "".join(lines)
+        spaces = {key: f'{{space: {key}, title: "{title}", duplicateOf: blank}}' for key, title in self.spaces.items()}
+        lines = [f"      - {text}\n" for key, text in spaces.items() if key not in self.homes]
+        for key, title in self.collections.items():
+            inside = ", ".join(spaces[space] for space, home in self.homes.items() if home == key)
+            lines.append(f'      - {{collection: {key}, title: "{title}", content: [{inside}]}}\n')
+        gone = ", ".join(f"{{address: {name}/collection/{key}, action: delete}}" for key in self.removed)
+        return PROJECT.replace("NAME", name) + "".join(lines) + (f"removed: [{gone}]\n" if gone else "")
 
 
 class Storm(Running):
@@ -142,8 +149,8 @@ class Storm(Running):
         self.git("init", "-q", "-b", "main")
         self.commit(self.names)
         self.applied(*self.names)
-        both = {"approvals": {"create": "auto", "exposure": "auto"}}
-        person = {"approvals": {"create": "one", "exposure": "auto"}}
+        both = {"approvals": {"create": "auto", "delete": "auto", "exposure": "auto"}}
+        person = {"approvals": {"create": "one", "delete": "one", "exposure": "auto"}}
         self.declare(
             *(
                 {
@@ -164,16 +171,25 @@ class Storm(Running):
         self.wait(lambda: not self._unsettled(), SETTLED, self._unsettled)
 
     def commit(self, names: Sequence[str]) -> None:
-        """Commit a new space, a new collection or a new title for each of these projects."""
+        """Commit a new space or collection, a new title, a move or a deletion for each of these projects."""
         for name in names:
             mine = self.wanted[name]
             kind = self.chance.choice([mine.spaces, mine.collections])
-            number = len(mine.spaces) + len(mine.collections)
-            if kind and self.chance.random() < 0.3:
+            empty = sorted(mine.collections.keys() - mine.homes.values())
+            what = self.chance.random()
+            if kind and what < 0.3:
                 key = self.chance.choice(sorted(kind))
                 kind[key] = f"{kind[key].split(',')[0]}, edition {next(self.order)}"
+            elif mine.spaces and mine.collections and what < 0.5:
+                key, home = self.chance.choice(sorted(mine.spaces)), self.chance.choice(sorted(mine.collections))
+                if mine.homes.pop(key, None) != home:
+                    mine.homes[key] = home
+            elif empty and what < 0.6:
+                key = self.chance.choice(empty)
+                del mine.collections[key]
+                mine.removed.append(key)
             else:
-                key = f"k{number}"
+                key = f"k{next(self.order)}"
                 kind[key] = f"{name} {key}"
             (self.remote / name).mkdir(exist_ok=True)
             (self.remote / name / "reconciler.yaml").write_text(mine.text(name))
@@ -232,6 +248,12 @@ class Storm(Running):
         self.workers[worker].signal(signal.SIGKILL)
         self._later(seconds, self.workers[worker].start)
 
+    def _kill_up(self, seconds: float) -> None:
+        """All processes of a machine at once; its PostgreSQL stays, as after a SIGKILL of `fleet up`."""
+        for process in (self.dashboard, *self.workers):
+            process.signal(signal.SIGKILL)
+            self._later(seconds, process.start)
+
     def _end_worker(self, worker: int, seconds: float) -> None:
         self.workers[worker].signal(signal.SIGTERM)
         self._later(seconds, self.workers[worker].start)
@@ -285,8 +307,8 @@ class Storm(Running):
     def _lose_answers(self, when: str, times: int) -> None:
         self.send_rules([{"fault": "cut", "when": when, "times": times, "rate": 0.5, "seed": self.chance.randrange(1_000)}])
 
-    def _fail(self, status: int, when: str, times: int) -> None:
-        self.send_rules([{"fault": "error", "status": status, "when": when, "times": times, "operation": "POST *"}])
+    def _fail(self, status: int, when: str, times: int, method: str) -> None:
+        self.send_rules([{"fault": "error", "status": status, "when": when, "times": times, "operation": f"{method} *"}])
 
     def _delay(self, seconds: float, times: int) -> None:
         self.send_rules([{"fault": "latency", "seconds": seconds, "times": times}])
@@ -408,22 +430,24 @@ class Storm(Running):
         assert self.rows(OLD) == []
         self.until(lambda: self.rows(JOBS) == [], 60)
         lines = self.rows(
-            "SELECT action, project, details->>'run', details->>'digest', details->>'ended', details->'classes' "
+            "SELECT action, project, details->>'run', details->>'digest', details->'continues', details->'classes' "
             "FROM reconciler_fleet.audit ORDER BY id"
         )
         begun = {run for action, _, run, *_ in lines if action == "begin-apply"}
         ended = Counter(run for action, _, run, *_ in lines if action == "apply")
         assert ended == Counter(begun), "each run that began to apply has one end in the audit log"
         open_ = Counter[tuple[str, str]]()
-        for action, name, _, digest, end, classes in lines:
-            if not self.approved(name or self.names[0]) or name is None:
+        before: dict[str, set[int]] = defaultdict(set)
+        for action, name, run, digest, continues, classes in lines:
+            if name is None or not self.approved(name):
                 continue
             if action == "approve":
                 open_[name, digest] += 1
             elif action == "begin-apply":
-                assert open_[name, digest] > 0 or "create" not in classes, (name, digest)
-            elif action == "apply" and end == "applied":
-                open_[name, digest] = 0
+                needs = {"create", "delete"} & {*classes}
+                assert not needs or open_[name, digest] > 0 or (continues and {*continues} <= before[name]), (name, digest)
+                open_[name, digest] = 0  # used up, however this run ends
+                before[name].add(int(run))
 
 
 def _signal(process: int, number: signal.Signals) -> None:
