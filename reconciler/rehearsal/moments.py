@@ -240,7 +240,7 @@ class Moments:
         return {**self.end.url_readers, **self.start.url_readers}[name]
 
     def _in_words(self, readers: Iterable[str]) -> tuple[str, ...]:
-        """Readers for people, without those who are included in a wider class that is there too."""
+        """Readers for people, without those who are included in a wider class of them."""
         names = {**self.start.names, **self.end.names}
         readers = set(readers)
         shown = [ANYONE_READER] if ANYONE_READER in readers else sorted(readers)

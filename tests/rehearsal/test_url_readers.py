@@ -138,7 +138,7 @@ def test_a_url_that_whoever_knows_it_still_gets_is_not_dead(cli: Cli) -> None:
     assert document["worst"] is None
 
 
-def test_a_role_that_changes_is_no_reader_who_leaves(cli: Cli) -> None:
+def test_a_reader_whose_role_changes_does_not_leave(cli: Cli) -> None:
     before, after = _tree(), _tree()
     before["members"] = {"bo@acme.example": {"role": "create"}}
     after["members"] = {"bo@acme.example": {"role": "read"}}

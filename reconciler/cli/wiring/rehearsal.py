@@ -359,7 +359,7 @@ def _same(ours: Plan, living: Plan, *, why: bool) -> bool:
 
 
 def _otherwise(ours: Plan, living: Plan, read: LivingAnswers) -> tuple[str, ...]:
-    """Where the copy lacks so much that another plan was applied to it than to the original."""
+    """Where another plan was applied to the copy than to the original, because of what could not be read."""
     if not read.unread or _same(ours, living, why=False):
         return ()
     address, prediction, observation = _first_difference(ours, living)
