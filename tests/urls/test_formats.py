@@ -173,3 +173,14 @@ def test_other_tables_are_not_ours(text: str) -> None:
 )
 def test_a_file_for_cloudflare_is_recognized_by_its_rows(text: str, ours: bool) -> None:
     assert is_cloudflare(text) is ours
+
+
+def test_after_a_change_of_domain_the_file_of_the_site_is_for_the_new_host() -> None:
+    """At the new host, the lines of the old one would lead each page to itself."""
+    old, new = "https://old.acme.example", "https://docs.acme.example:8443"
+    redirects = [Redirect(SITE, f"{old}/{name}", f"{new}/{name}") for name in "abc"]
+    main, other = texts("docs", RedirectFormat.NGINX, redirects, host="docs.acme.example:8443")
+    assert (main.name, "location" in main.text) == ("docs.nginx.conf", False)
+    assert (other.name, other.text.count(f'return 301 "{new}/')) == ("docs/old.acme.example.nginx.conf", 6)
+    (netlify,) = texts("docs", RedirectFormat.NETLIFY, redirects, host="docs.acme.example:8443")
+    assert f"{old}/a {new}/a 301" in netlify.text, "a path alone would be about the new host too"
