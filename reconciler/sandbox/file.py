@@ -114,9 +114,10 @@ class File:
         self.created = not db.exists() or db.stat().st_size == 0
         if self.created:
             os.close(os.open(db, os.O_CREAT | os.O_RDWR, 0o600))
-        self.connection = sqlite3.connect(db, timeout=BUSY / 1000, isolation_level=None, check_same_thread=False, factory=Distrusting)
+        connection = sqlite3.connect(db, timeout=BUSY / 1000, isolation_level=None, check_same_thread=False, factory=Distrusting)
+        self.connection: sqlite3.Connection = connection
         try:
-            self.connection.trust_nothing(db)
+            connection.trust_nothing(db)
             self._open()
         except sqlite3.OperationalError as error:
             self.connection.close()

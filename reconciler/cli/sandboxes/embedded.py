@@ -104,8 +104,8 @@ def sandbox_errors() -> Iterator[None]:
         raise ReconcilerError(f"the sandbox cannot be read: {error}", id="RC-sandbox-cannot-run", hint=hint) from error
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        hint = "Use a file on a disk that can be written, for example --sandbox /tmp/sandbox.db." if error.filename else None
-        raise ReconcilerError(f"the sandbox cannot run: {where}{os_reason(error)}", id="RC-sandbox-cannot-run", hint=hint) from error
+        disk = "Use a file on a disk that can be written, for example --sandbox /tmp/sandbox.db." if error.filename else None
+        raise ReconcilerError(f"the sandbox cannot run: {where}{os_reason(error)}", id="RC-sandbox-cannot-run", hint=disk) from error
 
 
 def require_extra() -> None:
