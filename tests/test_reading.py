@@ -30,7 +30,7 @@ OTHERS = {
     "cli/program.py": "/dev/null",
     "cli/terminal/screen.py": "/dev/null",
     "cli/declare.py": "an option may name a pipe of another program: --vars-file <(…)",
-    "cli/wiring/trust.py": "the user's own configuration",
+    "own_files.py": "a folder that is locked, opened without following a link; files in it are opened by `open_regular`",
     "cli/pipeline/results.py": "reports that this job has just written, where others were removed before",
     "cli/commands/fleet_options.py": SHUT,
     "cli/commands/fleet_work.py": WORKERS,

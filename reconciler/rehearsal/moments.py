@@ -65,7 +65,7 @@ class SeenMoment(Protocol):
     def visited(self, conditions: frozenset[str], kind: str, id: str) -> bool: ...
 
 
-class Reading(NamedTuple):
+class ReadObject(NamedTuple):
     """A reading that no moment lists by itself."""
 
     reader: str
@@ -171,7 +171,7 @@ class Moments:
     def _of_refused(self, now: SeenMoment, before: SeenMoment) -> set[SeenReading]:
         """What visitors for whom a condition does not hold can read more than before."""
         return {
-            Reading(name, *key)
+            ReadObject(name, *key)
             for name, reader in {**self.start.refused, **self.end.refused}.items()
             for key in now.reads(name, reader) - before.reads(name, reader)
         }

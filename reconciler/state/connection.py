@@ -141,7 +141,7 @@ class SqliteConnection(Connection):
         return {name: (what, text) for what, name, text in self.raw.execute("SELECT type, name, sql FROM sqlite_master").fetchall()}
 
     def _others(self) -> list[tuple[str, str]]:
-        """What none of our statements has created, with its type. Whitespace is no difference: earlier versions wrote it otherwise."""
+        """What none of our statements has created, with its type. Whitespace makes no difference: earlier versions wrote it otherwise."""
 
         def is_ours(name: str, what: str, text: str | None) -> bool:
             if text is None:

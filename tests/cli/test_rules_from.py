@@ -237,7 +237,7 @@ def test_what_the_branch_says_of_dead_urls_is_not_suspended_by_the_pull_request(
     assert "redirects/docs.nginx.conf" in json.dumps(planned["redirects"]), "the site has redirects on the branch"
 
 
-def test_what_the_branch_says_is_gone_is_gone(tmp_path: Path) -> None:
+def test_the_urls_of_gone_come_from_the_branch(tmp_path: Path) -> None:
     cli, gone = with_pages(tmp_path), {**NGINX, "gone": [{"url": "/v1/**", "reason": "no longer supported"}]}
     apply(cli, FIRST, gone)
     git(cli.root, "init", "-q", "-b", "main")

@@ -52,7 +52,7 @@ def test_a_project_compared_with_itself_changes_nothing(tmp_path: Path, seed: in
     assert (found.steps, found.changes, found.blocked, found.deferred) == ((), (), (), {})
 
 
-def test_sections_with_ids_in_a_group_beside_others_stay_where_they_are(tmp_path: Path) -> None:
+def test_sections_with_ids_in_a_group_beside_others_do_not_move(tmp_path: Path) -> None:
     tree = identified(yaml.safe_load(yaml.safe_dump(SMALL)), random.Random(0), 0)
     group = tree["sites"]["docs"]["structure"][1]
     group["id"], group["structure"][0]["id"] = "x_group", "x_section"

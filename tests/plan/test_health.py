@@ -196,7 +196,7 @@ def test_what_somebody_shows_or_opens_by_hand_is_an_exposure_of_what_is_managed(
 
 
 @pytest.mark.parametrize("removed", ["site-space", "share-link", "section", "site"])
-def test_what_is_public_on_purpose_is_no_exposure_while_its_deletion_waits(org: Org, removed: str) -> None:
+def test_what_is_public_on_purpose_exposes_nothing_while_its_deletion_waits(org: Org, removed: str) -> None:
     well(org)
     tree = organization()
     site = tree["sites"]["docs"]

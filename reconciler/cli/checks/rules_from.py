@@ -1,7 +1,7 @@
 """`--rules-from REF`: judge the project by the rules of another commit, which the files that are judged cannot change.
 
 In: the project and a git ref. Out: the project with the guards, prune scopes, protected kinds, access tests and policies of that commit,
-and with what suspends them: exceptions, the sites that have redirects, and the URLs that are gone. What its own files say of them is
+and with what suspends them: exceptions, the sites that have redirects, and the URLs of `urls.gone`. What its own files say of them is
 still compared with the last apply, so that loosening them stays an exposure. Forbidden: judging by no rules where those of the ref cannot
 be read.
 """
@@ -101,7 +101,7 @@ def _policies(_: Kinds, own: Desired, other: Desired) -> Policies:
 
 
 def _urls(_: Kinds, own: Desired, other: Desired) -> UrlSettings | None:
-    """The redirects of the files, and those of the sites that have some in the other commit; nothing is gone but what it says is gone."""
+    """The redirects of the files, and those of the sites that have some in the other commit; `gone` is that of the other commit."""
     if other.urls is None:
         return replace(own.urls, gone=()) if own.urls is not None else None
     urls, theirs = own.urls or UrlSettings(), other.urls

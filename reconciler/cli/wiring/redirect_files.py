@@ -117,6 +117,6 @@ def settled_redirects(screen: Screen, root: Path, redirects: RedirectPlan | None
     try:
         write_redirects(screen, root, redirects)
     except UsageError as error:
-        screen.warn(f"{error.message}. {error.hint} Then: reconciler urls export --write", id=str(error.id))
+        screen.warn(f"{error.message}. {error.hint} Then: reconciler urls export --write", id=error.id)
         return False
     return True

@@ -180,7 +180,7 @@ def _check_selection(selection: Selection, desired: Desired, state: State, plan:
         *state.bindings,
         *(change.address for change in plan.changes),
         *(blocked.address for blocked in plan.blocked),
-        # What an earlier run deleted, and what the files say is gone: a run that deleted its target can be started again.
+        # What an earlier run deleted, and what `removed` names: a run that deleted its target can be started again.
         *state.deleted,
         *desired.removed,
     ]

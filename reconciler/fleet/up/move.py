@@ -19,9 +19,11 @@ from reconciler.errors import UsageError, os_reason
 from reconciler.fleet.up import URL_FILE
 from reconciler.fleet.up.server import CLUSTER, KEPT, ORDERS, SETTINGS, server_user, sign
 from reconciler.git import around
+from reconciler.links import read_file
 from reconciler.own_files import OwnFolder
 
 REPOSITORIES: Final = "repositories"
+PID_MAX: Final = 1_000  # bytes of the file in which a server writes its process
 
 
 def move(source: Path, data: Path) -> list[str]:
@@ -109,7 +111,7 @@ def _all(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 def _check_stopped(cluster: Path) -> None:
     """Raise `UsageError` if the process that a cluster names still runs."""
     try:
-        pid = int((cluster / "postmaster.pid").read_text(encoding="ascii", errors="replace").split()[0])
+        pid = int(read_file(cluster / "postmaster.pid", PID_MAX).decode("ascii", "replace").split()[0])
         os.kill(pid, 0)
     except (OSError, ValueError, IndexError, OverflowError) as error:
         if not isinstance(error, PermissionError):
