@@ -32,7 +32,6 @@ OTHERS = {
     "cli/declare.py": "an option may name a pipe of another program: --vars-file <(…)",
     "own_files.py": "a folder that is locked, opened without following a link; files in it are opened by `open_regular`",
     "cli/pipeline/results.py": "reports that this job has just written, where others were removed before",
-    "cli/commands/fleet_options.py": SHUT,
     "cli/commands/fleet_work.py": WORKERS,
     "cli/commands/fleet_child.py": WORKERS,
     "fleet/secrets.py": "what the fleet file of the operator names, on the worker",
