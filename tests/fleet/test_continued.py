@@ -114,9 +114,7 @@ def test_a_request_in_doubt_is_settled_by_the_fleet_itself(fleet: Continued, ver
 
     killed, when = not boundary.endswith("500"), "after" if boundary.startswith("done") else "before"
     if killed:  # the service answers nothing, and takes its time: the request is under way when its worker dies
-        fleet.faults(
-            rule("cut", when=when, effect=True) if when == "after" else rule("cut", when=when, effect=False), rule("latency", seconds=1)
-        )
+        fleet.faults(rule("latency", seconds=2), rule("cut", when=when, effect=when == "after"))
     else:
         fleet.faults(rule("error", status=500, when=when, times=4))
     fleet.content(COMMITS[verb], GONE if verb == "delete" else "")
