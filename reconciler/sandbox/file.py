@@ -28,6 +28,9 @@ create table if not exists objects (
 create table if not exists requests (
   id integer primary key, at text not null, method text not null, path text not null, status integer not null
 );
+create table if not exists fault_log (
+  number integer primary key, at text not null, rule text not null, fault text not null, method text not null, path text not null
+);
 create index if not exists siblings on objects (kind, container, position);
 create index if not exists level on objects (container, position);
 create index if not exists owned on objects (organization, kind, position);

@@ -170,7 +170,7 @@ class Running:
             item["space"]["id"]: item["space"]["title"] for item in self.send("GET", f"/orgs/org_{name}/members/usr_ada/spaces")["items"]
         }
 
-    def until(self, holds: Callable[[], Any], seconds: float = 60.0) -> Any:
+    def until(self, holds: Callable[[], Any], seconds: float = 150.0) -> Any:
         """The first result that is true."""
         limit = time.monotonic() + seconds
         while not (result := holds()):
@@ -179,10 +179,11 @@ class Running:
         return result
 
     def _said(self) -> list[Any]:
-        """What workers said, and what became of messages."""
+        """What workers said, what became of messages, and what holds projects back."""
         said: list[Any] = [path.read_text() for path in self.folder.glob("*worker-*.log")]
         if self.rows("SELECT to_regclass('reconciler_fleet.notices')") != [(None,)]:
             said += self.rows("SELECT title, tries, sent_at, error FROM reconciler_fleet.notices")
+            said += [(name, shown["status"], shown["causes"], shown["waits"]) for name, shown in self.status().items()]
         return said
 
 

@@ -114,9 +114,7 @@ def test_a_request_in_doubt_is_settled_by_the_fleet_itself(fleet: Continued, ver
 
     killed, when = not boundary.endswith("500"), "after" if boundary.startswith("done") else "before"
     if killed:  # the service answers nothing, and takes its time: the request is under way when its worker dies
-        fleet.faults(
-            rule("cut", when=when, effect=True) if when == "after" else rule("cut", when=when, effect=False), rule("latency", seconds=1)
-        )
+        fleet.faults(rule("latency", seconds=2), rule("cut", when=when, effect=when == "after"))
     else:
         fleet.faults(rule("error", status=500, when=when, times=4))
     fleet.content(COMMITS[verb], GONE if verb == "delete" else "")
@@ -154,13 +152,15 @@ def approved(fleet: Continued) -> str:
 
 @proof
 def test_a_lost_apply_has_used_its_approvals_up_and_what_was_taken_back_needs_them_again(fleet: Continued) -> None:
-    fleet.faults('{"fault": "cut", "when": "after", "operation": "PATCH *"}', '{"fault": "latency", "seconds": 3, "operation": "PATCH *"}')
+    fleet.faults('{"fault": "latency", "seconds": 3, "operation": "PATCH *"}')
     fleet.content(COMMITS["update"])
     fleet.project(approvals={"titles": "two"})
     worker = fleet.worker()
     approved(fleet)
-    fleet.until(lambda: fleet.intents() and "First" in fleet.collections() and children(fleet.folder), 120)
+    fleet.until(lambda: "PATCH" in fleet.call("sandbox", "faults", "log", "--db", "sandbox.db"), 120)
+    assert children(fleet.folder), "it dies before it is answered"
     fleet.kill(worker)
+    fleet.until(lambda: "First" in fleet.collections())
     fleet.faults()
     ((path,),) = fleet.rows("SELECT path FROM reconciler.journal WHERE verb = 'update' ORDER BY id DESC LIMIT 1")
     fleet.send("PATCH", path, {"title": "One"})  # somebody takes the change back

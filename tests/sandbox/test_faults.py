@@ -21,6 +21,7 @@ import yaml
 
 from reconciler.sandbox.faults import limits, rules
 from reconciler.sandbox.faults.rules import parse
+from reconciler.sandbox.file import identity_of
 from reconciler.sandbox.server import Embedded, embedded
 from tests.sandbox.box import ADA, CONTROL, SEED, Box
 
@@ -423,6 +424,15 @@ def test_clearing_the_rules_keeps_the_log_until_it_is_cleared(box: Box) -> None:
     assert log(box) == []
     box.send("GET", "/orgs", headers={"X-Sandbox-Fault": '{"fault": "truncated"}'})
     assert [one[0] for one in log(box)] == [1]
+
+
+def test_a_file_with_a_log_of_faults_is_still_a_sandbox(box: Wild) -> None:
+    faults(box, {"fault": "error"})
+    statuses(box, 1)
+    box.close()
+    box.open()
+    assert [line[0] for line in log(box)] == [1]
+    assert identity_of(box.store.db) == box.store.identity
 
 
 def test_control_endpoints_never_misbehave(box: Box) -> None:

@@ -7,9 +7,6 @@ from typing import Any, Final
 from reconciler.sandbox.store import Store
 
 KEPT: Final = 10_000  # the last ones
-TABLE: Final = """create table if not exists fault_log (
-  number integer primary key, at text not null, rule text not null, fault text not null, method text not null, path text not null
-)"""
 FIELDS: Final = ("number", "at", "rule", "fault", "method", "path")
 
 
@@ -17,7 +14,6 @@ def note(store: Store, rule: str, fault: str, method: str, path: str) -> int:
     """Write down one misbehaviour; its number."""
     with store.write():
         run = store.connection.execute
-        run(TABLE)
         row = run(
             "insert into fault_log (at, rule, fault, method, path) values (?, ?, ?, ?, ?) returning number",
             (store.stamp(), rule, fault, method, path),
@@ -34,8 +30,6 @@ def retract(store: Store, number: int) -> None:
 
 def entries(store: Store) -> list[dict[str, Any]]:
     """Everything in the order it happened."""
-    if not _exists(store):
-        return []
     rows = store.connection.execute(f"select {', '.join(FIELDS)} from fault_log order by number")  # noqa: S608 - our own names
     return [dict(zip(FIELDS, row, strict=True)) for row in rows]
 
@@ -43,9 +37,4 @@ def entries(store: Store) -> list[dict[str, Any]]:
 def clear(store: Store) -> None:
     """Begin again, with the number 1."""
     with store.write():
-        if _exists(store):
-            store.connection.execute("delete from fault_log")
-
-
-def _exists(store: Store) -> bool:
-    return store.connection.execute("select 1 from sqlite_master where name = 'fault_log'").fetchone() is not None
+        store.connection.execute("delete from fault_log")

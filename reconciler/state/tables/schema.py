@@ -28,7 +28,7 @@ CREATE TABLE states (
     service TEXT NOT NULL,
     lineage TEXT NOT NULL,
     serial INTEGER NOT NULL,
-    writer TEXT, -- the run that raised the serial last
+    writer TEXT, -- the run that raised the serial last; nothing reads it, but chains in buckets contain it
     digest_key BLOB NOT NULL,
     PRIMARY KEY (id),
     UNIQUE (project, environment, service)
