@@ -36,6 +36,10 @@ create index if not exists paths on objects (json_extract(data, '$.site'), json_
 create index if not exists basenames on objects (organization, json_extract(data, '$.basename')) where kind = 'site';
 create index if not exists deleted on objects (id) where kind = 'space' and json_extract(data, '$.deletedAt') is not null;
 """
+# Of what was injected; only a sandbox in which something was has it.
+FAULT_LOG = """create table if not exists fault_log (
+  number integer primary key, at text not null, rule text not null, fault text not null, method text not null, path text not null
+)"""
 
 
 STEP = 100_000  # instructions of SQLite between two looks at their number
@@ -71,7 +75,7 @@ def _log(db: Path) -> Path:
 def _own() -> frozenset[str]:
     """The statements of everything that a sandbox contains, as SQLite keeps them."""
     with closing(sqlite3.connect(":memory:")) as memory:
-        memory.executescript(SCHEMA)
+        memory.executescript(SCHEMA + FAULT_LOG)
         return frozenset(sql for (sql,) in memory.execute("select sql from sqlite_master") if sql)
 
 

@@ -171,9 +171,14 @@ class _Search:
         return target if self.may_answer(url) or not is_ours else None
 
     def _move(self, url: str, *, is_public: bool) -> str | None:
-        """Where the plan moves the page of a URL that only some readers knew, if it answers there."""
-        move = self.moves.get(url)
-        return move if move is not None and (move in self.after.public or (move in self.after.restricted and not is_public)) else None
+        """Where the plan, or a run that wrote no files, moves the page of a URL that only some readers knew, if it answers there."""
+        seen, move = {url}, self.moves.get(url)
+        while move is not None and move not in seen:
+            if move in self.after.public or (move in self.after.restricted and not is_public):
+                return move
+            seen.add(move)
+            move = self.moves.get(move)
+        return None
 
     def may_answer(self, url: str) -> bool:
         """Whether a page that could not be read may answer at a URL."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from reconciler.sandbox.file import FAULT_LOG
 from reconciler.sandbox.store import Store
 
 KEPT: Final = 10_000  # the last ones
-TABLE: Final = """create table if not exists fault_log (
-  number integer primary key, at text not null, rule text not null, fault text not null, method text not null, path text not null
-)"""
 FIELDS: Final = ("number", "at", "rule", "fault", "method", "path")
 
 
@@ -17,7 +15,7 @@ def note(store: Store, rule: str, fault: str, method: str, path: str) -> int:
     """Write down one misbehaviour; its number."""
     with store.write():
         run = store.connection.execute
-        run(TABLE)
+        run(FAULT_LOG)
         row = run(
             "insert into fault_log (at, rule, fault, method, path) values (?, ?, ?, ?, ?) returning number",
             (store.stamp(), rule, fault, method, path),
