@@ -57,11 +57,6 @@ UNWRITTEN: Final = (
 NOTHING: Final = RecordedUrls()
 
 
-def judges_urls(desired: Desired) -> bool:
-    """Whether a plan has redirects, or names the URLs that die: not in a project that says nothing of its URLs."""
-    return desired.urls is not None or desired.guards.dead_urls is not None
-
-
 def with_redirects(
     desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHING, *, after: AnsweringUrls | None = None
 ) -> Plan:  # fmt: skip
@@ -69,7 +64,7 @@ def with_redirects(
 
     `recorded`: what the state knows; nothing without `urls:`. `after`: what answers after the run; None: what the plan predicts.
     """
-    if not judges_urls(desired):
+    if not desired.judges_urls:
         return plan
     settings = desired.urls or UrlSettings()
     before, then = plan.site_urls.answering_before or AnsweringUrls(), after or plan.site_urls.answering_after or AnsweringUrls()

@@ -72,14 +72,17 @@ def quoted_path(path: str, safe: str = SAFE) -> str:
     return "/".join(quote(unquote_to_bytes(segment), safe=safe) for segment in path.split("/"))
 
 
-LOOPBACK: Final = frozenset({"127.0.0.1", "localhost"})
+SANDBOX: Final = "127.0.0.1"
+LOOPBACK: Final = frozenset({SANDBOX, "localhost"})
+LOOPBACK_6: Final = re.compile(r"^(https?://)\[::1\](?=[:/?#]|$)", re.IGNORECASE)
 
 
 def recorded_url(url: str) -> str:
-    """The spelling of a URL in the ledger: canonical, and without the port of a sandbox, which changes from run to run."""
-    text = canonical(url) or url
+    """The spelling of a URL in the ledger: canonical, and without the port of a sandbox, which changes from run to run. A sandbox has one
+    host, whatever it was called."""
+    text = canonical(LOOPBACK_6.sub(rf"\g<1>{SANDBOX}", url, count=1)) or url
     parts = urlsplit(text)
-    return parts._replace(netloc=parts.hostname or "").geturl() if parts.hostname in LOOPBACK else text
+    return parts._replace(netloc=SANDBOX).geturl() if parts.hostname in LOOPBACK else text
 
 
 def _normal(path: str) -> str:

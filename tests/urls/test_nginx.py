@@ -92,7 +92,7 @@ def test_hostile_paths_never_break_out_of_a_line() -> None:
 def test_a_line_with_a_query_is_about_that_query_alone() -> None:
     lines = (
         Redirect(SITE, f"{ROOT}/page?id=7", f"{ROOT}/seven#limits", "ada"),
-        Redirect(SITE, f"{ROOT}/page?name=a%20%22b%22&x=$1", f"{ROOT}/quoted?from=page", "ada"),
+        Redirect(SITE, f"{ROOT}/page?name=a%20%22b%22&x=1", f"{ROOT}/quoted?from=page", "ada"),
         Redirect(SITE, f"{ROOT}/ended?id=1", None, "ada"),
         Redirect(SITE, f"{ROOT}/ended", f"{ROOT}/new", "ada"),
     )
@@ -101,7 +101,7 @@ def test_a_line_with_a_query_is_about_that_query_alone() -> None:
         for path in ("/page?id=7", "/page/?id=7"):
             status, location = server.get(path)
             assert (status, (location or "").removeprefix(f"http://127.0.0.1:{server.port}")) == (301, "/seven#limits")
-        status, location = server.get("/page?name=a%20%22b%22&x=$1")
+        status, location = server.get("/page?name=a%20%22b%22&x=1")
         assert (status, (location or "").endswith("/quoted?from=page")) == (301, True)
         assert server.get("/ended?id=1") == (410, None)
         assert server.get("/ended?id=2")[0] == 301

@@ -209,7 +209,7 @@ def test_lines_of_people_keep_their_anchors_and_queries(cli: Cli, line: str) -> 
     [
         "http://127.0.0.1:4711/published/docs/use/install", "http://127.0.0.1/published/docs/use/install?q=1#part",
         "HTTP://LocalHost:80/published/docs/use/install/", "http://[::1]:8080/published/docs/use/install",
-        "http://127.0.0.1/published/docs/use/%69nstall#limits", "http://0.0.0.0:4711/published/docs/use/install",
+        "http://127.0.0.1/published/docs/use/%69nstall#limits",
     ],
 )  # fmt: skip
 def test_a_url_of_the_sandbox_is_known_however_it_is_spelled(cli: Cli, spelled: str) -> None:
@@ -301,10 +301,10 @@ def test_sites_that_swap_addresses_catch_no_page_of_the_other(cli: Cli, closed: 
             assert not hidden & lines.keys()
         assert lines[f"/{names[1]}/use/run"] == f"/{names[0]}/use/run"
         text = "".join(path.read_text() for path in (cli.root / "p/redirects").glob("*.nginx.conf"))
-        taken = [
-            f"/published/{name}/{path}/" for name, paths in zip(names, (("start", "use"), ("staff", "use")), strict=True) for path in paths
-        ]
-        assert not [place for place in re.findall(r'location \^~ "([^"]+)"', text) if place in taken or len(place) < len(taken[-1]) - 5]
+        shown = {names[0]: ("start", "use"), names[1]: ("staff", "use")}
+        paths = [f"/published/{name}/{path}/" for name, some in shown.items() for path in some]
+        wildcards = re.findall(r'location \^~ "([^"]+)"', text)
+        assert not [place for place in wildcards if any(path.startswith(place) for path in paths)]
         settled(cli)
 
 

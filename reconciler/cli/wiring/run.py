@@ -34,7 +34,7 @@ from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.operation import Operation
-from reconciler.urls.planned import judges_urls, with_redirects
+from reconciler.urls.planned import with_redirects
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ async def make_plan(
             answers = await open_work(reader, kinds, lost, complete) if lost else {}
         proved = with_work(kinds, desired, state, proved, complete, matches, answers)
         known_urls = recorded() if desired.urls is not None else known_urls
-        if judges_urls(desired) and (proved.urls or known_urls or (desired.urls is not None and desired.urls.earlier)):
+        if desired.judges_urls and (proved.urls or known_urls or (desired.urls is not None and desired.urls.earlier)):
             missing = readable_spaces(proved.site_urls) - trees.keys()
             trees = {**trees, **await read_trees(reader, kinds, complete, sorted(missing), kept)}
             proved = with_answering(proved, trees)
