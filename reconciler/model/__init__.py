@@ -103,6 +103,8 @@ from reconciler.model.redirects import (
     DeadUrls as DeadUrls,
     FormerUrl as FormerUrl,
     GoneUrls as GoneUrls,
+    Moves as Moves,
+    RecordedUrls as RecordedUrls,
     Redirect as Redirect,
     RedirectFile as RedirectFile,
     RedirectFormat as RedirectFormat,

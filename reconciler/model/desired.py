@@ -357,6 +357,11 @@ class Desired:
         return f"removed in {excluded.source.file}" if excluded is not None else "removed"
 
     @property
+    def judges_urls(self) -> bool:
+        """Whether a plan has redirects, or names the URLs that die: not in a project that says nothing of its URLs."""
+        return self.urls is not None or self.guards.dead_urls is not None
+
+    @property
     def dead_urls(self) -> DeadUrls:
         """What happens to a plan after which a public URL is answered by nothing."""
         writes = self.urls is not None and bool(self.urls.sites)

@@ -68,6 +68,22 @@ class FormerUrl:
     is_live: bool = True
 
 
+Moves = Mapping[str, tuple[Address, str | None]]
+"""By URL, the site of a page that leaves it, and where it will answer; None: nowhere, or nobody knows. Spelled as in the ledger."""
+
+
+@dataclass(frozen=True)
+class RecordedUrls:
+    """What the state knows of URLs. `public`: every URL of the ledger. `moves`: the URLs that only some readers knew, which a run that was
+    killed before it wrote its files was about to move."""
+
+    public: Mapping[str, FormerUrl] = field(default_factory=dict)
+    moves: Moves = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.public or self.moves)
+
+
 @dataclass(frozen=True)
 class SiteRedirects:
     """The files of redirects of a site. `folder`: relative to the project, without a slash at its end. `name`: of the site, in the names of

@@ -278,10 +278,10 @@ def _site_urls(
     kinds: Kinds, desired: Desired, before: Actual, run: PlannedRun, disclosed: Disclosure, called: Callable[[Key], Address]
 ) -> SiteUrls:  # fmt: skip
     """What shows pages before and after the requests, where they change a URL. `called`: the address of an object where nothing changes."""
-    worlds, recorded = disclosed.worlds, desired.urls is not None
+    worlds, judged = disclosed.worlds, desired.judges_urls
     if worlds is None or not touches_urls(kinds, disclosed.steps):
         now = Published(kinds, Audiences(kinds, before.objects, complete=before.complete))
-        shown = tuple(readable(now).values()) if recorded else ()
+        shown = tuple(readable(now).values()) if judged else ()
         return SiteUrls(names=_names(shown, called), readable_before=shown, readable_after=shown)
     derived = {
         (kinds.of(address).name, worlds.ids[address]): {derivation.field.name: derivation.value}
@@ -291,7 +291,7 @@ def _site_urls(
     now = Published(kinds, worlds.before)
     then = Published(kinds, worlds.after, derived, earlier=now)
     urls = site_urls(now, then, disclosed.called)
-    if not recorded:
+    if not judged:
         return urls
     old = readable(now)
     shown, new = tuple(old.values()), tuple(readable(then, old).values())

@@ -38,7 +38,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Consent, FormerUrl, Intent, PageTree, Position, Rules, State
+from reconciler.model import Binding, Consent, Intent, Moves, PageTree, Position, RecordedUrls, Rules, State
 from reconciler.model.ledger import SiteLedger
 from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
@@ -51,7 +51,7 @@ from reconciler.state.tables import rows
 from reconciler.state.tables.rows import after, read_renames, write_renames, write_rules
 from reconciler.state.tables.schema import insert
 from reconciler.state.tables.trees import read_trees, write_trees
-from reconciler.state.tables.urls import doubt_sites, read_digests, read_recorded, write_sites
+from reconciler.state.tables.urls import doubt_sites, forget_moves, moves_data, read_digests, read_recorded, write_moves, write_sites
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
 from reconciler.state.transfer import PUSH, Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn
@@ -95,6 +95,7 @@ class Journal:
         self._renames = renames
         self._failed: StateError | None = None
         self._held: frozenset[tuple[str, Address | None]] = frozenset()
+        self.moves: Moves = {}  # that this run remembers
         self._recorded = 0  # objects of which other values were recorded, without a request
         self.run: str = lease.holder.run
 
@@ -323,9 +324,9 @@ class Journal:
         """What the recorded URLs of each site were computed from."""
         return self._database.read(lambda connection: read_digests(connection, self._state)) or {}
 
-    def recorded_urls(self) -> Mapping[str, FormerUrl]:
+    def recorded_urls(self) -> RecordedUrls:
         """Every URL of the ledger with the page that it had last."""
-        return self._database.read(lambda connection: read_recorded(connection, self._state)) or {}
+        return self._database.read(lambda connection: read_recorded(connection, self._state)) or RecordedUrls()
 
     def doubt_urls(self) -> None:
         """Let the ledger be in doubt, before a request that may change URLs; `record_urls` ends it."""
@@ -338,10 +339,23 @@ class Journal:
         with self._writing() as connection:
             return write_sites(connection, self._state, sites, gone, run=self.run, at=at.isoformat() if at is not None else self._now())
 
+    def remember_moves(self, moves: Moves) -> None:
+        """Remember which URLs this run moves that the ledger does not have, until somebody writes the files."""
+        if moves:
+            self.moves = moves
+            with self._writing(raises=False) as connection:
+                write_moves(connection, self._state, self.run, moves)
+
+    def forget_moves(self) -> None:
+        """Forget which URLs runs moved: the files of redirects have them."""
+        self.moves = {}
+        with self._writing(raises=False) as connection:
+            forget_moves(connection, self._state)
+
     def finish(self, *, exit_code: int, summary: Mapping[str, Any]) -> None:
         """Record how this run ended; a run without this was killed. `summary`: of its outcome."""
         recorded = {"recorded": self._recorded} if self._recorded else {}
-        text = to_json({**summary, **recorded}, "the summary")
+        text = to_json({**summary, **recorded, **moves_data(self.moves)}, "the summary")
         ended = "UPDATE runs SET ended = :ended, exit_code = :code, summary = :summary WHERE id = :run"
         with self._writing(raises=self._lease.holder.command != PUSH) as connection:
             connection.run(ended, ended=self._now(), code=exit_code, summary=text, run=self.run)

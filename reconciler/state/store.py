@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError
-from reconciler.model import FormerUrl, JournalEntry, PageTree, RecordedRun, State, StateChange
+from reconciler.model import JournalEntry, PageTree, RecordedRun, RecordedUrls, State, StateChange
 from reconciler.model.ledger import UrlHistory, UrlRecord
 from reconciler.model.site import SiteRun
 from reconciler.model.state import StateScope
@@ -157,9 +157,9 @@ class Store:
         """What the recorded URLs of each site were computed from."""
         return self._of_state(read_digests) or {}
 
-    def recorded_urls(self) -> Mapping[str, FormerUrl]:
+    def recorded_urls(self) -> RecordedUrls:
         """Every URL of the ledger with the page that it had last."""
-        return self._of_state(read_recorded) or {}
+        return self._of_state(read_recorded) or RecordedUrls()
 
     def urls(self, *, site: str | None = None, ended: bool = False) -> Iterator[UrlRecord]:
         """The records of the ledger in the order of URLs: those that answer, or those that `ended`; of one site, or of all."""

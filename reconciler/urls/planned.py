@@ -8,7 +8,7 @@ A plan evaluates them from what it predicts, a run once more from what answers a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -20,7 +20,10 @@ from reconciler.model import (
     DeadUrls,
     Desired,
     FormerUrl,
+    Moves,
+    PageChange,
     Plan,
+    RecordedUrls,
     Redirect,
     RedirectFile,
     RedirectFormat,
@@ -50,25 +53,25 @@ UNWRITTEN: Final = (
     "After the apply, write them in a checkout: reconciler urls export --write"
 )
 
-Recorded = Callable[[], Mapping[str, FormerUrl]]
-"""Returns every URL of the ledger, as it was last."""
+
+NOTHING: Final = RecordedUrls()
 
 
-def with_redirects(desired: Desired, plan: Plan, recorded: Recorded = dict, *, after: AnsweringUrls | None = None) -> Plan:
+def with_redirects(
+    desired: Desired, plan: Plan, recorded: RecordedUrls = NOTHING, *, after: AnsweringUrls | None = None
+) -> Plan:  # fmt: skip
     """The plan with its redirects; unchanged in a project that says nothing of its URLs.
 
-    `recorded`: asked only where the project writes redirects, or names URLs that die. `after`: what answers after the run; None: what the
-    plan predicts.
+    `recorded`: what the state knows; nothing without `urls:`. `after`: what answers after the run; None: what the plan predicts.
     """
-    if desired.urls is None and desired.guards.dead_urls is None:
+    if not desired.judges_urls:
         return plan
     settings = desired.urls or UrlSettings()
     before, then = plan.site_urls.answering_before or AnsweringUrls(), after or plan.site_urls.answering_after or AnsweringUrls()
-    known = recorded()
-    former = {**known, **{url: FormerUrl(page.site, page.page) for url, page in before.public.items()}}
+    former = {**recorded.public, **{url: FormerUrl(page.site, page.page) for url, page in before.public.items()}}
     roots = _roots(plan, former, before, then)
-    result = _redirection(settings, plan, former, then, roots)
-    dead, ended = _named(settings.earlier, result, former, before, then)
+    result = _redirection(settings, plan, recorded.moves, former, then, roots)
+    dead, ended = _named(settings.earlier, result, recorded.moves, former, before, then)
     shown = desired.dead_urls is not DeadUrls.IGNORE
     named, past = (
         tuple(replace(url, path=path_below(url.url, roots.get(url.site)) or "") for url in urls if shown) for urls in (dead, ended)
@@ -93,17 +96,37 @@ def _roots(plan: Plan, former: Mapping[str, FormerUrl], before: AnsweringUrls, a
     return roots | {group.site: recorded_url(group.root) for group in plan.url_groups if group.root}
 
 
-def _redirection(
-    settings: UrlSettings, plan: Plan, former: Mapping[str, FormerUrl], after: AnsweringUrls, roots: Mapping[Address, str]
-) -> Redirection:
-    changes = [change for change in plan.urls if change.before is not None and "://" in change.before and change.before != change.after]
-    moves = {
+def _left(plan: Plan) -> list[PageChange]:
+    """The changes after which the page of a URL is no longer there; without secret URLs."""
+    return [change for change in plan.urls if change.before is not None and "://" in change.before and change.before != change.after]
+
+
+def _moves(changes: Iterable[PageChange]) -> Moves:
+    return {
         recorded_url(change.before or ""): (change.site, recorded_url(change.after) if change.after is not None else None)
         for change in changes
     }
+
+
+def private_moves(plan: Plan) -> Moves:
+    """The URLs that a plan moves and that only some readers know: the ledger does not have them, so a run must remember them until it has
+    written its files."""
+    return _moves(change for change in _left(plan) if not change.is_open)
+
+
+def _continued(earlier: Moves, moves: Moves) -> dict[str, tuple[Address, str | None]]:
+    """The moves of earlier runs, with where these move the pages next."""
+    return {url: (site, moves[to][1] if to in moves else to) for url, (site, to) in earlier.items()}
+
+
+def _redirection(
+    settings: UrlSettings, plan: Plan, earlier: Moves, former: Mapping[str, FormerUrl], after: AnsweringUrls, roots: Mapping[Address, str]
+) -> Redirection:
+    changes = _left(plan)
+    moves = _moves(changes)
     unknown = {recorded_url(change.before or "") for change in changes if change.reason is UrlReason.UNKNOWN}
     return redirection(
-        settings.earlier, former, after, gone_test(settings.gone, roots), moves,
+        settings.earlier, former, after, gone_test(settings.gone, roots), _continued(earlier, moves) | moves,
         lambda url: url in unknown or any(f"{above}{ANY}" in unknown for above in _above(url)),
     )  # fmt: skip
 
@@ -114,9 +137,15 @@ def _above(url: str) -> Iterator[str]:
 
 
 def _named(
-    earlier: Iterable[Redirect], result: Redirection, former: Mapping[str, FormerUrl], before: AnsweringUrls, after: AnsweringUrls
+    earlier: Iterable[Redirect],
+    result: Redirection,
+    moves: Moves,
+    former: Mapping[str, FormerUrl],
+    before: AnsweringUrls,
+    after: AnsweringUrls,
 ) -> tuple[list[DeadUrl], list[DeadUrl]]:
-    """The URLs that were public and are so no longer: those that the plan ends, and those that somebody ended before it.
+    """The URLs that were public and are so no longer: those that the plan ends, and those that somebody ended before it. `moves`: of
+    earlier runs.
 
     A URL of a site that nobody can read now, and that the plan opens, counts as ended by the plan: it was closed for a while only.
     """
@@ -136,7 +165,8 @@ def _named(
         past = former.get(url)
         answered = before.answers(url) or before.answers(lines.get(url, ""))
         is_opened = past is not None and past.site not in before.roots and past.site in after.roots
-        (dead if answered or is_opened or (past is None and url not in lines) else ended).append(named)
+        is_planned = past is None and url not in lines and url not in moves
+        (dead if answered or is_opened or is_planned else ended).append(named)
     return dead, ended
 
 

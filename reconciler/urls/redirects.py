@@ -72,14 +72,17 @@ def quoted_path(path: str, safe: str = SAFE) -> str:
     return "/".join(quote(unquote_to_bytes(segment), safe=safe) for segment in path.split("/"))
 
 
-LOOPBACK: Final = frozenset({"127.0.0.1", "localhost"})
+SANDBOX: Final = "127.0.0.1"
+LOOPBACK: Final = frozenset({SANDBOX, "localhost"})
+LOOPBACK_6: Final = re.compile(r"^(https?://)\[::1\](?=[:/?#]|$)", re.IGNORECASE)
 
 
 def recorded_url(url: str) -> str:
-    """The spelling of a URL in the ledger: canonical, and without the port of a sandbox, which changes from run to run."""
-    text = canonical(url) or url
+    """The spelling of a URL in the ledger: canonical, and without the port of a sandbox, which changes from run to run. A sandbox has one
+    host, whatever it was called."""
+    text = canonical(LOOPBACK_6.sub(rf"\g<1>{SANDBOX}", url, count=1)) or url
     parts = urlsplit(text)
-    return parts._replace(netloc=parts.hostname or "").geturl() if parts.hostname in LOOPBACK else text
+    return parts._replace(netloc=SANDBOX).geturl() if parts.hostname in LOOPBACK else text
 
 
 def _normal(path: str) -> str:
@@ -171,9 +174,14 @@ class _Search:
         return target if self.may_answer(url) or not is_ours else None
 
     def _move(self, url: str, *, is_public: bool) -> str | None:
-        """Where the plan moves the page of a URL that only some readers knew, if it answers there."""
-        move = self.moves.get(url)
-        return move if move is not None and (move in self.after.public or (move in self.after.restricted and not is_public)) else None
+        """Where the plan, or a run that wrote no files, moves the page of a URL that only some readers knew, if it answers there."""
+        seen, move = {url}, self.moves.get(url)
+        while move is not None and move not in seen:
+            if move in self.after.public or (move in self.after.restricted and not is_public):
+                return move
+            seen.add(move)
+            move = self.moves.get(move)
+        return None
 
     def may_answer(self, url: str) -> bool:
         """Whether a page that could not be read may answer at a URL."""

@@ -9,11 +9,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from reconciler.address import Address
-from reconciler.model import PageUrl
+from reconciler.model import FormerUrl, PageUrl, RecordedUrls
 from reconciler.model.ledger import SiteLedger
 from reconciler.state import StateScope, Store
 from reconciler.text.escape import as_json
-from reconciler.urls.planned import RecordedUrls
 from tests.documents import valid
 from tests.state.conftest import OpenStore
 from tests.state.examples import WHO
@@ -79,12 +78,28 @@ def test_a_site_that_is_no_longer_published_ends_its_urls_alone(store: Store) ->
 
 def test_a_run_that_may_have_changed_urls_leaves_the_ledger_in_doubt_until_they_are_recorded(store: Store) -> None:
     recorded(store, {DOCS: site("1", {"/a": "p1"})})
-    assert store.recorded_urls() == RecordedUrls(frozenset({f"{ROOT}/a"}))
+    assert store.recorded_urls() == RecordedUrls({f"{ROOT}/a": FormerUrl(DOCS, "p1")})
     with store.lease(**WHO) as journal:
         journal.doubt_urls()
-    assert (store.recorded_urls(), store.url_digests(), paths(store)) == (RecordedUrls(), {DOCS: ""}, ["/a"])
+    assert (store.recorded_urls(), store.url_digests()) == (RecordedUrls({f"{ROOT}/a": FormerUrl(DOCS, "p1")}), {DOCS: ""})
     recorded(store, {DOCS: site("2", {"/b": "p1"})})
-    assert store.recorded_urls() == RecordedUrls(frozenset({f"{ROOT}/b"}), frozenset({f"{ROOT}/a"}))
+    assert store.recorded_urls() == RecordedUrls({f"{ROOT}/a": FormerUrl(DOCS, "p1", False), f"{ROOT}/b": FormerUrl(DOCS, "p1")})
+
+
+def test_moves_are_remembered_until_the_files_of_redirects_have_them(store: Store) -> None:
+    first, second = {f"{ROOT}/x": (DOCS, f"{ROOT}/y")}, {f"{ROOT}/y": (DOCS, f"{ROOT}/z"), f"{ROOT}/old": (DOCS, None)}
+    with store.lease(**WHO) as journal:
+        journal.remember_moves(first)  # and is killed
+    assert store.recorded_urls() == RecordedUrls(moves=first)
+    with store.lease(**WHO) as journal:
+        journal.remember_moves(second)
+        journal.finish(exit_code=0, summary={"done": 1})
+    assert store.recorded_urls().moves == {**first, **second}
+    with store.lease(**WHO) as journal:
+        journal.forget_moves()
+        journal.finish(exit_code=0, summary={})
+    assert not store.recorded_urls()
+    assert [run["summary"] for run in store.pull()["runs"] if run["summary"]] == [{"done": 1}]
 
 
 def test_the_ledger_raises_the_serial_because_a_push_would_lose_it(store: Store) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from reconciler.address import Address
 from reconciler.config import Project, load
-from reconciler.model import AnsweringUrls, FormerUrl, PageChange, PageUrl, Plan, Redirect, SiteUrls, UrlGroup, UrlReason
+from reconciler.model import AnsweringUrls, FormerUrl, PageChange, PageUrl, Plan, RecordedUrls, Redirect, SiteUrls, UrlGroup, UrlReason
 from reconciler.urls.planned import with_redirects
 from reconciler.urls.redirects import ANY, recorded_url
 from tests.harness import kinds
@@ -81,7 +81,7 @@ def planned(
     changes, settings = tuple(changes), project.desired.urls
     group = UrlGroup(UrlReason.MOVED, SITE, root, None, None, 0, 0, ())
     urls = answering(changes, settings.earlier if settings is not None else (), root)
-    return with_redirects(project.desired, Plan("test", None, urls=changes, url_groups=(group,), site_urls=urls), lambda: ledger)
+    return with_redirects(project.desired, Plan("test", None, urls=changes, url_groups=(group,), site_urls=urls), RecordedUrls(ledger))
 
 
 def files(plan: Plan) -> dict[str, str]:

@@ -7,15 +7,21 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import yaml
 
+from reconciler.sandbox.faults import book
+from reconciler.sandbox.faults.rules import parse
+from reconciler.sandbox.store import Store
+from tests import processes
 from tests.cli.conftest import Cli
 from tests.organizations import ORGANIZATION, SEED
 
@@ -134,26 +140,42 @@ def rename_page(cli: Cli, page: str, to: str | None) -> None:
     edit(cli, "space", change)
 
 
-KILLED = """
-import os, signal, sys
-from reconciler.cli.commands import apply as command
-from reconciler.cli.wiring.session import ApplySession
-where = sys.argv.pop(1)
-def die(*given, **more):
-    os.kill(os.getpid(), signal.SIGKILL)
-if where == "files":
-    command.settled_redirects = die
-elif where == "ledger":
-    ApplySession.settle_urls = die
-else:
-    ApplySession.apply = die
-from reconciler.cli import main
-main()
-"""
+NEVER: Final = 3_600.0  # seconds that a request waits in the sandbox
+WRITES: Final = "[PD]*"  # POST, PUT, PATCH, DELETE
+READS: Final = "GET *"
 
 
 def killed(cli: Cli, where: str, *words: str) -> None:
-    """An apply that is killed before its requests (`requests`), after them (`ledger`), or after it recorded what answers (`files`)."""
-    words = ("apply", "p", *ALLOWED, *words)
-    process = subprocess.run([sys.executable, "-c", KILLED, where, *words], cwd=cli.root, capture_output=True, check=False)
-    assert process.returncode == -signal.SIGKILL, process.stderr
+    """An apply whose process is killed: before its first request has an effect (`first`), after about half of them (`middle`), or after all
+    of them, before anything is recorded (`last`). A plan without requests is applied in peace."""
+    number = cli.json("plan", "p")["summary"]["requests"]
+    if not number:
+        cli("apply", "p", *ALLOWED, *words, code=0)
+        return
+    nth = {"first": 1, "middle": number // 2 + 1, "last": number}[where]
+    seconds = 0.2 if where == "last" else NEVER
+    _wait(cli, {"operation": WRITES, "seconds": seconds, "nth": [nth]})
+    process = processes.Popen([sys.executable, "-m", "reconciler", "apply", "p", *ALLOWED, *words], cwd=cli.root, stderr=subprocess.DEVNULL)
+    try:
+        _until_one_waits(cli, process)
+        if where == "last":
+            _wait(cli, {"operation": READS, "seconds": NEVER})
+            _until_one_waits(cli, process)
+    finally:
+        process.kill()
+        process.wait()
+        _wait(cli)
+    assert process.returncode == -signal.SIGKILL
+
+
+def _wait(cli: Cli, *rules: dict[str, Any]) -> None:
+    """Let requests that match wait in the sandbox."""
+    with closing(Store(cli.root / "p/sandbox.db")) as store:
+        book.set_rules(store, [parse(json.dumps({"fault": "latency", **rule})) for rule in rules])
+
+
+def _until_one_waits(cli: Cli, process: processes.Popen) -> None:
+    with closing(Store(cli.root / "p/sandbox.db")) as store:
+        while not book.read(store)[0].injected:
+            assert process.poll() is None, "it ended before it was killed"
+            time.sleep(0.005)

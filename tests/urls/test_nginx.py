@@ -89,6 +89,26 @@ def test_hostile_paths_never_break_out_of_a_line() -> None:
             assert server.get(f"{path_of(redirect.source)}/")[0] == 301, "with a slash at its end too"
 
 
+def test_a_line_with_a_query_is_about_that_query_alone() -> None:
+    lines = (
+        Redirect(SITE, f"{ROOT}/page?id=7", f"{ROOT}/seven#limits", "ada"),
+        Redirect(SITE, f"{ROOT}/page?name=a%20%22b%22&x=1", f"{ROOT}/quoted?from=page", "ada"),
+        Redirect(SITE, f"{ROOT}/ended?id=1", None, "ada"),
+        Redirect(SITE, f"{ROOT}/ended", f"{ROOT}/new", "ada"),
+    )
+    with serving(lambda path: True) as server:
+        server.load(text_of(lines))
+        for path in ("/page?id=7", "/page/?id=7"):
+            status, location = server.get(path)
+            assert (status, (location or "").removeprefix(f"http://127.0.0.1:{server.port}")) == (301, "/seven#limits")
+        status, location = server.get("/page?name=a%20%22b%22&x=1")
+        assert (status, (location or "").endswith("/quoted?from=page")) == (301, True)
+        assert server.get("/ended?id=1") == (410, None)
+        assert server.get("/ended?id=2")[0] == 301
+        for path in ("/page", "/page?id=77", "/page?id=7&x=1", "/page?ID=7", "/page/x?id=7", "/other?id=7"):
+            assert server.get(path) == (200, None), path
+
+
 def test_a_wildcard_copies_no_line_feed_into_a_header() -> None:
     wildcard = Wildcard(f"{ROOT}/use", f"{ROOT}/product", 5)
     with serving(lambda path: False) as server:

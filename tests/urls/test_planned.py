@@ -33,6 +33,7 @@ from reconciler.report.reading import sheet_of
 from reconciler.report.sheet import sheet_text
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits
+from reconciler.urls.formats import texts
 from reconciler.urls.planned import between, with_redirects
 from tests.documents import configuration, valid
 from tests.harness import kinds
@@ -215,12 +216,32 @@ def test_a_file_without_wildcards_is_as_good_as_one_with_them(tmp_path: Path) ->
     assert files(plan)["redirects/docs/_redirects"].count("\n") == 2, "one line for all of them"
     assert files(plan)["redirects/docs.csv"].count("/use/") == 6, "the table has each URL"
     apply_files(tmp_path / "p", plan)
-    lines = "".join(f"/use/{name} {ROOT}/product/{name} 301\n" for name in "abcdef")
-    single = tmp_path / "p/redirects/docs/_redirects"
-    single.write_text(f"{single.read_text().splitlines()[0]}\n" + lines.replace(ROOT, ""))
+    assert plan.redirects is not None
+    (single,) = texts("docs", RedirectFormat.NETLIFY, plan.redirects.redirects, host="docs.acme.example")
+    assert (single.text.count("/use/"), "*" in single.text) == (6, False)
+    (tmp_path / "p/redirects/docs/_redirects").write_text(single.text)
     again = planned(loaded(tmp_path / "p", {"redirects": ["netlify"]}), ())
-    assert again.redirects is not None
-    assert not again.redirects.written or "/use/*" in files(again)["redirects/docs/_redirects"]
+    assert again.redirects == RedirectPlan(), "a file with a line for each is as good, as long as its redirects are the same"
+    more = planned(loaded(tmp_path / "p", {"redirects": ["netlify"]}), changed(("/v1/x", "/v2/x")))
+    assert files(more)["redirects/docs/_redirects"].count("/use/") == 1, "once a redirect differs, it is written with wildcards"
+
+
+@pytest.mark.parametrize("unknown", ["a page that only some readers know", "pages that could not be read", "a site of unknown pages"])
+def test_a_wildcard_is_written_only_where_every_url_is_known(tmp_path: Path, unknown: str) -> None:
+    project = loaded(tmp_path / "p", {"redirects": ["netlify"]})
+    plan = planned(project, changed(*((f"/use/{name}", f"/product/{name}") for name in "abcdef")))
+    now = plan.site_urls.answering_after
+    assert now is not None
+    after = {
+        "a page that only some readers know": replace(now, restricted={f"{ROOT}/use/secret": frozenset({"p9"})}),
+        "pages that could not be read": replace(now, unread=frozenset({f"{ROOT}/use/more"})),
+        "a site of unknown pages": replace(now, closed=frozenset({f"{ROOT}/use/closed"})),
+    }[unknown]
+    known, limited = (with_redirects(project.desired, plan, after=urls) for urls in (now, after))
+    assert "/use/* " in files(known)["redirects/docs/_redirects"]
+    text = files(limited)["redirects/docs/_redirects"]
+    assert ("/use/*" in text, text.count("/use/")) == (False, 6)
+    assert files(known)["redirects/docs.csv"] == files(limited)["redirects/docs.csv"], "the table has each URL"
 
 
 def test_redirects_of_a_plan_that_was_given_up_are_removed(tmp_path: Path) -> None:

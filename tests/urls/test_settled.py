@@ -25,6 +25,7 @@ from tests.urls.settling import (
     published,
     rename_page,
     settled,
+    short,
     site,
     table,
 )
@@ -203,6 +204,19 @@ def test_lines_of_people_keep_their_anchors_and_queries(cli: Cli, line: str) -> 
     settled(cli)
 
 
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "http://127.0.0.1:4711/published/docs/use/install", "http://127.0.0.1/published/docs/use/install?q=1#part",
+        "HTTP://LocalHost:80/published/docs/use/install/", "http://[::1]:8080/published/docs/use/install",
+        "http://127.0.0.1/published/docs/use/%69nstall#limits",
+    ],
+)  # fmt: skip
+def test_a_url_of_the_sandbox_is_known_however_it_is_spelled(cli: Cli, spelled: str) -> None:
+    apply(cli, docs=site("docs", PATHS))
+    assert "answers" in cli("urls", "where", spelled, "p", code=0).stdout
+
+
 def test_an_anchor_in_a_source_is_refused_at_its_line(cli: Cli) -> None:
     apply(cli, docs=site("docs", PATHS))
     (cli.root / "p/redirects").mkdir()
@@ -210,18 +224,109 @@ def test_an_anchor_in_a_source_is_refused_at_its_line(cli: Cli) -> None:
     assert "redirects/docs.csv:2" in cli("plan", "p", code=exits.WRONG).stderr
 
 
-@pytest.mark.parametrize("where", ["ledger", "files"])
-def test_a_run_that_is_killed_between_its_requests_and_its_files_loses_no_redirect(cli: Cli, where: str) -> None:
-    apply(cli, docs=site("docs", PATHS))
-    declare(cli, docs=site("docs", {**PATHS, "use": "learn"}))
+@pytest.mark.parametrize("way", ["apply", "export"])
+@pytest.mark.parametrize("where", ["first", "middle", "last"])
+def test_a_run_that_is_killed_loses_no_redirect(cli: Cli, where: str, way: str) -> None:
+    apply(cli, docs=site("docs", {**PATHS, "old": "v1"}))
+    declare(cli, docs=site("docs", {"start": "begin", "use": "learn", "old": "past"}))
     killed(cli, where)
     assert not (cli.root / "p/redirects").exists()
-    if where == "files":
+    if way == "export":
+        cli("urls", "export", "p", "--write", code=0)
+        assert ("/docs/use/install" in table(cli)) is (where == "last") or where == "middle"
+    apply(cli)
+    assert {"/docs/use/install": "/docs/learn/install", "/docs/v1/past": "/docs/past/past"}.items() <= table(cli).items()
+    settled(cli)
+
+
+@pytest.mark.parametrize("where", ["first", "middle", "last"])
+def test_a_run_that_is_killed_and_given_up_leaves_no_line_that_hides_a_page(cli: Cli, where: str) -> None:
+    before = site("docs", {**PATHS, "old": "v1"})
+    apply(cli, docs=before)
+    declare(cli, docs=site("docs", {"start": "begin", "use": "v1", "old": "use"}))
+    killed(cli, where)
+    apply(cli, docs=before)
+    assert not {"/docs/use/install", "/docs/use/run", "/docs/v1/past", "/docs/start/welcome"} & table(cli).keys()
+    settled(cli)
+
+
+@pytest.mark.parametrize("where", ["middle", "last"])
+@pytest.mark.parametrize("way", ["apply", "export"])
+def test_a_run_that_moves_urls_behind_a_login_loses_no_redirect_when_it_is_killed(cli: Cli, where: str, way: str) -> None:
+    closed = {"visibility": "visitor-auth"}
+    apply(cli, docs=site("docs", {**PATHS, "old": "v1"}, **closed))
+    declare(cli, docs=site("docs", {"start": "begin", "use": "learn", "old": "past"}, **closed))
+    killed(cli, where)
+    assert "v1" not in cli("urls", "list", "p", code=0).stdout, "the ledger has public URLs alone"
+    if way == "export" and where == "last":
         cli("urls", "export", "p", "--write", code=0)
     else:
         apply(cli)
-    assert table(cli)["/docs/use/install"] == "/docs/learn/install"
+    assert {"/docs/use/install": "/docs/learn/install", "/docs/v1/past": "/docs/past/past"}.items() <= table(cli).items()
+    apply(cli)
     settled(cli)
+
+
+def test_two_runs_that_are_killed_lead_from_the_first_url_behind_a_login_to_the_last(cli: Cli) -> None:
+    closed = {"visibility": "visitor-auth"}
+    apply(cli, docs=site("docs", PATHS, **closed))
+    for path in ("learn", "teach"):
+        declare(cli, docs=site("docs", {**PATHS, "use": path}, **closed))
+        killed(cli, "last")
+    apply(cli)
+    assert table(cli)["/docs/use/install"] == table(cli)["/docs/learn/install"] == "/docs/teach/install"
+    settled(cli)
+
+
+def test_what_a_run_behind_a_login_did_not_move_needs_no_redirect_when_it_is_given_up(cli: Cli) -> None:
+    before = site("docs", PATHS, visibility="visitor-auth")
+    apply(cli, docs=before)
+    declare(cli, docs=site("docs", {**PATHS, "use": "learn"}, visibility="visitor-auth"))
+    killed(cli, "first")
+    apply(cli, docs=before)
+    assert table(cli) == {}
+    settled(cli)
+
+
+@pytest.mark.parametrize("closed", [{"visibility": "visitor-auth"}, {"visibility": "share-link"}], ids=["login", "share link"])
+def test_sites_that_swap_addresses_catch_no_page_of_the_other(cli: Cli, closed: dict[str, Any]) -> None:
+    pages = {"start": "start", "use": "use"}, {"staff": "staff", "old": "use"}
+    apply(cli, docs=site("docs", pages[0]), intern=site("intern", pages[1], **closed))
+    for names in (("intern", "docs"), ("docs", "intern")):
+        docs, intern = (site(key, rows, basename=name) for key, rows, name in zip(("docs", "intern"), pages, names, strict=True))
+        apply(cli, docs=docs, intern={**intern, **closed}, dead="/**")
+        lines = {**table(cli), **table(cli, "intern")}
+        hidden = {f"/{names[1]}/staff/salaries", f"/{names[1]}/use/past", f"/{names[0]}/use/install", f"/{names[0]}/use/run"}
+        if closed["visibility"] == "visitor-auth":
+            assert not hidden & lines.keys()
+        assert lines[f"/{names[1]}/use/run"] == f"/{names[0]}/use/run"
+        text = "".join(path.read_text() for path in (cli.root / "p/redirects").glob("*.nginx.conf"))
+        shown = {names[0]: ("start", "use"), names[1]: ("staff", "use")}
+        paths = [f"/published/{name}/{path}/" for name, some in shown.items() for path in some]
+        wildcards = re.findall(r'location \^~ "([^"]+)"', text)
+        assert not [place for place in wildcards if any(path.startswith(place) for path in paths)]
+        settled(cli)
+
+
+def test_a_guard_without_urls_names_what_the_plan_ends_and_nothing_else(cli: Cli) -> None:
+    apply(cli, docs=site("docs", {**PATHS, "old": "v1"}))
+    path = cli.root / "p/reconciler.yaml"
+
+    def guarded(sections: dict[str, str]) -> None:
+        declare(cli, None, docs=site("docs", sections))
+        path.write_text(f"guards: {{deadUrls: block}}\n{path.read_text()}")
+
+    guarded({**PATHS, "old": "v1"})
+    named = cli.json("plan", "p").get("redirects", {})
+    assert not [*named.get("dead", []), *named.get("ended", []), *named.get("files", [])], "nothing ends"
+    guarded({**PATHS, "use": "learn"})
+    named = cli.json("plan", "p")["redirects"]
+    assert {short(url["url"]) for url in named["dead"]} >= {"/docs/v1/past"}
+    assert not {short(url["url"]) for name in ("dead", "ended") for url in named.get(name, [])} & {
+        "/docs/start/welcome",
+        "/docs/use/install",
+    }
+    assert "/v1" in apply(cli, code=exits.REFUSED).stderr
 
 
 def test_a_plan_without_changes_reads_no_pages(cli: Cli) -> None:

@@ -202,7 +202,7 @@ def test_chains_of_reorganizations_as_eight_readers_see_them_through_nginx(tmp_p
         world.declare()
         world.plan()
         if step and world.chance.random() < 0.3:
-            where = world.chance.choice(("requests", "ledger", "files"))
+            where = world.chance.choice(("first", "middle", "last"))
             killed(world.cli, where, "--allow-dead-urls", "/**")
             world.remember()
             world.plan()

@@ -18,7 +18,7 @@ from reconciler.cli.wiring import apply_saved
 from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.redirect_files import check_redirects, settled_redirects
+from reconciler.cli.wiring.redirect_files import check_redirects
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import Unseen, consented, to_create
@@ -157,7 +157,7 @@ def command(
                 return declined
             check_redirects(project.settings.root, planned.plan.redirects)
             outcome = session.apply(planned, on_error=on_error, verify=verify)
-            written = settled_redirects(screen, project.settings.root, session.settle_urls(planned), planned.plan.redirects)
+            written = session.settle_redirects(planned)
             code = codes.of_outcome(outcome, signal=session.signal)
             code = code if written else exits.strongest([code, exits.PARTLY])
             if use is not None:

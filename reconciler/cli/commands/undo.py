@@ -18,7 +18,7 @@ from reconciler.cli.wiring.connect import connect, open_store, recording_end
 from reconciler.cli.wiring.find_run import find_run
 from reconciler.cli.wiring.leases import leased
 from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.redirect_files import check_redirects, settled_redirects
+from reconciler.cli.wiring.redirect_files import check_redirects
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.session import ApplySession
 from reconciler.cli.wiring.unseen import known_state
@@ -114,7 +114,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         lines = _lines(session, planned, inverse.state_changes)
         check_redirects(project.settings.root, planned.plan.redirects)
         outcome = session.apply(planned, on_error=on_error)
-        written = settled_redirects(screen, project.settings.root, session.settle_urls(planned), planned.plan.redirects)
+        written = session.settle_redirects(planned)
         changed = change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
         code = codes.of_outcome(outcome, signal=session.signal)
         code = code if written else exits.strongest([code, exits.PARTLY])

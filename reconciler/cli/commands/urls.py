@@ -181,7 +181,7 @@ def _redirects(screen: Screen, options: Options, site: str | None, *, write: boo
         state, key, _ = read_state(screen, options, project, service)
         planned = read_present(
             Narration(screen), service, kinds.with_digest_key(key, project.sensitive), desired, state,
-            kept=kept_trees(screen, options, project, service), recorded=recorded_urls(screen, options, project, service),
+            kept=kept_trees(screen, options, project, service), recorded=recorded_urls(screen, options, project, service)(),
         )  # fmt: skip
     redirects = planned.redirects
     assert redirects is not None

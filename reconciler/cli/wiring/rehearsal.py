@@ -39,7 +39,7 @@ from reconciler.cli.wiring.session import ApplySession
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
-from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, State, Step, StepStatus
+from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, RecordedUrls, Severity, State, Step, StepStatus
 from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
 from reconciler.model.state import StateScope
 from reconciler.plan.matching.match import identify
@@ -58,7 +58,7 @@ from reconciler.run.guards import CONSENTS, listed_sorts, refusals as refusals_o
 from reconciler.run.operation import Limits, Operation
 from reconciler.state import Store
 from reconciler.text.escape import as_json
-from reconciler.urls.planned import Recorded, with_redirects
+from reconciler.urls.planned import with_redirects
 
 COPY, STATE = "copy.db", "state.db"
 SHOWN = 500  # characters of what a plan says about an address
@@ -97,7 +97,7 @@ def rehearse(
         if use is not None:
             approval = use.valid(planned, project, keyed, store)
             planned, operation = approval.planned, operation.only(approval.only)
-        planned = replace(planned, plan=with_redirects(project.desired, planned.plan, store.recorded_urls))
+        planned = replace(planned, plan=with_redirects(project.desired, planned.plan, planned.recorded))
     refusals = _refusals(planned.plan, project, use.limits if use is not None else options.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
@@ -126,7 +126,7 @@ async def _read(
     options: Options,
     wanted: Any,
     everything: bool,
-    recorded: Recorded,
+    recorded: Callable[[], RecordedUrls],
 ) -> tuple[Planned, LivingAnswers]:
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
     async with Reader(service.settings, listener=narration) as reader:

@@ -15,7 +15,7 @@ from reconciler.cli.wiring.loading import now
 from reconciler.client import Answer
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
-from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, SiteUrls, State
+from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, RecordedUrls, SiteUrls, State
 from reconciler.observe import observe, planned
 from reconciler.observe.ledger import read_answering
 from reconciler.observe.open_work import open_work
@@ -34,7 +34,7 @@ from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.operation import Operation
-from reconciler.urls.planned import Recorded, with_redirects
+from reconciler.urls.planned import with_redirects
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class Planned:
     """A plan and its inputs.
 
     `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock. `trees`: the pages that were
-    needed for its URLs. `answers`: the work in progress in what the plan changes.
+    needed for its URLs. `answers`: the work in progress in what the plan changes. `recorded`: what the state knows of URLs; nothing without
+    `urls:`.
     """
 
     plan: Plan
@@ -53,6 +54,7 @@ class Planned:
     forecast: Forecast
     trees: Trees = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
+    recorded: RecordedUrls = field(default_factory=RecordedUrls)
 
     @property
     def age(self) -> float:
@@ -79,14 +81,15 @@ async def make_plan(
     stage: Callable[[str], None] = lambda what: None,
     earlier: tuple[Mapping[str, Answer], float] | None = None,
     kept: KeptTrees | None = None,
-    recorded: Recorded = dict,
+    recorded: Callable[[], RecordedUrls] = RecordedUrls,
 ) -> Planned:
     """Observe, plan, prove.
 
     `everything`: read all that exists. `stage`: called with the name of each stage
     after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began, in monotonic seconds. `kept`:
     the trees of pages that the state has; None to leave out what happens to pages and to what people are working on. `recorded`: returns
-    the URLs of the ledger: with them, or with lines of a table, the pages of everything that anybody can read are needed.
+    what the state knows of URLs, asked at most once, and only with `urls:`: with URLs, or with lines of a table, the pages of everything
+    that anybody can read are needed.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
@@ -112,6 +115,7 @@ async def make_plan(
     proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
     trees: Trees = {}
     answers: Answers = {}
+    known_urls = RecordedUrls()
     if kept is not None:
         trees = await page_trees(reader, kinds, complete, proved.site_urls, kept)
         with reader.keeping() as links:
@@ -120,13 +124,14 @@ async def make_plan(
         with reader.giving(links):  # both look for links
             answers = await open_work(reader, kinds, lost, complete) if lost else {}
         proved = with_work(kinds, desired, state, proved, complete, matches, answers)
-        if desired.urls is not None and (proved.urls or desired.urls.earlier or recorded()):
+        known_urls = recorded() if desired.urls is not None else known_urls
+        if desired.judges_urls and (proved.urls or known_urls or (desired.urls is not None and desired.urls.earlier)):
             missing = readable_spaces(proved.site_urls) - trees.keys()
             trees = {**trees, **await read_trees(reader, kinds, complete, sorted(missing), kept)}
             proved = with_answering(proved, trees)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
     ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
-    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, trees, answers)
+    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, trees, answers, known_urls)
 
 
 def _tracked(state: State) -> dict[tuple[str, str], Address]:
@@ -201,9 +206,9 @@ def read_only(
     *,
     everything: bool = False,
     kept: KeptTrees | None = None,
-    recorded: Recorded = dict,
+    recorded: Callable[[], RecordedUrls] = RecordedUrls,
 ) -> Planned:
-    """A plan, read with a client that cannot write. `kept`: see `make_plan`. `recorded`: returns the URLs of the ledger."""
+    """A plan, read with a client that cannot write. `kept`: see `make_plan`. `recorded`: as well."""
 
     async def run() -> Planned:
 
@@ -215,11 +220,18 @@ def read_only(
     with narration.phase(f"Reading {desired.project}", where=service.where):
         planned = asyncio.run(run())
     believable(planned.matches, desired, accept=operation.limits.gone)
-    return replace(planned, plan=with_redirects(desired, planned.plan, recorded))
+    return replace(planned, plan=with_redirects(desired, planned.plan, planned.recorded))
 
 
 def read_present(
-    narration: Narration, service: ConnectedService, kinds: Kinds, desired: Desired, state: State, *, kept: KeptTrees, recorded: Recorded
+    narration: Narration,
+    service: ConnectedService,
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    *,
+    kept: KeptTrees,
+    recorded: RecordedUrls,
 ) -> Plan:
     """A plan without changes, with the redirects that follow from what answers now. Sends GET requests alone."""
 

@@ -16,6 +16,7 @@ from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
+from reconciler.cli.wiring.redirect_files import settled_redirects
 from reconciler.cli.wiring.run import Planned, make_plan, narrowed
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
@@ -29,7 +30,7 @@ from reconciler.plan.matching.missing import believable
 from reconciler.resource import Kinds
 from reconciler.run.operation import Operation
 from reconciler.state import Journal
-from reconciler.urls.planned import with_redirects
+from reconciler.urls.planned import private_moves, with_redirects
 
 
 class ApplySession:
@@ -122,12 +123,12 @@ class ApplySession:
                 )
             )
         believable(planned.matches, self.desired, accept=self.operation.limits.gone)
-        return replace(planned, plan=with_redirects(self.desired, planned.plan, self.journal.recorded_urls))
+        return replace(planned, plan=with_redirects(self.desired, planned.plan, planned.recorded))
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
         """The same reading, planned for these addresses only."""
         less = narrowed(self.kinds, self.desired, planned, self.operation.only(only))
-        return replace(less, plan=with_redirects(self.desired, less.plan, self.journal.recorded_urls))
+        return replace(less, plan=with_redirects(self.desired, less.plan, less.recorded))
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
@@ -137,6 +138,8 @@ class ApplySession:
         if steps and self._keeps_ledger:
             # What answers now is public, whoever moved it there: a run that is killed leaves no other memory of it.
             self._recorded(planned.actual)
+            if self.project.desired.urls is not None:
+                self.journal.remember_moves(private_moves(planned.plan))
             self.journal.doubt_urls()
         with self.narration.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
             return self._runner.run(self._apply(planned, on_error, verify))
@@ -173,7 +176,21 @@ class ApplySession:
             self.journal.remember_rules(planned.plan.state_update.rules)
         return outcome
 
-    def settle_urls(self, planned: Planned) -> RedirectPlan | None:
+    def settle_redirects(self, planned: Planned) -> bool:
+        """Record what answers after a run, and write the files of redirects. Returns False, and says why, if they could not be written."""
+        redirects, settings = self._settled(planned), self.project.desired.urls
+        written = settled_redirects(self.narration.screen, self.project.settings.root, redirects, planned.plan.redirects)
+        if (
+            written
+            and redirects is not None
+            and settings is not None
+            and settings.writes
+            and (planned.recorded.moves or self.journal.moves)
+        ):
+            self.journal.forget_moves()
+        return written
+
+    def _settled(self, planned: Planned) -> RedirectPlan | None:
         """Record in the ledger at which URLs pages answer after a run, and return the redirects that follow; None where nobody could look.
 
         Sends GET requests alone. What cannot be read is said, and changes neither the ledger nor the result of the run.
@@ -191,7 +208,8 @@ class ApplySession:
             return None
         if self.project.desired.urls is None:
             return None
-        return with_redirects(self.project.desired, planned.plan, self.journal.recorded_urls, after=after).redirects
+        recorded = replace(self.journal.recorded_urls(), moves=planned.recorded.moves)
+        return with_redirects(self.project.desired, planned.plan, recorded, after=after).redirects
 
     @property
     def _keeps_ledger(self) -> bool:

@@ -8,7 +8,7 @@ named, or that is on a server, is created only with consent.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,13 +37,12 @@ from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model import FormerUrl, PageTree, State
+from reconciler.model import PageTree, RecordedUrls, State
 from reconciler.model.state import StateScope
 from reconciler.observe.pages import KeptTrees
 from reconciler.report.words import count, listed
 from reconciler.state import Journal, Store
 from reconciler.text.credentials import file_of
-from reconciler.urls.planned import Recorded
 
 NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 FROM_ENV: Final = "--from-env"
@@ -141,10 +140,10 @@ def read_state(screen: Screen, options: Options, project: Project, service: Conn
         return store.read(), store.digest_key(), unseen(options, project, service, store)
 
 
-def recorded_urls(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Recorded:
-    """The URLs that the ledger of this project has, read when somebody asks for them."""
+def recorded_urls(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Callable[[], RecordedUrls]:
+    """What the state of this project knows of URLs, read when somebody asks for it."""
 
-    def urls() -> Mapping[str, FormerUrl]:
+    def urls() -> RecordedUrls:
         with open_store(screen, options, project, service, create=False) as store:
             return store.recorded_urls()
 

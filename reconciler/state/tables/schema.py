@@ -71,7 +71,7 @@ CREATE TABLE runs (
     started TEXT NOT NULL,
     ended TEXT,
     exit_code INTEGER,
-    summary TEXT, -- JSON
+    summary TEXT, -- JSON: of its outcome; and the URLs that it moves, until the files of redirects have them
     PRIMARY KEY (id),
     FOREIGN KEY(state) REFERENCES states (id)
 );

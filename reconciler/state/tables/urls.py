@@ -15,11 +15,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import FormerUrl
+from reconciler.model import FormerUrl, Moves, RecordedUrls
 from reconciler.model.ledger import SiteLedger, UrlHistory, UrlRecord
 from reconciler.state.connection import Connection
 from reconciler.state.tables.schema import insert
-from reconciler.state.tables.values import damaged, mapping
+from reconciler.state.tables.values import damaged, mapping, to_json
 
 BATCH: Final = 10_000  # URLs of one statement
 PAGE: Final = 20_000  # records that are read at once
@@ -68,8 +68,46 @@ def _write(connection: Connection, state: int, site: str, pages: Mapping[str, st
     return len(ended) + len(begun)
 
 
-def read_recorded(connection: Connection, state: int) -> dict[str, FormerUrl]:
-    """Every URL of the ledger with the page that it had last."""
+def read_recorded(connection: Connection, state: int) -> RecordedUrls:
+    """Every URL of the ledger with the page that it had last; and the moves of runs whose files were not written."""
+    return RecordedUrls(_read_public(connection, state), _read_moves(connection, state))
+
+
+MOVES: Final = "moves"  # in the summary of a run
+WHAT: Final = "the URLs that a run moves"
+_MOVING: Final = f"SELECT id, summary FROM runs WHERE state = :state AND summary LIKE '%\"{MOVES}\":%' ORDER BY started, id"
+_SUMMARY: Final = "UPDATE runs SET summary = :text WHERE state = :state AND id = :run"
+
+
+def moves_data(moves: Moves) -> dict[str, Any]:
+    """Moves as they are in the summary of a run; empty for none."""
+    return {MOVES: {url: [str(site), to] for url, (site, to) in sorted(moves.items())}} if moves else {}
+
+
+def write_moves(connection: Connection, state: int, run: str, moves: Moves) -> None:
+    """Let a run that is under way remember which URLs it moves."""
+    connection.run(_SUMMARY, state=state, run=run, text=to_json(moves_data(moves), WHAT))
+
+
+def forget_moves(connection: Connection, state: int) -> None:
+    """Forget the moves of all runs: the files have them."""
+    for row in connection.rows(_MOVING, state=state):
+        kept = {key: value for key, value in mapping(row.summary, WHAT).items() if key != MOVES}
+        connection.run(_SUMMARY, state=state, run=row.id, text=to_json(kept, WHAT))
+
+
+def _read_moves(connection: Connection, state: int) -> Moves:
+    moves: dict[str, tuple[Address, str | None]] = {}
+    for row in connection.rows(_MOVING, state=state):
+        try:
+            some = mapping(row.summary, WHAT).get(MOVES, {})
+            moves |= {str(url): (Address.parse(site), None if to is None else str(to)) for url, (site, to) in some.items()}
+        except (AttributeError, TypeError, ValueError) as error:
+            raise damaged(WHAT) from error
+    return moves
+
+
+def _read_public(connection: Connection, state: int) -> dict[str, FormerUrl]:
     query = "SELECT url, site, page, ended IS NULL FROM urls WHERE state = :state ORDER BY url, number"
     sites: dict[str, Address] = {}
     recorded = {}
