@@ -255,3 +255,28 @@ def _segment_fits(pattern: str, segment: str) -> bool:
 
 def _segment_covers(pattern: str, segment: str) -> bool:
     return segment != MANY and _segment_fits(pattern, segment)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Patterns for addresses; without a target, everything is selected. `only`: a limit to these addresses; None for no limit."""
+
+    targets: tuple[Glob, ...] = ()
+    excludes: tuple[Glob, ...] = ()
+    only: frozenset[Address] | None = None
+
+    def takes(self, address: Address) -> bool:
+        if self.only is not None and address not in self.only:
+            return False
+        return (not self.targets or any(glob.matches(address) for glob in self.targets)) and not any(
+            glob.matches(address) for glob in self.excludes
+        )
+
+    def refuses(self, address: Address) -> bool:
+        """Whether the run must leave an address unchanged, even where a selected address would include it."""
+        return (self.only is not None and address not in self.only) or any(glob.matches(address) for glob in self.excludes)
+
+    @property
+    def partial(self) -> bool:
+        """Whether people chose some of the addresses."""
+        return bool(self.targets or self.excludes)

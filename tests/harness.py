@@ -17,7 +17,7 @@ from typing import Any, Literal
 import httpx2
 import yaml
 
-from reconciler.address import Glob, bare
+from reconciler.address import Glob, Selection, bare
 from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.apply.task import Clearance
@@ -30,7 +30,6 @@ from reconciler.model import Outcome, Plan, State
 from reconciler.observe import observe, planned
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
-from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits

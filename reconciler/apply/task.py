@@ -13,10 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from reconciler.address import Address
+from reconciler.address import Address, Selection
 from reconciler.client.service import Writer
 from reconciler.model import Actual, Desired, Listener, Plan, Step
-from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.state import CommitGroup, Journal
 

@@ -22,11 +22,10 @@ from typing import Any, Final, Literal
 
 import click
 
-from reconciler.address import Glob
+from reconciler.address import Glob, Selection
 from reconciler.cli.declare import env_files, files, globs, pairs, seconds, url_patterns
 from reconciler.cli.files import path_from_here
 from reconciler.cli.terminal.screen import Screen
-from reconciler.plan.world import Selection
 from reconciler.run.operation import Limits, Operation
 from reconciler.text.credentials import BUCKET, SQLITE
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from reconciler.address import Address, Glob
+from reconciler.address import Address, Glob, Selection
 from reconciler.model import Actual, BrokenUrl, Desired, Exposure, Plan, SiteUrls, State, Step, Variant
 from reconciler.plan.access.tests import run_access_tests
 from reconciler.plan.audience.agreed import AgreedWorld, agreed_before
@@ -58,7 +58,7 @@ from reconciler.plan.warnings.exposure import (
 )
 from reconciler.plan.warnings.notes import broken_urls, condition_notes, forbidden_requests, schemas_to_read, similar_names, twins, unshown
 from reconciler.plan.warnings.outside import accepted_exposures, by_transfers, transfer_exposures
-from reconciler.plan.world import Decisions, Pass, Selection, World
+from reconciler.plan.world import Decisions, Pass, World
 from reconciler.resource import Kinds
 
 PASSES: Final[tuple[Pass, ...]] = (

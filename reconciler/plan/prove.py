@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from reconciler.address import Address
+from reconciler.address import Address, Selection
 from reconciler.errors import ReconcilerError
 from reconciler.model import Actual, Binding, Desired, Origin, Plan, State
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.planner import requests_left
 from reconciler.plan.simulation.simulate import Simulation, simulate
-from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 
 

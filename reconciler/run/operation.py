@@ -6,8 +6,7 @@ import sys
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from reconciler.address import Address, Glob
-from reconciler.plan.world import Selection
+from reconciler.address import Address, Glob, Selection
 
 EVERY_ADDRESS: Final = (Glob.parse("**"),)
 EVERY_URL: Final = ("/**", "http://**", "https://**")

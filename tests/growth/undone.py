@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reconciler.address import Address
+from reconciler.address import Address, Selection
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Intent, JournalEntry, Plan, State, StateChange, Step
 from reconciler.model.codec import non_sensitive
@@ -12,7 +12,6 @@ from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import carried_out
 from reconciler.plan.simulation.simulate import Simulation
-from reconciler.plan.world import Selection
 from reconciler.state.history import turned
 from reconciler.undo import desired_for_reading, inverse, redeclaring_lines, run_effects
 from tests.growth.scenes import NOW, Scene

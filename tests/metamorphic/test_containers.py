@@ -13,14 +13,13 @@ from typing import Any
 
 from hypothesis import assume, strategies as st
 
-from reconciler.address import bare
+from reconciler.address import Selection, bare
 from reconciler.client.service import Reader
 from reconciler.model import Plan
 from reconciler.observe import observe
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.simulation.simulate import simulate
-from reconciler.plan.world import Selection
 from tests.harness import ORGANIZATION, kinds
 from tests.metamorphic.edits import Declared, declared
 from tests.metamorphic.laboratory import Laboratory, laboratory

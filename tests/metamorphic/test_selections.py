@@ -11,9 +11,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reconciler.address import Address, Glob, bare
+from reconciler.address import Address, Glob, Selection, bare
 from reconciler.model import Action, Plan
-from reconciler.plan.world import Selection
 from tests.metamorphic.laboratory import ADOPT, CONFIRM, Laboratory, described, failed, identify, laboratory
 from tests.metamorphic.relation import relation
 from tests.organizations import Tree, pairs

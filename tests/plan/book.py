@@ -12,13 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.address import Address, Glob
+from reconciler.address import Address, Glob, Selection
 from reconciler.config import load
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Actual, Cause, Delta, Desired, Plan, Source, State
 from reconciler.plan.planner import plan
-from reconciler.plan.world import Selection
 from reconciler.resource import UNSET
 from tests.harness import ORGANIZATION
 from tests.plan.edits import Page

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.address import Glob
+from reconciler.address import Glob, Selection
 from reconciler.model import Exposure, Plan
-from reconciler.plan.world import Selection
 from reconciler.report.layout import plain
 from tests.certificates import IDP, OTHER, pem
 from tests.harness import Org

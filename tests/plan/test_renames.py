@@ -15,13 +15,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.address import Address, Glob
+from reconciler.address import Address, Glob, Selection
 from reconciler.errors import ConfigError
 from reconciler.kinds import load
 from reconciler.model import Action, Binding, Cause, Observed, Origin, Plan
 from reconciler.model.drift import DriftWord
 from reconciler.plan.matching.differences import differences, explain
-from reconciler.plan.world import Selection
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import UNSET
 from tests.harness import SEED, Org

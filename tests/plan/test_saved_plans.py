@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
+from reconciler.address import Selection
 from reconciler.apply import ApplyOptions, apply
 from reconciler.cli.wiring.approval import ApprovedPlan, approve
 from reconciler.cli.wiring.plan_file import read
@@ -28,7 +29,6 @@ from reconciler.observe import observe
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
-from reconciler.plan.world import Selection
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import anything

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.address import Address, Glob
+from reconciler.address import Address, Glob, Selection
 from reconciler.kinds import load as kinds
 from reconciler.model import Plan
 from reconciler.observe import observe
 from reconciler.plan.planner import plan as make_plan
-from reconciler.plan.world import Selection
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import summary as outcome_summary
 from reconciler.report.plan import summary

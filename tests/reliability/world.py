@@ -21,11 +21,11 @@ from typing import Any
 
 import httpx2
 
+from reconciler.address import Selection
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader, Writer
 from reconciler.config import Project
 from reconciler.model import Outcome, Plan
-from reconciler.plan.world import Selection
 from reconciler.sandbox.faults import log
 from reconciler.state.bucket.objects import Folder
 from tests.harness import BASE, ORGANIZATION, TOKEN, WHOLE, Org

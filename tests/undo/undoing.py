@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
+from reconciler.address import Selection
 from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.model import JournalEntry, Outcome, RecordedRun
@@ -14,7 +15,6 @@ from reconciler.observe import observe
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
-from reconciler.plan.world import Selection
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits
 from reconciler.undo import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from reconciler.address import Address, Glob, bare
+from reconciler.address import Address, Glob, Selection, bare
 from reconciler.cli import completion, exits, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
@@ -24,7 +24,6 @@ from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Binding, Desired, Plan, State
 from reconciler.model.codec import path_ids
-from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 from reconciler.run.operation import Operation
 from reconciler.state import IntentEnding

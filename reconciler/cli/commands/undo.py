@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 import click
 
+from reconciler.address import Selection
 from reconciler.cli import codes, exits, options as shared
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
@@ -26,7 +27,6 @@ from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
 from reconciler.plan.matching.match import identify
-from reconciler.plan.world import Selection
 from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, state_change_lines
 from reconciler.report.outcome import outcome_sheet

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
-from reconciler.address import Address
+from reconciler.address import Address, Selection
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.wiring.connect import ConnectedService
 from reconciler.cli.wiring.loading import now
@@ -29,7 +29,6 @@ from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_w
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.plan.urls.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
-from reconciler.plan.world import Selection
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from reconciler.address import Address, bare
+from reconciler.address import Address, Selection, bare
 from reconciler.model import (
     Actual,
     Cause,
@@ -39,7 +39,6 @@ from reconciler.plan.matching.missing import deleted_before, last_moment, window
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.passes import prerequisites
 from reconciler.plan.warnings.outside import drifted_exposures
-from reconciler.plan.world import Selection
 from reconciler.resource import Kinds
 
 

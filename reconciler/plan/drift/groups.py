@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field as item, replace
 from typing import Any, Final
 
-from reconciler.address import Address, bare
+from reconciler.address import Address, Selection, bare
 from reconciler.model import Actual, Desired, Observed, Unmanaged, Variant
 from reconciler.model.drift import Drift, DriftBounds, DriftClass, Drifted, DriftedReaders, DriftGroup, DriftWord, EndedUrl
 from reconciler.plan.audience.disclosure import caller, local_values, with_local
@@ -31,7 +31,6 @@ from reconciler.plan.matching.matches import Matches
 from reconciler.plan.urls.changes import ANY
 from reconciler.plan.urls.variants import Published, variants
 from reconciler.plan.warnings.exposure import canonical, reader_text
-from reconciler.plan.world import Selection
 from reconciler.resource import UNSET, Exposes, FieldRole, Kind, Kinds
 from reconciler.resource.risks import ANYONE_WITH_THE_URL, LINK_HOLDERS, VISITORS
 

@@ -28,14 +28,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from reconciler.address import Address
+from reconciler.address import Address, Selection
 from reconciler.model import Blocked, Observed, waiting
 from reconciler.model.codec import unresolved_addresses
 from reconciler.plan.containment import Key, parent
 from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.derived import Namespace, namespace, pending_sources
 from reconciler.plan.drafts.declared import needed
-from reconciler.plan.world import Decisions, Rearrangement, Selection, Worklist, World
+from reconciler.plan.world import Decisions, Rearrangement, Worklist, World
 from reconciler.resource import Kind
 
 
