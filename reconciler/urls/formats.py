@@ -238,8 +238,9 @@ def _nginx(name: str, host: str, redirects: Sequence[Redirect], wildcards: Seque
         if (reason := _unreadable(redirect.source, target)) is not None:
             left_out[redirect.source] = reason
             continue
-        answer = "return 410;" if target is None else f'return 301 "{_nginx_redirect(target)}";'
-        if query := urlsplit(redirect.source).query:
+        query = urlsplit(redirect.source).query
+        answer = "return 410;" if target is None else f'return 301 "{_nginx_redirect(target, keeps_query=not query)}";'
+        if query:
             # A location has no query. This is what was asked, byte for byte.
             asked = quoted_path(urlsplit(redirect.source).path, "-._~!()*+,=:@&") or "/"
             for begin in (asked,) if asked == "/" else (asked, f"{asked}/"):
@@ -279,15 +280,11 @@ def _unreadable(source: str, target: str | None) -> str | None:
     return None
 
 
-def _nginx_redirect(url: str) -> str:
-    """The target of one redirect. The query that was asked is kept, unless the line has one."""
+def _nginx_redirect(url: str, *, keeps_query: bool) -> str:
+    """The target of one redirect. `keeps_query`: the query that was asked is kept, unless the target has one."""
     parts = urlsplit(url)
-    query = f"?{parts.query}" if parts.query else "$is_args$args"
-    return (
-        _nginx_target(url)
-        + query.replace("$", "%24" if parts.query else "$")
-        + (f"#{parts.fragment}" if parts.fragment else "").replace("$", "%24")
-    )
+    query = f"?{parts.query}".replace("$", "%24") if parts.query else "$is_args$args" if keeps_query else ""
+    return _nginx_target(url) + query + (f"#{parts.fragment}" if parts.fragment else "").replace("$", "%24")
 
 
 def _nginx_target(url: str) -> str:

@@ -116,7 +116,7 @@ def private_moves(plan: Plan) -> Moves:
 
 def _continued(earlier: Moves, moves: Moves) -> dict[str, tuple[Address, str | None]]:
     """The moves of earlier runs, with where these move the pages next."""
-    return {url: (site, moves[to][1] if to in moves else to) for url, (site, to) in earlier.items()}
+    return {url: (site, moves[to][1] if to is not None and to in moves else to) for url, (site, to) in earlier.items()}
 
 
 def _redirection(
@@ -126,7 +126,7 @@ def _redirection(
     moves = _moves(changes)
     unknown = {recorded_url(change.before or "") for change in changes if change.reason is UrlReason.UNKNOWN}
     return redirection(
-        settings.earlier, former, after, gone_test(settings.gone, roots), _continued(earlier, moves) | moves,
+        settings.earlier, former, after, gone_test(settings.gone, roots), {**_continued(earlier, moves), **moves},
         lambda url: url in unknown or any(f"{above}{ANY}" in unknown for above in _above(url)),
     )  # fmt: skip
 

@@ -99,7 +99,9 @@ def test_moves_are_remembered_until_the_files_of_redirects_have_them(store: Stor
         journal.forget_moves()
         journal.finish(exit_code=0, summary={})
     assert not store.recorded_urls()
-    assert [run["summary"] for run in store.pull()["runs"] if run["summary"]] == [{"done": 1}]
+    document = store.pull()
+    assert document is not None
+    assert [run["summary"] for run in document["runs"] if run["summary"]] == [{"done": 1}]
 
 
 def test_the_ledger_raises_the_serial_because_a_push_would_lose_it(store: Store) -> None:

@@ -253,7 +253,7 @@ def test_a_run_that_is_killed_and_given_up_leaves_no_line_that_hides_a_page(cli:
 @pytest.mark.parametrize("where", ["middle", "last"])
 @pytest.mark.parametrize("way", ["apply", "export"])
 def test_a_run_that_moves_urls_behind_a_login_loses_no_redirect_when_it_is_killed(cli: Cli, where: str, way: str) -> None:
-    closed = {"visibility": "visitor-auth"}
+    closed: dict[str, Any] = {"visibility": "visitor-auth"}
     apply(cli, docs=site("docs", {**PATHS, "old": "v1"}, **closed))
     declare(cli, docs=site("docs", {"start": "begin", "use": "learn", "old": "past"}, **closed))
     killed(cli, where)
@@ -268,7 +268,7 @@ def test_a_run_that_moves_urls_behind_a_login_loses_no_redirect_when_it_is_kille
 
 
 def test_two_runs_that_are_killed_lead_from_the_first_url_behind_a_login_to_the_last(cli: Cli) -> None:
-    closed = {"visibility": "visitor-auth"}
+    closed: dict[str, Any] = {"visibility": "visitor-auth"}
     apply(cli, docs=site("docs", PATHS, **closed))
     for path in ("learn", "teach"):
         declare(cli, docs=site("docs", {**PATHS, "use": path}, **closed))
