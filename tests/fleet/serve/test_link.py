@@ -24,12 +24,12 @@ SECONDS = 60.0
 
 
 @contextmanager
-def serving(folder: Path, url: str, *, terminal: bool, command: tuple[str, ...] = ("serve",)) -> Iterator[str]:
-    """What `fleet serve`, or another command that serves the dashboard, shows until it is ready."""
+def serving(folder: Path, url: str, *, terminal: bool) -> Iterator[str]:
+    """What `fleet serve` shows until it is ready."""
     ours, theirs = pty.openpty() if terminal else os.pipe()
     environ = {name: value for name, value in os.environ.items() if not name.startswith("RECONCILER_")}
     process = processes.Popen(
-        [sys.executable, "-m", "reconciler", "fleet", *command, "--port", "0", "--database", url],
+        [sys.executable, "-m", "reconciler", "fleet", "serve", "--port", "0", "--database", url],
         cwd=folder, env={**environ, "HOME": str(folder), "TERM": "xterm", "COLUMNS": "300"},
         stdin=theirs if terminal else subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True,
     )  # fmt: skip
@@ -56,20 +56,6 @@ def test_the_link_on_a_terminal_opens_the_dashboard(tmp_path: Path, database: Fl
         with httpx2.Client(follow_redirects=True, timeout=SECONDS, trust_env=False) as browser:
             page = browser.get(found[1])
         assert (page.status_code, page.url.path) == (200, "/")
-
-
-def test_the_link_of_a_whole_fleet_opens_the_dashboard_once(tmp_path: Path, database: FleetDatabase, fleet_url: str) -> None:
-    (tmp_path / "fleet.yaml").write_text("version: 1\nprojects: []\n", encoding="utf-8")
-    command = ("up", "fleet.yaml", "--data", str(tmp_path / "data"))
-    with serving(tmp_path, fleet_url, terminal=True, command=command) as shown:
-        link = READY.search(shown)
-        assert link is not None, shown
-        assert "/login?token=(hidden)" not in shown
-        with httpx2.Client(follow_redirects=True, timeout=SECONDS, trust_env=False) as browser:
-            page = browser.get(link[1])
-        assert (page.status_code, page.url.path) == (200, "/")
-        with httpx2.Client(follow_redirects=True, timeout=SECONDS, trust_env=False) as other:
-            assert other.get(link[1]).status_code != 200, "the link logs in once"
 
 
 def test_the_link_is_hidden_in_what_keeps_it_and_it_is_said_where_it_is_shown(
