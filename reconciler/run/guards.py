@@ -15,7 +15,8 @@ from reconciler.address import Address, Glob
 from reconciler.errors import Refused
 from reconciler.model import Action, Change, DeadUrls, Desired, Exposure, OpenWork, Plan, Severity, Violation
 from reconciler.run.operation import Limits
-from reconciler.urls.redirects import is_named, patterns_of
+from reconciler.urls.planned import patterns_of_dead
+from reconciler.urls.redirects import is_named
 
 WAYS: Final = 20  # options that a refusal names
 NAMED: Final = 5  # addresses that a refusal lists
@@ -88,12 +89,12 @@ def _dead_urls(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:
         return None
     number = len(dead)
     wrong = f"after the plan, nothing answers at {number:,} URL{'s' if number != 1 else ''} that {'was' if number == 1 else 'were'} public"
-    names = patterns_of(dead)
-    option = " ".join(f"--allow-dead-urls {quote(name)}" for name in names[:WAYS])
-    more = " and so on" if len(names) > WAYS else ""
-    line = f"urls: {{gone: [{{url: {json.dumps(names[0])}, reason: …}}]}}"
+    names = patterns_of_dead(plan, dead)
+    # All of them: what is pasted must be enough.
+    option = " ".join(f"--allow-dead-urls {quote(name)}" for name in names)
+    gone = ", ".join(f"{{url: {json.dumps(name)}, reason: …}}" for name in names)
     lines = [f"{url.url}: {url.reason}" for url in dead]
-    return Refused(f"{wrong}{_below(lines)}", id="RC-dead-urls", hint=f"if this is intended, write {line}, or: {option}{more}")
+    return Refused(f"{wrong}{_below(lines)}", id="RC-dead-urls", hint=f"if this is intended, write urls: {{gone: [{gone}]}}, or: {option}")
 
 
 def _open_work(plan: Plan, desired: Desired, limits: Limits) -> Refused | None:

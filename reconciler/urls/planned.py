@@ -44,6 +44,7 @@ from reconciler.urls.redirects import (
     groups,
     line_url,
     path_below,
+    patterns_of,
     recorded_url,
     redirection,
 )
@@ -84,6 +85,19 @@ def with_redirects(
     if not settings.writes and redirects.files:
         return replace(plan, redirects=replace(redirects, files=()), notes=(*plan.notes, UNWRITTEN))
     return replace(plan, redirects=redirects)
+
+
+def patterns_of_dead(plan: Plan, dead: Collection[DeadUrl]) -> list[str]:
+    """Patterns for `urls.gone` and `--allow-dead-urls` that name these URLs, which the plan ends, and none that lives after it or may live
+    again."""
+    after, redirects = plan.site_urls.answering_after or AnsweringUrls(), plan.redirects or RedirectPlan()
+    new = [recorded_url(change.after) for change in plan.urls if change.after is not None]
+    lines = [recorded_url(redirect.source) for redirect in redirects.redirects if redirect.target is not None]
+    others = [url.url for url in (*redirects.dead, *redirects.ended) if url not in dead]
+    kept = {*after.public, *after.restricted, *new, *lines, *others}
+    below = {*after.closed, *after.created, *after.unread}
+    below |= {url.removesuffix(ANY) for url in kept if url.endswith(ANY)}
+    return patterns_of(dead, kept - below, below, after.roots.values())
 
 
 def _roots(plan: Plan, former: Mapping[str, FormerUrl], before: AnsweringUrls, after: AnsweringUrls) -> dict[Address, str]:

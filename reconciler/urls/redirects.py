@@ -18,6 +18,7 @@ Two spellings of one URL are one URL (`canonical`): web servers compare paths af
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -276,23 +277,53 @@ def is_named(url: DeadUrl, pattern: str) -> bool:
 
 def pattern_of(url: DeadUrl) -> str:
     """The shortest pattern that names a URL alone: its path below its site where that is known."""
-    return url.path or url.url
+    return _literal(url.path or url.url)
+
+
+def _literal(url: str) -> str:
+    """A URL as a pattern that matches it alone; `/**` at its end stays, as of what could not be listed."""
+    stem, end = (url.removesuffix(ANY), ANY) if url.endswith(ANY) else (url, "")
+    return stem.replace("*", "%2A") + end
 
 
 FEW: Final = 3  # URLs that are named one by one
 
 
-def patterns_of(urls: Iterable[DeadUrl]) -> list[str]:
-    """Patterns that name all of these URLs: themselves where they are few, else everything below the first folder of each."""
-    names = list(dict.fromkeys(map(pattern_of, urls)))
-    if len(names) <= FEW:
-        return names
+def patterns_of(urls: Iterable[DeadUrl], kept: Iterable[str], unlisted: Iterable[str], roots: Iterable[str]) -> list[str]:
+    """Patterns that name all of these URLs and no URL that lives: a folder where everything in it is one of these, else each URL.
 
-    def folder(name: str) -> str:
-        *begin, first = name.split("/")[: 2 if name.startswith("/") else 4]
-        return "/".join([*begin, first, "**"]) if first and first != "**" else name
+    `kept`: URLs at which something answers, or may again. `unlisted`: below which there are pages that nobody listed. `roots`: the URLs of
+    all sites, because a path is below any of them.
+    """
+    sites = {*roots}
 
-    return list(dict.fromkeys(map(folder, names)))
+    def names(url: str) -> list[str]:
+        return [url, *(url[len(root) :] for root in sites if is_below(url, root))]
+
+    closed = {name for url in unlisted for name in names(url)}
+    living = closed | {name for url in (*kept, *sites) for name in names(url)}
+    blocked = living | {above for name in living for above in _folders(name)}
+    dead = list(dict.fromkeys(url.path if url.path and _stem(url.path.rstrip("/")) not in living else url.url for url in urls))
+    if len(dead) > FEW:
+        inside = Counter(folder for name in dead for folder in {_stem(name), *_folders(name)})
+
+        def shortest(name: str) -> str:
+            folders = (folder for folder in (*_folders(name), _stem(name)) if folder.count("/") != (0 if name.startswith("/") else 2))
+            whole = (at for at in folders if inside[at] > 1 and at not in blocked and closed.isdisjoint(_folders(at)))
+            return next((f"{folder}{ANY}" for folder in whole), name)
+
+        dead = list(dict.fromkeys(map(shortest, dead)))
+    return [_literal(name) for name in dead]
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(ANY)
+
+
+def _folders(name: str) -> list[str]:
+    """What contains a path or a URL, from its site, which is "", or its host on."""
+    parts = _stem(name).split("/")
+    return ["/".join(parts[:end]) for end in range(1 if name.startswith("/") else 3, len(parts))]
 
 
 def _matches(pattern: str, url: str) -> bool:

@@ -143,6 +143,60 @@ def test_a_policy_of_the_project_is_not_newly_violated(cli: Cli, project: Path) 
     propose(cli, BOTH)
 
 
+def test_what_changes_nothing_is_the_last_proposal_and_an_undo_takes_nothing_back(cli: Cli, project: Path) -> None:
+    propose(cli, TITLE)
+    changed = contents(project)
+    propose(cli, TITLE)
+    cli("propose", "--undo")
+    assert contents(project) == changed
+
+
+@pytest.mark.parametrize("when", ["create", "update", "delete"])
+def test_a_policy_about_a_plan_is_judged_too(cli: Cli, project: Path, when: str) -> None:
+    rule = f"policies: [{{id: never, on: [team], when: {when}, assert: '${{{{ false }}}}', message: nobody {when}s a team}}]\n"
+    cli.edit("reconciler.yaml", "organizations:", f"{rule}organizations:")
+    steps = {
+        "create": {"op": "add", "address": "acme/team/b", "fields": {"title": "Team B"}},
+        "update": {"op": "set", "address": "acme/team/a", "fields": {"title": "Writers"}},
+        "delete": {"op": "remove", "address": "acme/team/a"},
+    }
+    before = contents(project)
+    assert f"nobody {when}s a team" in propose(cli, [steps[when]], code=4)
+    assert contents(project) == before
+    propose(cli, TITLE)
+
+
+def test_what_is_added_into_the_pattern_of_an_exception_is_refused(cli: Cli, project: Path) -> None:
+    rule = (
+        "policies: [{id: named, on: [team], assert: '${{ after.title.startswith(\"Team\") }}', message: teams are called Team}]\n"
+        "exceptions: [{policy: named, address: 'acme/team/a*', until: 2099-01-31, reason: old ones}]\n"
+    )
+    cli.edit("reconciler.yaml", "organizations:", f"{rule}organizations:")
+    before = contents(project)
+    said = propose(cli, [{"op": "add", "address": "acme/team/ab", "fields": {"title": "Writers"}}], code=4)
+    assert "acme/team/ab would be covered by the exception at reconciler.yaml:" in said
+    assert contents(project) == before
+    propose(cli, [{"op": "add", "address": "acme/team/y1", "fields": {"title": "Team Y"}}])
+
+
+@pytest.mark.parametrize("field", ["members", "emoji"])
+def test_a_field_that_is_taken_out_of_a_map_over_lines_leaves_the_comments_of_the_others(cli: Cli, field: str) -> None:
+    text = (
+        "      - {space: one, title: One,   # of the title\n         emoji: '1f4d8',   # of the emoji\n"
+        "         duplicateOf: blank}   # of the origin\n"
+    )
+    teams = "    teams:\n      a: {title: Team A,   # of the team\n          members: []}   # of the members\n"
+    blank = "    content:\n      - {space: blank, id: spc_blank, title: Blank, template: true}\n"
+    write(cli.root, {"reconciler.yaml": f"{HEAD}organizations:\n  acme:\n    id: org_acme\n{teams}{blank}{text}"})
+    address = "acme/team/a" if field == "members" else "acme/space/one"
+    propose(cli, [{"op": "set", "address": address, "unset": [field]}])
+    left = (cli.root / "reconciler.yaml").read_text()
+    assert f"{field}:" not in left
+    assert "# of the team" in left
+    assert "# of the title" in left
+    assert "# of the origin" in left
+
+
 # -- files --------------------------------------------------------------------------------------------------------------------------------
 
 

@@ -237,6 +237,30 @@ def test_an_empty_plan_does_nothing(docs: Cli) -> None:
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Nothing to apply. The plan file was applied.")
 
 
+def test_the_document_of_an_empty_plan_claims_no_number_of_objects(docs: Cli) -> None:
+    assert docs("apply", "p", "--yes").exit_code == 0
+    docs("plan", "p", "--out", "plan.json", code=0)
+    shown = docs("show", "plan.json", code=0).stdout
+    assert "No changes" in shown
+    assert "objects managed" not in shown
+
+
+def test_a_refused_plan_says_that_it_was_not_saved(docs: Cli) -> None:
+    assert docs("apply", "p", "--yes").exit_code == 0
+    docs("plan", "p", "--out", "old.json", code=0)
+    older = (docs.root / "old.json").read_bytes()
+    docs.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
+    docs.edit(
+        "p/reconciler.yaml", "organizations:", "policies: [{id: never, on: [team], assert: '${{ false }}', message: no}]\norganizations:"
+    )
+    refused = docs("plan", "p", "--out", "new.json", code=4)
+    assert "The plan is refused, so it was not saved in new.json." in refused.stderr
+    assert not (docs.root / "new.json").exists()
+    again = docs("plan", "p", "--out", "old.json", code=4)
+    assert "it was not saved in old.json; the file there is of an earlier run" in again.stderr
+    assert (docs.root / "old.json").read_bytes() == older
+
+
 # -- guards and consent -------------------------------------------------------------------------------------------------------------
 
 

@@ -60,3 +60,12 @@ def test_a_plan_is_allowed_by_as_many_as_may_count_in_any_order(
     assert moved == judged(changes, TERMS, [*decisions, Decision("", "now")], digest="now", authors=authors)
     assert not moved.rejected
     assert not moved.people
+
+
+def test_how_many_people_must_approve_is_said_as_people() -> None:
+    def said(*decisions: Decision) -> str:
+        return judged(frozenset(ChangeClass), TERMS, list(decisions), digest="now", authors=frozenset()).sentence or ""
+
+    assert "delete (2 people)" in said()
+    assert "create (1 person)" in said()
+    assert "delete (1 more person, approved by ada)" in said(Decision("ada", "now", frozenset({ChangeClass.DELETE})))

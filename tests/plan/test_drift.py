@@ -306,6 +306,20 @@ def test_one_sibling_keeps_its_position_while_others_are_ordered(org: Org) -> No
     assert org.plan().steps == ()
 
 
+@pytest.mark.parametrize("after", ["two", "four"])
+def test_a_sibling_whose_order_is_ignored_is_moved_by_hand_and_no_other_is_moved_or_accused(org: Org, after: str) -> None:
+    applied(org, ignoring(small(), "one", "order"))
+    was = [title for title in order(org) if title != "One"]
+    anchor = {"position": {"after": {"type": "space", "space": org.id(f"acme/space/{after}")}}, "parent": org.id("acme/collection/product")}
+    org.call("POST", f"/spaces/{org.id('acme/space/one')}/move", anchor)
+    moved = order(org)
+    assert moved[0] != "One"
+    assert (org.plan().steps, said(drifted(org))) == ((), [])
+    org.apply()
+    assert order(org) == moved
+    assert [title for title in moved if title != "One"] == was
+
+
 @pytest.mark.parametrize("pattern", ["space", "acme/space/*", "acme/**", "acme/space/one"])
 def test_a_kind_or_a_pattern_ignores_for_many(org: Org, pattern: str) -> None:
     applied(org, small(), ignoreChanges={pattern: ["title"]})

@@ -515,6 +515,21 @@ def test_a_share_link_that_somebody_created_and_the_files_declare_is_an_exposure
     assert org.plan().exposures == ()
 
 
+def test_a_share_link_of_a_site_that_is_not_published_asks_for_no_consent_until_the_site_is(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    tree = small()
+    tree["sites"]["docs"].update(visibility="share-link", published=False)
+    tree["sites"]["docs"].pop("shareLinks", None)
+    applied(org, tree)
+    tree["sites"]["docs"]["shareLinks"] = {"press": {"name": "Press"}}
+    org.write(tree)
+    assert [line for line in org.plan().exposures if line.asked] == []
+    org.apply()
+    tree["sites"]["docs"]["published"] = True
+    org.write(tree)
+    assert [str(line.address) for line in org.plan().exposures if line.asked] != []
+
+
 def test_a_share_link_that_the_plan_recreates_is_said_once_where_somebody_opened_the_site_too(org: Org) -> None:
     site, link = f"/orgs/org_acme/sites/{org.id(DOCS)}", f"{DOCS}/share-link/partners"
     org.call("DELETE", f"{site}/share-links/{org.id(link).rpartition('/')[2]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 import yaml
 
 from reconciler.cli import exits
+from reconciler.urls.redirects import url_matches
 from tests.cli.conftest import Cli
 from tests.documents import valid
 from tests.organizations import ORGANIZATION, SEED, TOKEN
@@ -153,6 +155,29 @@ def test_urls_that_die_are_refused_and_the_way_past_it_works(cli: Cli) -> None:
     assert (document["options"]["allowDeadUrls"], len(document["redirects"]["dead"])) == (["/v1/**"], 4)
     cli("apply", "p", "--plan", "saved.json", code=0)
     assert "ended on" in cli("urls", "where", f"{BASE}/v1/past", "p").stdout
+
+
+@pytest.mark.parametrize("way", ["option", "declared"])
+def test_what_a_refusal_offers_names_the_dead_urls_alone_and_works_when_pasted(cli: Cli, way: str) -> None:
+    """A part of a site ends below a path at which other pages stay."""
+    both = {**FIRST, "start": "v1", "old": "old"}
+    apply(cli, both, NGINX)
+    left = {key: path for key, path in both.items() if key != "use"}
+    refused = apply(cli, left, NGINX, code=exits.REFUSED).stderr
+    line = next(line for line in refused.splitlines() if "--allow-dead-urls" in line)
+    gone, options = line.split("write urls: ")[1].split(", or: ")
+    declared = yaml.safe_load(gone)
+    words = shlex.split(options)
+    dead = {item["url"] for item in cli.json("plan", "p")["redirects"]["dead"]}
+    assert dead
+    assert [item["url"] for item in declared["gone"]] == words[1::2]
+    living = {item["url"] for item in cli.json("urls", "list", "p")["urls"]} - dead
+    assert living
+    assert not [url for url in living for pattern in words[1::2] if url_matches(pattern, url, BASE + "/docs")]
+    if way == "option":
+        cli("apply", "p", "--yes", *words, "--allow-delete", "99", code=0)
+    else:
+        apply(cli, left, {**NGINX, **declared})
 
 
 def test_a_url_that_is_declared_gone_answers_410(cli: Cli) -> None:

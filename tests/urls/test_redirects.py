@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from reconciler.model import DeadUrl, GoneUrls, PageChange, Redirect, Source, UrlReason
 from reconciler.text.urls import pattern_problem
-from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, is_named, url_matches
+from reconciler.urls.redirects import Wildcard, canonical, gone_test, groups, is_named, patterns_of, url_matches
 from tests.urls.moves import ROOT, SITE, SPACE, changes, pages, redirected, reorganized, url_of
 
 
@@ -211,3 +211,34 @@ def test_a_whole_url_names_its_host_in_any_spelling(pattern: str) -> None:
     assert url_matches(pattern, "https://xn--bcher-kva.example/v1/a", None)
     assert is_named(DeadUrl("https://xn--bcher-kva.example/v1/a", SITE, "ended"), pattern)
     assert not url_matches(pattern, "https://bucher.example/v1/a", None)
+
+
+NAMES = st.sampled_from(["v1", "use", "a", "b", "a*b"])
+URLS = st.lists(NAMES, max_size=4).map(lambda names: "".join(f"/{name}" for name in names))
+OTHER = f"{ROOT}/other"
+
+
+@given(dead=st.sets(URLS, min_size=1, max_size=12), kept=st.sets(URLS, max_size=6), below=st.sets(URLS, max_size=1), two=st.booleans())
+def test_patterns_offered_for_consent_name_what_dies_and_nothing_that_lives(
+    dead: set[str], kept: set[str], below: set[str], two: bool
+) -> None:
+    """Of one site at the host, or of one below it beside another."""
+    root, roots = (f"{ROOT}/docs", [f"{ROOT}/docs", OTHER]) if two else (ROOT, [ROOT])
+    living = {f"{top}{path}" for top in roots for path in kept} - {f"{root}{path}" for path in dead}
+    unlisted = {f"{root}{path}" for path in below}
+    urls = [DeadUrl(f"{root}{path}", SITE, "", path or "/") for path in sorted(dead)]
+    patterns = patterns_of(urls, living, unlisted, roots)
+    assert all(any(is_named(url, pattern) for pattern in patterns) for url in urls)
+    inside = {f"{url}/any/page" for url in unlisted}
+    ended = {url.url for url in urls}
+    for url in (living | inside) - ended:
+        for top in roots:
+            assert not any(url_matches(pattern, url, top) for pattern in patterns), (url, patterns)
+    assert all(pattern_problem(pattern) is None for pattern in patterns)
+
+
+def test_a_folder_in_which_everything_dies_is_one_pattern() -> None:
+    urls = [DeadUrl(f"{ROOT}/v1/{name}", SITE, "", f"/v1/{name}") for name in "abcde"]
+    assert patterns_of(urls, [f"{ROOT}/v2/a"], [], [ROOT]) == ["/v1/**"]
+    assert patterns_of(urls, [f"{ROOT}/v1"], [], [ROOT]) == [f"/v1/{name}" for name in "abcde"]
+    assert patterns_of(urls, [], [ROOT], [ROOT]) == [f"/v1/{name}" for name in "abcde"], "a page of the site may be there"
