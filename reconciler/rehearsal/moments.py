@@ -245,7 +245,7 @@ class Moments:
         readers = set(readers)
         shown = [ANYONE_READER] if ANYONE_READER in readers else sorted(readers)
         agents = [AGENT_READER] if AGENT_READER in readers and shown == [ANYONE_READER] else []
-        return tuple(reader_in_words(name, names) for name in (*shown, *agents))
+        return tuple(dict.fromkeys(reader_in_words(name, names) for name in (*shown, *agents)))
 
 
 def closed_urls(start: SeenMoment, now: SeenMoment) -> dict[str, frozenset[str]]:

@@ -293,10 +293,10 @@ def _name(change: ReaderChange) -> str:
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """`a, b and c`; of many, the first ones."""
+    """`a, b and c`; of many, the first ones; "" for none."""
     if len(names) > NAMED + 1:
         return f"{', '.join(names[:NAMED])} and {count(len(names) - NAMED, 'other reader')}"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _closed(rehearsal: Rehearsal) -> list[str]:
@@ -306,14 +306,14 @@ def _closed(rehearsal: Rehearsal) -> list[str]:
     for closed in rehearsal.closed:
         dead = [url for url in closed.urls if url not in moved]
         whom = f" to {enumerated(closed.who)}" if closed.answering else ""
-        sentences += [f"{sentence}{whom}" for sentence in _dead(dead)]
+        sentences += _dead(dead, whom)
     return sentences
 
 
-def _dead(urls: Sequence[str]) -> list[str]:
-    """`/docs/changelog no longer answers, nor do 3 URLs below it`."""
+def _dead(urls: Sequence[str], whom: str) -> list[str]:
+    """`/docs/changelog no longer answers to agents, nor do 3 URLs below it`."""
     return [
-        f"{short_url(url)} no longer answers"
+        f"{short_url(url)} no longer answers{whom}"
         + (f", nor {'does' if number == 1 else 'do'} {count(number, 'URL')} below it" if number else "")
         for url, number in dead_groups(urls)
     ]
