@@ -169,6 +169,11 @@ def rehearsal_document_sheet(document: types.RehearsalDocument) -> Sheet:
     return Sheet("rehearsal", document["project"], document["environment"], done, [], headline=done + refused, consequences=spans)
 
 
+def all_answer(certain: bool) -> str:
+    """That no URL is dead, as far as that is known."""
+    return "every published URL answers" if certain else "every URL of what could be read answers"
+
+
 def worst_moment(rehearsal: Rehearsal) -> str:
     """What people would see if the apply stopped at its worst moment."""
     worst = rehearsal.worst
@@ -180,9 +185,7 @@ def worst_moment(rehearsal: Rehearsal) -> str:
     dead = (
         urls + (f" ({end.dead_urls} at the end)" if end.dead_urls != worst.dead_urls else "")
         if worst.dead_urls
-        else "every published URL answers"
-        if rehearsal.certain
-        else "every URL of what could be read answers"
+        else all_answer(rehearsal.certain)
     )
     nobody = "nobody can read more" if rehearsal.certain else "nobody can read more of what could be read"
     gained = f"{count(worst.opened, 'object')} can be read by somebody new" if worst.opened else nobody
