@@ -123,6 +123,7 @@ class Variant:
     `at`: the object that shows them. `space`: the object that contains them. `site`: what publishes both. `root`: the URL of the site.
     `bases`: the URLs below which the pages answer, by what is left out of them: 0 for every segment; a lower number takes a URL away from a
     higher one. Empty where only the service knows them. `is_open`: to everybody who knows the URL, not only to those whom the site admits.
+    `by_link`: to those alone who hold a share link of this site, which opens no other one.
     `conditions`: those that a visitor meets without any claim, such as `!visitor.claims.staff`: who has that claim does not read there.
     """
 
@@ -132,6 +133,7 @@ class Variant:
     root: str
     bases: Mapping[int, str]
     is_open: bool = True
+    by_link: bool = False
     conditions: frozenset[str] = frozenset()
 
 

@@ -22,6 +22,7 @@ from reconciler.resource.risks import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LEVEL
 WHO: Final = {"anyone": ANYONE, "anyone-with-the-address": ANYONE_WITH_THE_URL, "visitor": VISITORS, "agent": AGENTS, "member": MEMBERS}
 ANYONE_READER: Final = "anyone-with-the-address"  # the widest class of those who ask for URLs
 AGENT_READER: Final = "agent"
+LINK_READER: Final = "link:"  # and the id of a share link
 
 
 class SeenReading(Protocol):
@@ -245,15 +246,16 @@ class Moments:
         readers = set(readers)
         shown = [ANYONE_READER] if ANYONE_READER in readers else sorted(readers)
         agents = [AGENT_READER] if AGENT_READER in readers and shown == [ANYONE_READER] else []
-        return tuple(reader_in_words(name, names) for name in (*shown, *agents))
+        return tuple(dict.fromkeys(reader_in_words(name, names) for name in (*shown, *agents)))
 
 
 def closed_urls(start: SeenMoment, now: SeenMoment) -> dict[str, frozenset[str]]:
     """The published URLs that answered at the start and do not now, each with the readers for whom that is so. What another page answers
     at is not closed."""
     closed: dict[str, set[str]] = defaultdict(set)
-    # The holder of a link whose key was replaced has the key of the start.
-    for name, reader in {**now.url_readers, **start.url_readers}.items():
+    # The holder of a link whose key was replaced has the key of the start; a link that is new had no holders then.
+    later = {name: reader for name, reader in now.url_readers.items() if not name.startswith(LINK_READER)}
+    for name, reader in {**later, **start.url_readers}.items():
         answering = now.answers(name, reader)
         for url in start.answers(name, reader):
             if url not in answering:

@@ -169,6 +169,11 @@ def rehearsal_document_sheet(document: types.RehearsalDocument) -> Sheet:
     return Sheet("rehearsal", document["project"], document["environment"], done, [], headline=done + refused, consequences=spans)
 
 
+def all_answer(certain: bool) -> str:
+    """That no URL is dead, as far as that is known."""
+    return "every published URL answers" if certain else "every URL of what could be read answers"
+
+
 def worst_moment(rehearsal: Rehearsal) -> str:
     """What people would see if the apply stopped at its worst moment."""
     worst = rehearsal.worst
@@ -180,9 +185,7 @@ def worst_moment(rehearsal: Rehearsal) -> str:
     dead = (
         urls + (f" ({end.dead_urls} at the end)" if end.dead_urls != worst.dead_urls else "")
         if worst.dead_urls
-        else "every published URL answers"
-        if rehearsal.certain
-        else "every URL of what could be read answers"
+        else all_answer(rehearsal.certain)
     )
     nobody = "nobody can read more" if rehearsal.certain else "nobody can read more of what could be read"
     gained = f"{count(worst.opened, 'object')} can be read by somebody new" if worst.opened else nobody
@@ -293,10 +296,10 @@ def _name(change: ReaderChange) -> str:
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """`a, b and c`; of many, the first ones."""
+    """`a, b and c`; of many, the first ones; "" for none."""
     if len(names) > NAMED + 1:
         return f"{', '.join(names[:NAMED])} and {count(len(names) - NAMED, 'other reader')}"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _closed(rehearsal: Rehearsal) -> list[str]:
@@ -306,14 +309,14 @@ def _closed(rehearsal: Rehearsal) -> list[str]:
     for closed in rehearsal.closed:
         dead = [url for url in closed.urls if url not in moved]
         whom = f" to {enumerated(closed.who)}" if closed.answering else ""
-        sentences += [f"{sentence}{whom}" for sentence in _dead(dead)]
+        sentences += _dead(dead, whom)
     return sentences
 
 
-def _dead(urls: Sequence[str]) -> list[str]:
-    """`/docs/changelog no longer answers, nor do 3 URLs below it`."""
+def _dead(urls: Sequence[str], whom: str) -> list[str]:
+    """`/docs/changelog no longer answers to agents, nor do 3 URLs below it`."""
     return [
-        f"{short_url(url)} no longer answers"
+        f"{short_url(url)} no longer answers{whom}"
         + (f", nor {'does' if number == 1 else 'do'} {count(number, 'URL')} below it" if number else "")
         for url, number in dead_groups(urls)
     ]

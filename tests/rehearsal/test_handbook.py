@@ -24,8 +24,8 @@ def test_the_reorganization_of_the_handbook_shows_everything_that_a_rehearsal_ca
     assert "handbook/space/examples" in lost
     assert any("/examples" in url for url in document["urls"]["dead"])
     assert any("/guides" in url["before"] and "/use" in url["after"] for url in document["urls"]["moved"])
-    assert worst["after"] == end["after"]  # the last reader is new then
-    assert max(moment["deadUrls"] for moment in document["moments"]) > end["deadUrls"]
+    assert worst["after"] < end["after"]  # most URLs are dead on the way that answer at the start and at the end
+    assert worst["deadUrls"] > end["deadUrls"]
     assert document["divergences"] == []
     assert document["secondPlanEmpty"]
     text = cli("rehearse", "handbook/reorganized.yaml", *SANDBOX, code=exits.DONE).stdout

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.cli import exits
+from reconciler.report.preview.first_screen import rendered
 from tests.cli.conftest import Cli
 from tests.harness import Still
 from tests.organizations import TOKEN, Tree
@@ -79,7 +80,9 @@ def _knows_what_it_lacks(folder: Path, number: int | None, ends: str = "") -> No
             assert result.exit_code == exits.PENDING, path
             assert {(change["reader"], change["title"]) for change in document["readers"]["gained"]} <= gained, path
             text = cli("rehearse", ".", *ALL).stdout
-            assert "every published URL answers" not in text, path
+            page = rendered(document)
+            assert "every published URL answers" not in text + page, path
+            assert ">None<" not in page, path
             assert "Could not be read, and is not part of the copy" in text, path
             assert service.writes == []
 

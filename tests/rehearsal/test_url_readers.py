@@ -112,6 +112,34 @@ def test_urls_that_a_restricted_site_takes_over_are_dead_for_their_readers(cli: 
     assert {url for row in closed for url in row["urls"]} >= guides | moved
     assert guides | moved
     assert any(row["answering"] for row in closed), "the holders of the link get another page there"
+    assert document["divergences"] == []
+
+
+def _site(basename: str, visibility: str, *, active: bool = True) -> Tree:
+    links = {"shareLinks": {"partners": {"name": "Partners", "active": active}}} if visibility == "share-link" else {}
+    structure = [{"section": "guides", "title": "Guides", "path": "guides", "spaces": ["guides"]}]
+    return {"title": "Docs", "visibility": visibility, "published": True, "basename": basename, "structure": structure, **links}
+
+
+@pytest.mark.parametrize("new", ["other", "partners"])
+@pytest.mark.parametrize(
+    ("visibility", "other"),
+    [("share-link", "share-link"), ("share-link", "visitor-auth"), ("visitor-auth", "share-link"), ("public", "share-link")],
+)
+def test_a_plan_names_the_urls_of_a_site_that_another_with_other_readers_takes_over(
+    cli: Cli, visibility: str, other: str, new: str
+) -> None:
+    """Both show the same pages. The holders of a share link of one site do not get into the other."""
+    before, after = _tree(), _tree()
+    before["sites"] = {"docs": _site("handbook", visibility), "partners": _site("partners", other)}
+    after["sites"] = {"docs": _site(new, visibility), "partners": _site("handbook", other)}
+    document = _rehearsed(cli, before, after)
+    assert document["divergences"] == []
+    plan = json.loads(cli("plan", ".", "--sandbox", "living.db", "--format", "json").stdout)
+    planned = {change["before"].partition("/published")[2] for change in plan["urls"] if change["before"] is not None}
+    closed = {url.partition("/published")[2] for row in document["urls"]["closed"] for url in row["urls"]}
+    assert closed
+    assert closed <= planned
 
 
 @pytest.mark.parametrize("negated", [True, False])

@@ -154,9 +154,11 @@ def needed(site_urls: SiteUrls, trees: Trees) -> frozenset[Key]:
     return frozenset(asked - trees.keys() - site_urls.created)
 
 
-def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str, bool, frozenset[str]]]:
+def _urls_of(variants: tuple[Variant, ...]) -> set[tuple[Key, int, str, bool, Key | None, frozenset[str]]]:
     return {
-        (variant.space, rank, base, variant.is_open, variant.conditions) for variant in variants for rank, base in variant.bases.items()
+        (variant.space, rank, base, variant.is_open, variant.site if variant.by_link else None, variant.conditions)
+        for variant in variants
+        for rank, base in variant.bases.items()
     }
 
 
@@ -229,14 +231,15 @@ class _Match:
         return was is not None and was.identity == answer.identity
 
     def opens(self, url: str, answer: UrlAnswer) -> bool:
-        """Whether everybody who knows a URL can read there after the plan what only those could whom the site admits."""
+        """Whether people can read at a URL after the plan what only others could whom its site admitted."""
         was = self.before.get(url)
         return was is not None and not _admits_all(was.variant, answer.variant)
 
 
 def _admits_all(variant: Variant, readers_of: Variant) -> bool:
-    """Whether a variant is open to all readers of another one."""
-    return (variant.is_open or not readers_of.is_open) and variant.conditions <= readers_of.conditions
+    """Whether a variant is open to all readers of another one. Whom one and the same site admits no longer is said of its readers."""
+    alike = variant.site == readers_of.site or not (variant.by_link or readers_of.by_link)
+    return (variant.is_open or (not readers_of.is_open and alike)) and variant.conditions <= readers_of.conditions
 
 
 def changes(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
@@ -289,13 +292,10 @@ def _line(site_urls: SiteUrls, answer: UrlAnswer, before: str | None, after: str
 def _unread(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
     """A change for all pages below each URL that ends or begins, where the pages are not known."""
     was, then = ({variant.at: variant for variant in variants} for variants in (site_urls.before, site_urls.after))
-    old, new = (
-        {(variant.space, base) for variant in variants for base in variant.bases.values()}
-        for variants in (site_urls.before, site_urls.after)
-    )
+    old, new = _at_bases(site_urls.before), _at_bases(site_urls.after)
     for variant in was.values():
         for rank, base in variant.bases.items() if not isinstance(trees.get(variant.space), PageTree) else ():
-            if (variant.space, base) not in new:
+            if not any(_admits_all(other, variant) for other in new.get((variant.space, base), ())):
                 bases = then[variant.at].bases if variant.at in then else {}
                 yield _below(site_urls, variant, base, bases.get(rank, bases.get(0)))
     for variant in then.values():
@@ -306,8 +306,17 @@ def _unread(site_urls: SiteUrls, trees: Trees) -> Iterator[PageChange]:
         bases = was[variant.at].bases if variant.at in was else {}
         for rank, base in variant.bases.items():
             # What takes the place of a URL that ends is said there.
-            if (variant.space, base) not in old and bases.get(rank, base) == base:
+            known = any(_admits_all(other, variant) for other in old.get((variant.space, base), ()))
+            if not known and bases.get(rank, base) == base:
                 yield _below(site_urls, variant, None, base)
+
+
+def _at_bases(variants: tuple[Variant, ...]) -> dict[tuple[Key, str], list[Variant]]:
+    shown: dict[tuple[Key, str], list[Variant]] = {}
+    for variant in variants:
+        for base in variant.bases.values():
+            shown.setdefault((variant.space, base), []).append(variant)
+    return shown
 
 
 def _below(site_urls: SiteUrls, variant: Variant, before: str | None, after: str | None) -> PageChange:

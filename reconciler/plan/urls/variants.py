@@ -96,7 +96,8 @@ def _of_kind(moment: Published, kind: Kind) -> Iterator[Variant]:
         if (conditions := _conditions(moment.readers, key, OPEN)) is not None:
             yield replace(_variant(moment, key, space), conditions=conditions)
         elif (conditions := _conditions(moment.readers, key, ADMITTED)) is not None and not _was_open(moment, key):
-            yield replace(_variant(moment, key, space), is_open=False, conditions=conditions)
+            by_link = _conditions(moment.readers, key, frozenset({VISITORS})) is None
+            yield replace(_variant(moment, key, space), is_open=False, by_link=by_link, conditions=conditions)
 
 
 def _shown(moment: Published, kind: Kind) -> Iterator[tuple[Key, Key]]:

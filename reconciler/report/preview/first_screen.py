@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.address import Address
 from reconciler.model.rehearsal import MovedUrl, ReaderChange
-from reconciler.report.rehearsal import dead_groups, divergence_text, enumerated, moved_groups, reader_groups, short_url, widest
+from reconciler.report.rehearsal import all_answer, dead_groups, divergence_text, enumerated, moved_groups, reader_groups, short_url, widest
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
 
@@ -166,9 +166,9 @@ def _lead(document: Data) -> str:
 
 def _consequence(moment: Data, unread: Sequence[str]) -> str:
     dead, opened, whom = moment["deadUrls"], moment["opened"], enumerated(moment.get("deadFor", ()))
-    urls = f"{count(dead, 'published URL')} {'answers' if dead == 1 else 'answer'} 404" if dead else "every published URL answers"
+    urls = f"{count(dead, 'published URL')} {'answers' if dead == 1 else 'answer'} 404" if dead else all_answer(not unread)
     urls += f" to {whom}," if dead and whom else ""
-    known = ", as far as everything could be read" if unread else ""
+    known = " of what could be read" if unread and not opened else ""
     return f"{urls} and {count(opened, 'object') if opened else 'nobody'} can {'be read by somebody new' if opened else 'read more'}{known}"
 
 
@@ -210,19 +210,20 @@ def _reader_lines(changes: Sequence[ReaderChange]) -> list[Line]:
     return lines
 
 
-def _readers(title: str, rows: Sequence[Data], tone: str) -> Column:
+def _readers(title: str, rows: Sequence[Data], tone: str, unread: Sequence[str]) -> Column:
     changes = widest(_changes(rows))
     lines = _reader_lines(changes)
     objects = len({(row["kind"], row["title"], row["address"]) for row in rows})
-    return Column(title, count(objects, "object") if rows else "None", tone if rows else "quiet", lines[:NAMED], max(0, len(lines) - NAMED))
+    none = "Not all known" if unread else "None"
+    return Column(title, count(objects, "object") if rows else none, tone if rows else "quiet", lines[:NAMED], max(0, len(lines) - NAMED))
 
 
 def _gained(document: Data) -> Column:
-    return _readers("Newly readable", document["readers"]["gained"], "bad")
+    return _readers("Newly readable", document["readers"]["gained"], "bad", document["unread"])
 
 
 def _lost(document: Data) -> Column:
-    return _readers("No longer readable", document["readers"]["lost"], "warn")
+    return _readers("No longer readable", document["readers"]["lost"], "warn", document["unread"])
 
 
 def _whom(url: str, urls: Data) -> str:

@@ -95,6 +95,7 @@
   // -- requests -----------------------------------------------------------------------------------------------------------------------------
 
   const steps = () => report.moments;
+  const ifCertain = (sentence) => report.unread.length ? "Not known: not everything could be read." : sentence;
   const stepName = (moment) => (moment.what ? moment.what[0].toUpperCase() + moment.what.slice(1) : moment.request).replaceAll(" -> ", " → ");
   function requestsView([asked]) {
     if (!steps().length) return [h("h1", { tabindex: -1 }, "The plan sends no requests")];
@@ -123,16 +124,16 @@
       h("h1", { tabindex: -1 }, `After request ${after.toLocaleString("en")} of ${steps().length.toLocaleString("en")}`),
       h("p", {}, stepName(row), row.address && h("span", { class: "soft" }, " of " + row.address)),
       h("p", { class: "soft small mono" }, broken(row.request)),
-      h("p", {}, `${count(row.deadUrls, "published URL")} ${row.deadUrls === 1 ? "answers" : "answer"} 404${row.deadFor?.length ? " to " + row.deadFor.join(", ") : ""}, and ${row.opened ? count(row.opened, "object") + " can be read by somebody new" : "nobody can read more"}.`),
+      h("p", {}, `${count(row.deadUrls, "published URL")} ${row.deadUrls === 1 ? "answers" : "answer"} 404${row.deadFor?.length ? " to " + row.deadFor.join(", ") : ""}, and ${row.opened ? count(row.opened, "object") + " can be read by somebody new" : `nobody can read more${report.unread.length ? " of what could be read" : ""}`}.`),
       h("p", { class: "soft small" }, alone.length ? `By this request: ${alone.join(", ")}.` : "This request changes nothing that a reader sees."),
       h("p", { class: "pager" }, after > 1 && h("a", { href: `#/requests/${after - 1}` }, "Previous"), after < steps().length && h("a", { href: `#/requests/${after + 1}` }, "Next")),
-      part("Newly readable", byReader([...state.opened.values()]), readerRow(after), report.unread.length ? "Not known: not everything could be read." : "Nobody can read more than at the start."),
-      part("No longer readable", byReader([...state.closed.values()]), readerRow(after), "Nobody can read less than at the start."),
+      part("Newly readable", byReader([...state.opened.values()]), readerRow(after), ifCertain("Nobody can read more than at the start.")),
+      part("No longer readable", byReader([...state.closed.values()]), readerRow(after), ifCertain("Nobody can read less than at the start.")),
       part("URLs that answer 404", groups, (group) => {
         if (!group.below.length) return urlRow(group);
         const inner = h("details", { toggle: () => inner.children.length < 2 && inner.append(list(group.below, urlRow)) }, h("summary", {}, `with ${count(group.below.length, "URL")} below it`));
         return h("li", {}, broken(short(group.url)), h("small", {}, titleOf(group.page)), inner);
-      }, "Every URL that answered at the start answers."),
+      }, ifCertain("Every URL that answered at the start answers.")),
     ];
   }
 
