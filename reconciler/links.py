@@ -98,6 +98,16 @@ def read_file(path: Path, most: int, *, within: Path | None = None) -> bytes:
         return file.read(most + 1)
 
 
+def open_named(path: Path) -> BufferedReader:
+    """A file that an option names, for reading. Outside of every checkout it may be the pipe of another program, `<(…)`.
+
+    Raises `LinkRefused`; OSError, also for a pipe or a device in a checkout; ValueError for a NUL in the name.
+    """
+    check_read(path)
+    place = Path(os.path.abspath(path))
+    return open_regular(path) if checkout(_target(place.parent)) is not None else path.open("rb")
+
+
 def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
     """The file for reading, without waiting: a pipe in its place, whose writer may never come, is refused like a folder or a device.
 

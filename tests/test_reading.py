@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from reconciler.cli import main
+from reconciler.cli.commands.api import body_of_file
 from reconciler.cli.mcp.owners import Owners
 from reconciler.links import LinkRefused, NotRegular, read_file
 from tests.sources import PACKAGE, dotted, nodes, package
@@ -29,7 +32,6 @@ OTHERS = {
     "config/source/files.py": "/proc and /sys; files of projects are opened there by `open_regular` after their links are checked",
     "cli/program.py": "/dev/null",
     "cli/terminal/screen.py": "/dev/null",
-    "cli/declare.py": "an option may name a pipe of another program: --vars-file <(…)",
     "own_files.py": "a folder that is locked, opened without following a link; files in it are opened by `open_regular`",
     "cli/pipeline/results.py": "reports that this job has just written, where others were removed before",
     "cli/commands/fleet_work.py": WORKERS,
@@ -53,7 +55,7 @@ def opens(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     called = dotted(node.func)
-    if called in ("open", "os.open", "io.open"):
+    if called in ("open", "os.open", "io.open", "click.open_file", "click.File"):
         return True
     if not isinstance(node.func, ast.Attribute):
         return False
@@ -112,6 +114,42 @@ def test_neither_pipes_nor_devices_nor_endless_files_are_waited_for(checkout: Pa
     with (checkout / "large").open("wb") as file:
         file.truncate(2**40)
     assert len(read_file(checkout / "large", 100)) == 101
+
+
+NAMING = {
+    "a body that is sent": ("api", "POST", "/orgs/org_acme/teams", "--sandbox", "s.db", "--input"),
+    "a state": ("state", "push"),
+    "variables": ("validate", "--var-file"),
+    "variables of the environment": ("validate", "--env-file"),
+}
+"""Commands that read a file whose name follows."""
+
+
+@pytest.mark.parametrize("words", NAMING.values(), ids=NAMING)
+def test_a_file_that_an_option_names_is_no_link_out_of_the_checkout_and_no_pipe_in_it(
+    checkout: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(checkout)
+    (checkout / "link").symlink_to("../.netrc")
+    os.mkfifo(checkout / "pipe")
+    ended = CliRunner().invoke(main, [*words, "link"])
+    assert (ended.exit_code, "RC-link-not-read" in ended.stderr) == (3, True), ended.stderr
+    writer = os.open(checkout / "pipe", os.O_RDWR)  # so that who reads it does not wait for a writer
+    os.write(writer, b"x")
+    try:
+        ended = CliRunner().invoke(main, [*words, "pipe"])
+    finally:
+        os.close(writer)
+    assert (ended.exit_code, "it is not a regular file" in ended.stderr) == (3, True), ended.stderr
+
+
+def test_a_pipe_outside_of_every_checkout_is_that_of_another_program(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(checkout)
+    read, write = os.pipe()
+    os.write(write, b'{"title": "x"}')
+    os.close(write)
+    assert body_of_file(Path(f"/dev/fd/{read}")) == {"title": "x"}
+    os.close(read)
 
 
 @pytest.mark.parametrize("place", ["CODEOWNERS", ".github/CODEOWNERS", "docs/CODEOWNERS"])

@@ -13,7 +13,7 @@ import click
 from reconciler.address import Address, Glob
 from reconciler.cli import env_file
 from reconciler.errors import ConfigError, os_reason
-from reconciler.links import check_read
+from reconciler.links import open_named
 from reconciler.text.urls import pattern_problem
 
 STDIN: Final = "-"
@@ -112,8 +112,7 @@ def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
             if value == STDIN:
                 text = sys.stdin.buffer.read(VARIABLES_MAX + 1) if sys.stdin is not None else b""
             else:
-                check_read(Path(value))
-                with Path(value).open("rb") as file:
+                with open_named(Path(value)) as file:
                     text = file.read(VARIABLES_MAX + 1)
         except OSError as error:
             raise click.BadParameter(f"{value!r} cannot be read: {os_reason(error)}", ctx=ctx, param=param) from None

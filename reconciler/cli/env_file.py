@@ -29,9 +29,9 @@ def read(name: str, text: bytes) -> tuple[dict[str, str], list[Problem]]:
         return {}, [Problem(name, text[: error.start].count(b"\n") + 1, 1, "the file is not UTF-8", id="RC-not-utf-8")]
     values: dict[str, str] = {}
     problems: list[Problem] = []
-    at = 0
+    at, line, counted = 0, 1, 0  # the lines before `counted` are in `line`: counting all again for each would never end
     while at < len(rest):
-        line = rest.count("\n", 0, at) + 1
+        line, counted = line + rest.count("\n", counted, at), at
         if (blank := _REST.match(rest, at)) is not None and blank.end() > at:
             at = blank.end()
             continue

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import click
 import pytest
 
-from reconciler.cli import environment, main
+from reconciler.cli import env_file, environment, main
 from reconciler.cli.program import LazyGroup
 from tests.cli.conftest import Cli, applied_project, initialised
 from tests.cli.test_program import ALL
@@ -187,3 +188,21 @@ def test_the_search_for_a_project_ends_where_a_repository_or_the_home_directory_
     (border / ".git").rmdir()
     assert cli("-C", str(border / "docs"), "validate").exit_code == 0
     assert cli("-C", str(border / "docs"), "validate", env={"HOME": str(border)}).exit_code == 3
+
+
+def test_the_lines_of_an_env_file_are_counted_once_and_not_again_for_each_line() -> None:
+    looked: list[int] = []
+
+    class Text(str):
+        def count(self, text: str, begin: Any = 0, end: Any = None) -> int:
+            looked.append((len(self) if end is None else end) - begin)
+            return super().count(text, begin, end)
+
+    class Content(bytes):
+        def decode(self, *_: Any) -> str:
+            return Text(super().decode())
+
+    content = Content(b"\n" * 100 + b"RECONCILER_VAR_A='\n'\nB\n")
+    values, problems = env_file.read("ci.env", content)
+    assert (values, [problem.line for problem in problems]) == ({"RECONCILER_VAR_A": "\n"}, [103])
+    assert 0 < sum(looked) <= len(content)

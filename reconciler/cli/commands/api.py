@@ -6,12 +6,15 @@ import asyncio
 import itertools
 import json
 import re
-from typing import IO, Any
+import sys
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli.declare import STDIN
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
@@ -20,8 +23,9 @@ from reconciler.cli.wiring.loading import load
 from reconciler.client import ClientSettings, RetryClass
 from reconciler.client.service import Reader, Writer
 from reconciler.config.keys import project_file
-from reconciler.errors import UsageError
+from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
+from reconciler.links import open_named
 from reconciler.text.escape import terminal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -46,7 +50,7 @@ _SELECTION = re.compile(r"\.([A-Za-z_][\w-]*)|\.?\[(\d*)\]|\.?\[\"([^\"]*)\"\]")
     "--input",
     "given",
     metavar="FILE",
-    type=click.File("rb"),
+    type=click.Path(path_type=Path, allow_dash=True),
     allow_from_autoenv=False,
     help="Read the body as JSON from a file; - is standard input.",
 )
@@ -62,7 +66,7 @@ def command(
     method: str,
     path: str,
     fields: tuple[str, ...],
-    given: IO[bytes] | None,
+    given: Path | None,
     paginate: bool,
     jq: str | None,
     **parameters: Any,
@@ -158,12 +162,20 @@ def body(fields: tuple[str, ...]) -> Any:
     return document
 
 
-def body_of_file(file: IO[bytes]) -> Any:
-    """The body in a file. Raises `UsageError` if it is not JSON."""
+def body_of_file(file: Path) -> Any:
+    """The body in a file, `-` for stdin. Raises `UsageError`."""
     try:
-        return json.loads(file.read())
+        if str(file) == STDIN:
+            text = sys.stdin.buffer.read()
+        else:
+            with open_named(file) as stream:
+                text = stream.read()
+    except OSError as error:
+        raise UsageError(f"--input {file} cannot be read: {os_reason(error)}", id="RC-file-not-read") from error
+    try:
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--input {file.name} is not JSON: {error}", id="RC-not-json") from error
+        raise UsageError(f"--input {file} is not JSON: {error}", id="RC-not-json") from error
 
 
 def _put(document: dict[str, Any], path: list[str], value: Any, field: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Never
@@ -10,7 +11,7 @@ from typing import Any, Final, Never
 import click
 
 from reconciler.cli import exits, options as shared
-from reconciler.cli.declare import OutputFile
+from reconciler.cli.declare import STDIN, OutputFile
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import known_service, open_store, recording_end
@@ -19,6 +20,7 @@ from reconciler.cli.wiring.loading import load
 from reconciler.cli.wiring.unseen import unseen, warn_unseen
 from reconciler.errors import Refused, UsageError, os_reason
 from reconciler.kinds import load as load_kinds
+from reconciler.links import open_named
 from reconciler.report.schemas.state import BindingData, StateDocument
 from reconciler.report.words import count
 from reconciler.resource import Kinds
@@ -143,8 +145,11 @@ def hidden_in(document: Any, masked: Any, at: str = "") -> str | None:
 def read(file: Path) -> Any:
     """The JSON in a file, `-` for stdin. Raises `UsageError`."""
     try:
-        with click.open_file(str(file), "rb") as stream:
-            text = stream.read(BYTES_MAX + 1)
+        if str(file) == STDIN:
+            text = sys.stdin.buffer.read(BYTES_MAX + 1)
+        else:
+            with open_named(file) as stream:
+                text = stream.read(BYTES_MAX + 1)
         if len(text) > BYTES_MAX:
             raise UsageError(f"{file} is larger than a state can be: more than {BYTES_MAX >> 20} MiB", id="RC-file-too-large")
         return json.loads(text, parse_constant=_no_number)
