@@ -84,7 +84,9 @@ def _rehearsed(cli: Cli, before: Tree, after: Tree) -> Any:
     write(cli, before)
     cli("apply", ".", "--sandbox", "living.db", "--yes", *ALL, code=exits.DONE)
     write(cli, after)
-    return json.loads(cli("rehearse", ".", "--sandbox", "living.db", "--format", "json", *ALL).stdout)
+    result = cli("rehearse", ".", "--sandbox", "living.db", "--format", "json", *ALL)
+    assert result.stdout, result.stderr
+    return json.loads(result.stdout)
 
 
 def test_every_url_of_a_site_that_nobody_can_open_any_more_is_dead(cli: Cli) -> None:
