@@ -126,7 +126,7 @@ NAMING = {
 
 
 @pytest.mark.parametrize("words", NAMING.values(), ids=NAMING)
-def test_a_file_that_an_option_names_is_no_link_out_of_the_checkout_and_no_pipe_in_it(
+def test_an_option_reads_neither_links_out_of_the_checkout_nor_pipes_in_it(
     checkout: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(checkout)
