@@ -26,7 +26,6 @@ from reconciler.client import ClientSettings
 from reconciler.client.service import Reader, Writer
 from reconciler.config import Project
 from reconciler.model import Outcome, Plan
-from reconciler.sandbox.faults import log
 from reconciler.state.bucket.objects import Folder
 from tests.harness import BASE, ORGANIZATION, TOKEN, WHOLE, Org
 from tests.reliability.clock import Time, everywhere
@@ -73,7 +72,6 @@ class World(Org):
         self.service.connection.backup(memory)
         self.service.connection.close()
         self.service.connection = memory
-        memory.execute(log.TABLE)  # images share one schema
         numbers = count(1)
         self.service.new_id = lambda prefix: f"{prefix}_{next(numbers):06x}"
         self.service.now = self.time.now
