@@ -31,6 +31,7 @@ OWN = re.compile(r"X'[0-9a-fA-F]+'|'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
 NUMBERS = re.compile(r"VALUES\((?:\d+,)+")
+SERIAL = re.compile(r"""^(INSERT INTO "states" VALUES\((?:[^,]*,){4})\d+""")  # grows with what is ready at the same moment
 NAME = "${{ each.value }} of ${{ each.parent.key }}"
 
 
@@ -131,7 +132,8 @@ def state_of(world: Laboratory) -> list[str]:
     names = {id: address for address, id in world.tracked().items()}
 
     def named(line: str) -> str:
-        return NUMBERS.sub("VALUES(", OWN.sub("(own)", MADE.sub(lambda id: names.get(id[0], "(id)"), line)))
+        line = NUMBERS.sub("VALUES(", OWN.sub("(own)", MADE.sub(lambda id: names.get(id[0], "(id)"), line)))
+        return SERIAL.sub(r"\1(serial)", line)
 
     with closing(sqlite3.connect(world.database.file)) as connection:
         return sorted(map(named, connection.iterdump()))
