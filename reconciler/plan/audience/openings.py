@@ -77,14 +77,17 @@ def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Map
 
 
 def _leads_nowhere(kinds: Kinds, after: Audiences, key: Key) -> bool:
-    """Whether an object has nothing to read itself, and what contains it admits nobody through it: a link to a site that is not published.
-    What admits its readers later is an opening then."""
+    """Whether an object has nothing to read itself, and what contains it is not published: a share link of such a site. What publishes it is
+    an opening then."""
     audience, observed = kinds[key[0]].audience, after.find(key)
     outer = audience.opens if audience is not None else None
     if outer is None or observed is None:
         return False
-    container, admits = after.find((outer, observed.within.get(outer, ""))), getattr(kinds[outer].audience, "admits", None)
-    return container is not None and admits is not None and not admits(container.values)
+    container, published = after.find((outer, observed.within.get(outer, ""))), kinds[outer].published
+    if container is None or published is None or published.unless is None:
+        return False
+    field, value = published.unless
+    return bool(container.values.get(field) == value)
 
 
 def closings(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tuple[Key, Access, tuple[Access, ...]]]:
