@@ -77,8 +77,8 @@ def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Map
 
 
 def _leads_nowhere(kinds: Kinds, after: Audiences, key: Key) -> bool:
-    """Whether an object has nothing to read itself, and what contains it is not published: a share link of such a site. What publishes it is
-    an opening then."""
+    """Whether an object has nothing to read itself, and what contains it is not published: a share link of such a site. What publishes
+    it is an opening then."""
     audience, observed = kinds[key[0]].audience, after.find(key)
     outer = audience.opens if audience is not None else None
     if outer is None or observed is None:
