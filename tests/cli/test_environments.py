@@ -502,7 +502,7 @@ def test_variables_come_from_files_and_from_standard_input(values_project: Cli) 
         (("--var-file", "-"), "", "standard input  this file is empty"),
         (("--var-file", "p/given.yaml"), None, "given.yaml:1:1  variable \"brnd\" is not declared"),
         (("--var-file", "nowhere.yaml"), None, "'nowhere.yaml' cannot be read: no such file or directory"),
-        (("--var-file", "p"), None, "'p' cannot be read: is a directory"),
+        (("--var-file", "p"), None, "'p' cannot be read: it is not a regular file"),
         (("--var-file", "-", "--var-file", "-"), "{}", "standard input can be read only once"),
     ],
 )  # fmt: skip
