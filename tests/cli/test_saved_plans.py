@@ -465,7 +465,7 @@ def test_a_file_of_100_mb_is_not_read(docs_project: Cli) -> None:
     with (docs_project.root / "plan.json").open("wb") as file:
         file.truncate(100_000_000)
     result = within(2, lambda: docs_project("apply", "p", "--plan", "plan.json"))
-    assert (result.exit_code, "100,000,000 bytes" in result.stderr) == (3, True)
+    assert (result.exit_code, "more than 20,971,520 bytes" in result.stderr) == (3, True)
 
 
 def test_a_path_that_is_not_a_file_is_a_clear_error(docs_project: Cli) -> None:
