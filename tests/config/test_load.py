@@ -556,10 +556,10 @@ def reading(root: Path, path: str) -> str:
     return raised.value.message
 
 
-def test_a_file_of_the_project_is_read_as_it_is(root: Path) -> None:
+def test_a_file_of_the_project_is_read_with_the_line_ends_of_every_checkout(root: Path) -> None:
     (root / "crlf").write_bytes("é\r\n".encode())
     files = ProjectFiles(root)
-    assert (files("certs/okta.pem"), files("crlf")) == ("PEM\n", "é\r\n")
+    assert (files("certs/okta.pem"), files("crlf")) == ("PEM\n", "é\n")
     (root / "link").symlink_to("certs/okta.pem")
     assert files("link") == "PEM\n"
 
