@@ -344,7 +344,7 @@ NOT_TYPED: Final[Mapping[tuple[str, str], str]] = {
         'reconciler fleet pause acme --until 1d --reason "restored from a backup"',
         'reconciler plan docs --base-url https://api.example.com --state "$RECONCILER_DATABASE"',
     ),
-    **_lines("how-to/install.md", NEEDS_NETWORK, "PYTHONPATH=program environment/bin/python -P -m reconciler --version"),
+    **_lines("how-to/install.md", NEEDS_NETWORK, 'PYTHONPATH="$PWD/program" environment/bin/python -P -m reconciler --version'),
     **_lines(
         "how-to/run-in-a-container.md", NEEDS_DOCKER,
         'docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/work" reconciler validate',
