@@ -55,7 +55,10 @@ def test_the_link_on_a_terminal_opens_the_dashboard(tmp_path: Path, database: Fl
         assert "(hidden)" not in shown
         with httpx2.Client(follow_redirects=True, timeout=SECONDS, trust_env=False) as browser:
             page = browser.get(found[1])
-        assert (page.status_code, page.url.path) == (200, "/")
+            # below a path of its own, so that the cookie goes to no other port
+            assert (page.status_code, re.fullmatch(r"/[\w-]{20,}/", page.url.path) is not None) == (200, True)
+        with httpx2.Client(follow_redirects=True, timeout=SECONDS, trust_env=False) as other:
+            assert other.get(found[1]).status_code != 200, "a link logs in once"
 
 
 def test_the_link_is_hidden_in_what_keeps_it_and_it_is_said_where_it_is_shown(
