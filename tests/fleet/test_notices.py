@@ -221,7 +221,7 @@ def test_a_message_arrives_once_is_repeated_after_an_error_given_up_after_a_day_
         assert rows(database)[0]["error"] is None
         (body,) = taken
         assert (body["title"], body["type"]) == ("acme is Broken", "failure")
-        assert body["message"] == "a: it is <b>gone\nhttps://fleet.example.com/projects/acme"
+        assert body["message"] == "a: it is < b>gone\nhttps://fleet.example.com/projects/acme"
         assert deliver(database) is False
     (row,) = rows(database)
     assert (row["sent_at"] is not None, row["error"]) == (True, None)

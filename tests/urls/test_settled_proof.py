@@ -22,11 +22,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from reconciler.sandbox.header import SECRET
 from reconciler.sandbox.sites.pages import SitePages
 from reconciler.sandbox.sites.readers import HEADER, Reader, Shown
 from reconciler.sandbox.sites.structure import published_url
 from reconciler.sandbox.store import Store
-from tests.organizations import ORGANIZATION
+from tests.organizations import ORGANIZATION, TOKEN
 from tests.proofs import spread
 from tests.sandbox.serving import serving
 from tests.urls import settling
@@ -142,7 +143,7 @@ class World:
 def get(port: int, path: str, reader: Reader) -> tuple[int, str | None, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
-        connection.request("GET", path, headers={HEADER: reader.model_dump_json()})
+        connection.request("GET", path, headers={HEADER: reader.model_dump_json(), SECRET: TOKEN})
         answer = connection.getresponse()
         return answer.status, answer.getheader("Location"), answer.read()
     finally:
