@@ -460,6 +460,7 @@ WRITERS = {
     "sandbox/server.py": "takes a new file of the sandbox away that could not be seeded",
     "fleet/up/server.py": "the access rules of a server, whose user keeps the file; not through a link",
     "fleet/sources/copies.py": "copies of repositories and their lock files in the folder of the worker",
+    "fleet/up/move.py": "a cluster into the folder of its owner, after links, pipes and files of others were refused",
 }
 WRITING = {
     "write_text",
