@@ -47,7 +47,7 @@ def normalise(base_url: str) -> str:
     if path.endswith("/v1"):
         raise UsageError(f"the URL {base_url!r} ends with /v1, which is added automatically", id="RC-service-url", hint=hint)
     if "[" in parts.netloc:
-        if not _is_address(host) or "%" in host:
+        if not is_address(host) or "%" in host:
             raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)
         shown = f"[{host}]"
     # Two scripts have letters that look the same. The xn-- form shows which host it is, to people and to the list of confirmed hosts.
@@ -66,10 +66,11 @@ def normalise(base_url: str) -> str:
 
 def is_loopback(host: str) -> bool:
     """Whether requests to `host` cannot leave this machine."""
-    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
+    return host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Whether a host is the number of a machine, and not a name."""
     try:
         ip_address(host)
     except ValueError:

@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -24,6 +23,7 @@ from reconciler.certificates import tls_context
 from reconciler.cli.checks.addresses import Addresses, CheckedTransport, NotAsked, Resolve, proxy_of, resolved
 from reconciler.client.pacing import Clock
 from reconciler.client.quota import read_hints
+from reconciler.client.settings import is_address
 from reconciler.model import Finding, Severity
 from reconciler.sandbox.header import SECRET
 from reconciler.urls.redirects import LOOPBACK
@@ -226,7 +226,7 @@ class _Web:
         try:
             await self._addresses.of(host)
         except NotAsked as error:
-            if proxy is None or error.refused or _is_address(host):
+            if proxy is None or error.refused or is_address(host):
                 raise
         async with self._client(proxy).stream("GET", url, headers=headers) as reply:
             yield reply
@@ -247,14 +247,6 @@ class _Web:
     async def close(self) -> None:
         for client in self._clients.values():
             await client.aclose()
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _plain(url: str) -> str:

@@ -84,11 +84,10 @@ async def make_plan(
 ) -> Planned:
     """Observe, plan, prove.
 
-    `everything`: read all that exists. `stage`: called with the name of each stage
-    after the reading. `earlier`: the answers to a reading of this run, which are reused, and when it began, in monotonic seconds. `kept`:
-    the trees of pages that the state has; None to leave out what happens to pages and to what people are working on. `recorded`: returns
-    what the state knows of URLs, asked at most once, and only with `urls:`: with URLs, or with lines of a table, the pages of everything
-    that anybody can read are needed.
+    `everything`: read all that exists. `stage`: called with the name of each stage after the reading. `earlier`: the answers to a reading
+    of this run, which are reused, and when it began, in monotonic seconds. `kept`: the trees of pages that the state has; None to leave out
+    what happens to pages and to what people are working on. `recorded`: returns what the state knows of URLs, asked at most once, and only
+    with `urls:`: with URLs, or with lines of a table, the pages of everything that anybody can read are needed.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
