@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from docs import commands, documents, fields, problems, seed, settings, test_files
-from reconciler.cli.exits import MEANINGS, PRECEDENCE
+from reconciler.exits import MEANINGS, PRECEDENCE
 
 REFERENCE: Final = Path(__file__).parent / "reference"
 

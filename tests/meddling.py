@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx2
 
-from reconciler.cli.codes import of_outcome
-from reconciler.cli.exits import PARTLY
 from reconciler.client.pacing import Clock
+from reconciler.exits import PARTLY
 from reconciler.model import Outcome, StepStatus
+from reconciler.run.codes import of_outcome
 from tests.harness import Org
 from tests.small import described
 from tests.transports import Onward

@@ -16,7 +16,6 @@ from typing import Any
 
 import httpx2
 
-from reconciler.cli.sandboxes.embedded import own_seed, seed_document
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import load
@@ -29,6 +28,7 @@ from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.missing import believable
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.run.embedded import own_seed, seed_document
 from tests.harness import BASE, TOKEN, Org, Still
 from tests.transports import Onward, Through, between
 

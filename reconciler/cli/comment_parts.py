@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.cli.json_file import read_json
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError
 from reconciler.forges.job import event
+from reconciler.json_file import read_json
 from reconciler.links import LinkRefused, read_file
 from reconciler.report.comment.part import CommentPart, PartOrigin, part
 from reconciler.report.fleet_preview import preview_sheet

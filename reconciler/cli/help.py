@@ -13,8 +13,7 @@ from typing import Final
 
 import click
 
-from reconciler import __version__
-from reconciler.cli import exits
+from reconciler import __version__, exits
 from reconciler.cli.declare import SharedOption
 from reconciler.cli.option_table import HEADINGS
 

@@ -24,8 +24,8 @@ import click
 
 from reconciler.address import Glob, Selection
 from reconciler.cli.declare import env_files, files, globs, pairs, seconds, url_patterns
-from reconciler.cli.files import path_from_here
 from reconciler.cli.terminal.screen import Screen
+from reconciler.files import path_from_here
 from reconciler.run.operation import Limits, Operation
 from reconciler.text.credentials import BUCKET, SQLITE
 

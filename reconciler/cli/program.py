@@ -20,12 +20,11 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from reconciler import __version__
-from reconciler.cli import everywhere, exits, other_words
+from reconciler import __version__, exits, signals
+from reconciler.cli import everywhere, other_words
 from reconciler.cli.environment import origin, read_from_environment, warnings
 from reconciler.cli.help import end, options
 from reconciler.cli.shells import answer
-from reconciler.cli.terminal import signals
 from reconciler.cli.terminal.screen import Screen, UnknownCommand
 from reconciler.errors import ConfigError, ReconcilerError, os_reason
 from reconciler.text.redact import of_urls

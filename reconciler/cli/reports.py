@@ -11,11 +11,11 @@ from typing import Any, Final
 import click
 
 from reconciler.cli.declare import OutputFile, SharedOption
-from reconciler.cli.files import path_from_here
 from reconciler.cli.help import release_files
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError, os_reason
+from reconciler.files import path_from_here
 from reconciler.model import Finding
 from reconciler.report.annotations import code_quality, github, junit, of_sheet, sarif
 from reconciler.report.brief import brief

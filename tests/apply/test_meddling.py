@@ -16,12 +16,12 @@ from reconciler.apply import ApplyOptions
 from reconciler.apply.answer import Answers
 from reconciler.apply.preconditions import Preconditions
 from reconciler.apply.task import Halt, Task
-from reconciler.cli.codes import of_outcome
-from reconciler.cli.exits import PARTLY
 from reconciler.client.service import Writer
+from reconciler.exits import PARTLY
 from reconciler.kinds import load as kinds
 from reconciler.model import Cause, Step, StepStatus
 from reconciler.observe import observe
+from reconciler.run.codes import of_outcome
 from reconciler.state import grouped
 from tests.harness import ORGANIZATION
 from tests.meddling import Act, Jumping, Meddled, exits_well, is_reported

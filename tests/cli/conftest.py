@@ -16,7 +16,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from reconciler.cli import exits, main
+from reconciler import exits
+from reconciler.cli import main
 from reconciler.cli.program import LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.client.pacing import Clock

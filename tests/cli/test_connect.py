@@ -26,9 +26,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.checks.remote import examine
+from reconciler.cli.doctor.remote import examine
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import trust
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
@@ -36,6 +35,7 @@ from reconciler.model import State
 from reconciler.own_files import OwnFolder
 from reconciler.report.findings import Check
 from reconciler.report.words import Level
+from reconciler.run import trust
 from reconciler.sandbox.seed import seed
 from tests import processes
 from tests.cli.conftest import Cli

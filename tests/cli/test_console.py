@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
 
 PROJECT = """\

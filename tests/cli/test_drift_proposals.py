@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli import files
+from reconciler import files
 from reconciler.importer.proposal import Proposal
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.test_dangerous_edits import DOCS

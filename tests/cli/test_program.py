@@ -22,14 +22,15 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from reconciler import errors
-from reconciler.cli import codes, completion, exits, main, program, shells
+from reconciler import errors, exits
+from reconciler.cli import completion, main, program, shells
 from reconciler.cli.environment import long_name
 from reconciler.cli.help import OWN, UNGROUPED_MAX, repository
 from reconciler.cli.option_table import HEADINGS, ROWS
 from reconciler.cli.program import COMMANDS, COMPLETING, Lazy, LazyGroup, Program
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 from reconciler.model import Action, Binding, Blocked, Edited, Origin, Outcome, Plan, StateUpdate, StepStatus, Unknown
+from reconciler.run import codes
 from tests.cli.conftest import Cli, applied_project
 from tests.report.made import at, change, outcome, plan, result
 

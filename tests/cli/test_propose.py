@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.replaced_files import LOCK, RECORD, only_change, replace_files, settle, taken_back
 from reconciler.errors import Refused
 from reconciler.links import LinkRefused
+from reconciler.run.replaced_files import LOCK, RECORD, only_change, replace_files, settle, taken_back
 from tests import processes
 from tests.cli.conftest import Cli
 from tests.edits.proposing import HEAD

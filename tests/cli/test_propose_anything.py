@@ -16,12 +16,12 @@ import yaml
 from reconciler.address import Address
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.propose import propose, undo
 from reconciler.config.keys import EVERYWHERE, PROJECT
 from reconciler.edits.texts import project_texts
 from reconciler.errors import ReconcilerError
 from reconciler.model import Desired
 from reconciler.resource import FieldRole
+from reconciler.run.propose import propose, undo
 from tests.edits.proposing import ACME
 from tests.edits.test_hostile_operations import HOSTILE
 from tests.harness import kinds

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from reconciler.cli.checks import published
-from reconciler.cli.checks.addresses import is_of_machine
-from reconciler.cli.checks.published import CheckedUrl, UrlChecker, counts, findings_of
+from reconciler.published import checking as published
+from reconciler.published.addresses import is_of_machine
+from reconciler.published.checking import CheckedUrl, UrlChecker, counts, findings_of
 from tests.certificates import untrusted
 from tests.harness import Still
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.cli.checks.rules_from import TAKEN
 from reconciler.config.keys import ENVIRONMENT, EVERYWHERE, JUDGING, POLICIES, PROJECT
+from reconciler.run.rules import TAKEN
 from tests.cli.conftest import Cli
 from tests.cli.test_dangerous_edits import Document, acme, base, node, site
 from tests.cli.test_diff import git

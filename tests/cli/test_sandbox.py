@@ -13,11 +13,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from reconciler.cli.sandboxes.embedded import checked, own_seed, seed_document
-from reconciler.cli.sandboxes.seed_file import read_document, read_seed
 from reconciler.config import load
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.kinds import load as kinds
+from reconciler.run.embedded import checked, own_seed, seed_document
+from reconciler.run.seed_file import read_document, read_seed
 from reconciler.sandbox.seed_fields import LISTS
 from reconciler.sandbox.server import Embedded, embedded
 from tests.certificates import IDP

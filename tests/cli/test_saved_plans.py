@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.saved.origin import origin, sentence
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.approval import sent_digest
-from reconciler.cli.wiring.plan_file import KEY, OLD, check, sign
 from reconciler.config import load
 from reconciler.errors import Refused
 from reconciler.kinds import load as load_kinds
+from reconciler.run.saved.approval import sent_digest
+from reconciler.run.saved.origin import origin, sentence
+from reconciler.run.saved.plan_file import KEY, OLD, check, sign
 from tests.cli.conftest import Cli, applied_project, initialised, prepared
 from tests.cli.test_end_to_end import at_a_terminal
 from tests.contains import assert_contains

@@ -11,10 +11,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from reconciler.cli import exits
-from reconciler.cli.terminal import signals
-from reconciler.cli.wiring.connect import recording_end
+from reconciler import exits, signals
 from reconciler.errors import StateError
+from reconciler.run.connecting import recording_end
 from reconciler.state import Journal
 from tests.proofs import spread
 

@@ -144,7 +144,7 @@ def test_a_state_is_moved_into_a_bucket_and_back(cli: Cli) -> None:
 
 HOLD = """
 import sys, uuid
-from reconciler.cli.wiring.loading import now
+from reconciler.run.loading import now
 from reconciler.state import StateScope, Store
 url, project, service = sys.argv[1:]
 with Store.open(url, StateScope(project, None, service), clock=now, create=True) as store:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.pipeline.trigger import triggered
-from reconciler.cli.saved.origin import ci_job
 from reconciler.forges.job import event, forge_of_job, job
+from reconciler.run.saved.origin import ci_job
 
 ROOT = Path(__file__).parents[2] / "reconciler"
 HEAD, MERGED = "a" * 40, "c" * 40

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from reconciler.cli.wiring import plan_file
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
+from reconciler.run.saved import plan_file
 from reconciler.state import StateScope
 from reconciler.state.transfer import checked
 from tests.harness import Org

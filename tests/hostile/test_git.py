@@ -17,12 +17,12 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from reconciler import git as ours
-from reconciler.cli.branches import write_branch
-from reconciler.cli.git import WorkingRepository
 from reconciler.config.secrets import command
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.fleet.model import Repository
 from reconciler.fleet.sources import git as sources, tree
+from reconciler.git.branches import write_branch
+from reconciler.git.working import WorkingRepository
 from reconciler.importer.proposal import Proposal
 from tests.cli.conftest import Cli
 from tests.hostile.repositories import MISSING, SETTINGS, Checkout, HostileSetting, git, planted, poisoned
@@ -423,13 +423,13 @@ def test_only_three_modules_start_programs_or_processes() -> None:
 
 
 def test_only_one_module_starts_git() -> None:
-    assert {name for name, nodes in modules().items() if any(word == "git" for word in names_git(nodes))} == {"git.py"}
+    assert {name for name, nodes in modules().items() if any(word == "git" for word in names_git(nodes))} == {"git/__init__.py"}
     runners = {
         name for name, nodes in modules().items()
         for node in nodes
         if isinstance(node, ast.ImportFrom) and node.module == "reconciler.config.secrets.command" and any(alias.name == "run" for alias in node.names)
     }  # fmt: skip
-    assert runners == {"git.py", "config/secrets/secrets.py"}
+    assert runners == {"git/__init__.py", "config/secrets/secrets.py"}
 
 
 @pytest.mark.parametrize(

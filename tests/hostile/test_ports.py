@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
 from tests.hostile import strangers
 from tests.rehearsal.previewed import SANDBOX, applied

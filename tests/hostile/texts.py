@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from reconciler.address import Address, Glob
-from reconciler.cli.wiring import baselines
 from reconciler.config.keys import TOP
 from reconciler.config.language.expressions import Evaluator, ExpressionError
 from reconciler.config.source.reader import read
@@ -23,6 +22,7 @@ from reconciler.report.markdown import markdown
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
+from reconciler.run import baselines
 from reconciler.text.escape import is_plain
 from reconciler.yamltext.format import document, layout
 from tests.config.corpus import GOOD

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.forges import bitbucket, github, gitlab
 from reconciler.report.comment.body import CommentText, body
 from reconciler.report.comment.part import PartOrigin, part

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.cli.wiring.comparison import comparing_kinds
 from reconciler.config.project import FileAccess, load_evaluated
 from reconciler.model import Plan
 from reconciler.plan.offline import as_declared
 from reconciler.plan.planner import plan
+from reconciler.run.comparison import comparing_kinds
 from tests.organizations import SMALL, Drawing, below, project, with_readers
 from tests.proofs import spread
 

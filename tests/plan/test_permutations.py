@@ -20,7 +20,6 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
-from reconciler.cli.sandboxes.embedded import own_seed, seed_document
 from reconciler.client.service import Reader
 from reconciler.config import load
 from reconciler.kinds import load as kinds
@@ -28,6 +27,7 @@ from reconciler.model import Action, Plan, State
 from reconciler.observe import observe
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
+from reconciler.run.embedded import own_seed, seed_document
 from tests.harness import TOKEN, Org
 from tests.organizations import anything
 from tests.proofs import sampled, spread, tries

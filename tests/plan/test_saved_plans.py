@@ -18,9 +18,6 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from reconciler.address import Selection
 from reconciler.apply import ApplyOptions, apply
-from reconciler.cli.wiring.approval import ApprovedPlan, approve
-from reconciler.cli.wiring.plan_file import read
-from reconciler.cli.wiring.run import Planned
 from reconciler.config.canonical import digest
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
@@ -30,6 +27,9 @@ from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
+from reconciler.run.saved.approval import ApprovedPlan, approve
+from reconciler.run.saved.plan_file import read
+from reconciler.run.stages import Planned
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import anything
 from tests.proofs import sampled, tries

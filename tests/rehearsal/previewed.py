@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.sandbox.sites.moment import AudienceMoment, ReadBy
 from reconciler.sandbox.sites.readers import Reader
 from tests.cli.conftest import Cli

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from reconciler import exits
 from reconciler.address import Address, Glob
-from reconciler.cli import exits
 from reconciler.model import AccessTest, NamedReader, ReaderSort
 from reconciler.model.desired import Pattern
 from reconciler.model.policy import Source

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 import yaml
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.rehearsal.copying import LivingAnswers, read_living

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.cli import exits
-from reconciler.cli.wiring import rehearsal as wiring, session
-from reconciler.cli.wiring.run import Planned, make_plan
+from reconciler import exits
 from reconciler.model import Action, BrokenUrl, Plan
+from reconciler.rehearsal import performing as wiring
+from reconciler.run import applying as session
+from reconciler.run.stages import Planned, make_plan
 from tests.cli.conftest import Cli, cli as cli
 from tests.organizations import pair, project, with_readers
 from tests.rehearsal.test_rehearse import Tree, _tree, _write_with

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from tests import processes
 from tests.cli.conftest import Cli, cli as cli, prepared
 from tests.proofs import spread

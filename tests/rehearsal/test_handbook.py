@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from reconciler.cli import exits
+from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"

@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from reconciler.cli import exits
-from reconciler.cli.sandboxes.preview import preview_app
+from reconciler import exits
+from reconciler.rehearsal.serving import preview_app
 from reconciler.report.preview.page import in_script, policy
 from tests import processes
 from tests.cli.conftest import Cli, cli as cli

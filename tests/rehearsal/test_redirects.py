@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli import exits
-from reconciler.cli.wiring import rehearsal as wiring
+from reconciler import exits
 from reconciler.model import Plan, Redirect
+from reconciler.rehearsal import performing as wiring
 from reconciler.urls.planned import with_redirects
 from tests.cli.conftest import Cli
 

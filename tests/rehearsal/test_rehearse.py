@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.model.rehearsal import ClosedUrls, MovedUrl, ReaderChange, Rehearsal, RehearsedMoment
 from reconciler.report.layout import plain
 from reconciler.report.rehearsal import rehearsal_sheet

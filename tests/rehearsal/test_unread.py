@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.report.preview.first_screen import rendered
 from tests.cli.conftest import Cli
 from tests.harness import Still

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.sandbox.sites.readers import HEADER, Reader
 from tests.cli.conftest import Cli, cli as cli
 from tests.organizations import TOKEN, Tree, with_readers

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.wiring import rehearsal as wiring
-from reconciler.rehearsal import differences
+from reconciler.rehearsal import differences, performing as wiring
 from reconciler.rehearsal.differences import Rows
 from reconciler.rehearsal.moments import Moments, SeenMoment
 from reconciler.sandbox import server

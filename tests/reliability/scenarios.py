@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reconciler.cli.sandboxes.embedded import own_seed, seed_document
 from reconciler.config import load
 from reconciler.kinds import load as kinds
+from reconciler.run.embedded import own_seed, seed_document
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.organizations import Drawing
 from tests.small import node, small

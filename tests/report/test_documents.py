@@ -14,13 +14,13 @@ import jsonschema
 import pytest
 from hypothesis import given, strategies as st
 
-from reconciler.cli.wiring import plan_file
 from reconciler.model import Action, Blocked, StepStatus, Unknown
 from reconciler.report.documents import outcome_document, path_text, plan_document
 from reconciler.report.schemas.documents import DOCUMENTS, PROBLEMS_MAX, problem, schemas
 from reconciler.report.schemas.plan import SavedPlanDocument, SummaryData
 from reconciler.report.words import data
 from reconciler.resource import UNSET, Foreign
+from reconciler.run.saved import plan_file
 from reconciler.state import StateScope, Store
 from tests.documents import valid, validator
 from tests.effort import within

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from reconciler.cli.terminal import signals
+from reconciler import signals
 from reconciler.errors import Locked, StateError
 from reconciler.state import LEASE_SECONDS, StateScope, Store
 from reconciler.state.database import Database, connect

@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from reconciler.cli.sandboxes.embedded import own_seed, seed_document
 from reconciler.config import load
 from reconciler.kinds import load as kinds
+from reconciler.run.embedded import own_seed, seed_document
 from tests.organizations import TOKEN, pair, project
 from tests.strict.journey import ROOT
 from tests.strict.turns import Files

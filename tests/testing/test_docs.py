@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.kinds import load
 from reconciler.testing import keys
 from reconciler.testing.schema import schema

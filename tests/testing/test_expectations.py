@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.cli import exits
+from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
 from tests.testing.projects import mismatches, outcome, small
 

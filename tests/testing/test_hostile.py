@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
 from tests.testing.projects import mismatches, outcome, small
 

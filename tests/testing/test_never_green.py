@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.cli.option_table import ROWS
 from reconciler.run.operation import EVERYTHING, Limits
 from tests.cli.conftest import Cli, cli as cli

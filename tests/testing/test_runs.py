@@ -6,7 +6,7 @@ import json
 import sys
 from xml.etree import ElementTree
 
-from reconciler.cli import exits
+from reconciler import exits
 from tests import processes
 from tests.cli.conftest import Cli, cli as cli
 from tests.testing.projects import small

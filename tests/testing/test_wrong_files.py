@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from tests.cli.conftest import Cli, cli as cli
 from tests.testing.projects import small
 

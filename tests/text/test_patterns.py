@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.mcp.owners import Owners
 from reconciler.config.source.problems import Problems
 from reconciler.config.source.walk import NotWalked, files_matching
 from reconciler.lsp.place import _EMPTY
+from reconciler.mcp.owners import Owners
 from reconciler.model import Source
 from reconciler.text.patterns import LENGTH_MAX, STAR, PathPattern, TextPattern, pattern_problem, size_problem
 from reconciler.urls.redirects import url_matches

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.wiring.run import Planned, make_plan
 from reconciler.run.operation import Operation
+from reconciler.run.stages import Planned, make_plan
 from tests.cli.conftest import Cli, cli as cli, retitled
 from tests.harness import Org, kinds
 
@@ -34,7 +34,7 @@ def test_an_undo_asks_for_everything_once_before_it_writes(cli: Cli) -> None:
 
 def test_what_was_read_too_long_ago_is_read_again(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     retitled(cli)
-    monkeypatch.setattr("reconciler.cli.wiring.session.FRESH", -1.0)
+    monkeypatch.setattr("reconciler.run.applying.FRESH", -1.0)
     assert max(before_the_first_write(cli).values()) == 2
 
 

@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 import yaml
 
-from reconciler.cli.wiring.run import Planned, make_plan
 from reconciler.client.service import Reader
 from reconciler.model import PageChange, PageTree, StepStatus, UrlReason
 from reconciler.run.operation import EVERYTHING, Operation
+from reconciler.run.stages import Planned, make_plan
 from reconciler.sandbox.sites.readers import Reader as AudienceReader
 from tests.harness import Org, kinds
 from tests.organizations import Tree, project

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.urls.redirects import url_matches
 from tests.cli.conftest import Cli
 from tests.documents import valid

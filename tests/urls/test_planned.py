@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.wiring.redirect_files import RedirectFiles
 from reconciler.config import load
 from reconciler.errors import ConfigError, Refused, UsageError
 from reconciler.model import (
@@ -33,6 +32,7 @@ from reconciler.report.reading import sheet_of
 from reconciler.report.sheet import sheet_text
 from reconciler.run.guards import check
 from reconciler.run.operation import Limits
+from reconciler.run.redirect_files import RedirectFiles
 from reconciler.urls.formats import texts
 from reconciler.urls.planned import between, with_redirects
 from tests.documents import configuration, valid

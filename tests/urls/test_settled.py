@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from tests.cli.conftest import Cli
 from tests.urls.settling import (
     BASE,

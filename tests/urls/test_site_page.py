@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.report.html import html
 from reconciler.report.site import site_sheet
 from tests.cli.conftest import Cli

@@ -13,11 +13,6 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import run
-from reconciler.cli.wiring.connect import connect
-from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.run import Planned
-from reconciler.cli.wiring.unseen import read_state
 from reconciler.config import Project
 from reconciler.config.access import NamedReaders
 from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
@@ -29,6 +24,11 @@ from reconciler.plan.access.review import Review, review
 from reconciler.report.access import access_document, access_html, access_sheet, access_text
 from reconciler.report.brief import brief
 from reconciler.resource import Kinds
+from reconciler.run import stages as run
+from reconciler.run.connecting import connect
+from reconciler.run.loading import load, now
+from reconciler.run.stages import Planned
+from reconciler.run.unseen import read_state
 from reconciler.text.names import HERE
 
 FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VALUE]"

@@ -9,23 +9,24 @@ from typing import Any
 
 import click
 
+from reconciler import exits
 from reconciler.address import Address, Glob, Selection, bare
-from reconciler.cli import completion, exits, options as shared
+from reconciler.cli import completion, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import run
-from reconciler.cli.wiring.connect import connect, recording_end
-from reconciler.cli.wiring.leases import leased
-from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.unseen import open_to_write
 from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Binding, Desired, Plan, State
 from reconciler.model.codec import path_ids
 from reconciler.resource import Kinds
+from reconciler.run import stages as run
+from reconciler.run.connecting import connect, recording_end
+from reconciler.run.leases import leased
+from reconciler.run.loading import load
 from reconciler.run.operation import Operation
+from reconciler.run.unseen import open_to_write
 from reconciler.state import IntentEnding
 
 

@@ -18,14 +18,14 @@ from reconciler.cli.declare import STDIN
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect
-from reconciler.cli.wiring.loading import load
 from reconciler.client import ClientSettings, RetryClass
 from reconciler.client.service import Reader, Writer
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.links import open_named
+from reconciler.run.connecting import connect
+from reconciler.run.loading import load
 from reconciler.text.escape import terminal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -7,21 +7,12 @@ from typing import Any, Literal
 
 import click
 
+from reconciler import exits
 from reconciler.apply import FRESH
-from reconciler.cli import codes, exits, options as shared, reports
-from reconciler.cli.checks.rules_from import judged
+from reconciler.cli import options as shared, reports
 from reconciler.cli.options import Options, require_commit as require_commit_option
-from reconciler.cli.saved.origin import run_commit
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import apply_saved
-from reconciler.cli.wiring.connect import connect, open_store, recording_end
-from reconciler.cli.wiring.leases import leased
-from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.redirect_files import check_redirects
-from reconciler.cli.wiring.run import Planned
-from reconciler.cli.wiring.session import ApplySession
-from reconciler.cli.wiring.unseen import Unseen, consented, to_create
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
 from reconciler.kinds import load as load_kinds
@@ -31,7 +22,18 @@ from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import not_changed, plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count
+from reconciler.run import codes
+from reconciler.run.applying import ApplySession
+from reconciler.run.connecting import connect, open_store, recording_end
 from reconciler.run.guards import check
+from reconciler.run.leases import leased
+from reconciler.run.loading import load, now
+from reconciler.run.redirect_files import check_redirects
+from reconciler.run.rules import judged
+from reconciler.run.saved import use as apply_saved
+from reconciler.run.saved.origin import run_commit
+from reconciler.run.stages import Planned
+from reconciler.run.unseen import Unseen, consented, to_create
 from reconciler.state.history import WHOLE
 from reconciler.text.names import HERE
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, options as shared
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.comment_parts import name_of, read_event, read_parts
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen

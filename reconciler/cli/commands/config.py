@@ -11,12 +11,12 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.loading import load, load_options
 from reconciler.config.environments.difference import differences
 from reconciler.config.keys import TOP
 from reconciler.config.rendered import rendered
 from reconciler.kinds import load as load_kinds
 from reconciler.report.words import count
+from reconciler.run.loading import load, load_options
 from reconciler.text.escape import log, terminal
 from reconciler.yamltext.format import document, layout
 

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import click
 
+from reconciler import exits
 from reconciler.address import Address
-from reconciler.cli import exits, options as shared
+from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.loading import load_options, note_project, sensitive_texts
 from reconciler.config import Project
 from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, Usage
@@ -31,6 +31,7 @@ from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.report.words import data
 from reconciler.resource import Kinds
+from reconciler.run.loading import load_options, note_project, sensitive_texts
 from reconciler.text.names import did_you_mean
 from reconciler.writing import create_folder
 

@@ -11,19 +11,20 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, options as shared, reports
-from reconciler.cli.checks.rules_from import judged
-from reconciler.cli.git import NamedCommit, WorkingRepository
+from reconciler import exits
+from reconciler.cli import options as shared, reports
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.comparison import comparing_kinds, loaded_version, plan_between
-from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.config.keys import project_file
+from reconciler.git.working import NamedCommit, WorkingRepository
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds
+from reconciler.run.comparison import comparing_kinds, loaded_version, plan_between
 from reconciler.run.guards import raise_first, violated
+from reconciler.run.loading import load, now
+from reconciler.run.rules import judged
 from reconciler.text.names import HERE
 
 FILES: Final = "the files as they are"

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, options as shared
-from reconciler.cli.checks import local
-from reconciler.cli.checks.local import problem
-from reconciler.cli.checks.remote import examine
+from reconciler import exits
+from reconciler.cli import options as shared
+from reconciler.cli.doctor import local
+from reconciler.cli.doctor.local import problem
+from reconciler.cli.doctor.remote import examine
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError
@@ -23,6 +23,7 @@ from reconciler.model import State
 from reconciler.report.findings import Check, checks_document, checks_text
 from reconciler.report.words import Level
 from reconciler.resource import Kinds
+from reconciler.run.connecting import connect
 
 PATIENCE: Final = 120.0  # seconds for all requests
 

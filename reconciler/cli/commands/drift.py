@@ -11,20 +11,12 @@ from typing import Any
 
 import click
 
-from reconciler.cli import codes, completion, exits, options as shared, reports
-from reconciler.cli.checks.rules_from import judged
+from reconciler import exits
+from reconciler.cli import completion, options as shared, reports
 from reconciler.cli.declare import OutputFile
-from reconciler.cli.drift import groups as drift_groups, requests
-from reconciler.cli.drift.accept import accept as accept_into_files, by_hand
-from reconciler.cli.drift.proposals import drift_proposal
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import baselines, plan_file, run
-from reconciler.cli.wiring.connect import connect
-from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.run import Planned
-from reconciler.cli.wiring.unseen import Unseen, kept_trees, read_state
 from reconciler.config import Project
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
@@ -33,7 +25,17 @@ from reconciler.plan.drift import drift, grouped, looking_for_access, without_kn
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
 from reconciler.resource import Kinds
+from reconciler.run import baselines, codes, stages as run
+from reconciler.run.connecting import connect
+from reconciler.run.drift import groups as drift_groups, requests
+from reconciler.run.drift.accept import accept as accept_into_files, by_hand
+from reconciler.run.drift.proposals import drift_proposal
+from reconciler.run.loading import load, now
 from reconciler.run.operation import Limits
+from reconciler.run.rules import judged
+from reconciler.run.saved import plan_file
+from reconciler.run.stages import Planned
+from reconciler.run.unseen import Unseen, kept_trees, read_state
 from reconciler.text.names import HERE
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.cli.program import Lazy, LazyGroup
 
 _DECIDES = (exits.REFUSED, exits.LOCKED)  # it would not count; the plan changed

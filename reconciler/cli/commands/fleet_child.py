@@ -23,25 +23,16 @@ from typing import Any, Final
 
 import click
 
+from reconciler import exits
 from reconciler.address import Glob
 from reconciler.apply.recover import STILL_IN_DOUBT, recover
-from reconciler.cli import exits, options as shared
-from reconciler.cli.checks.rules_from import JudgedProject, judged
+from reconciler.cli import options as shared
 from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once, before the runs are forked
-from reconciler.cli.drift.proposals import drift_proposal
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
 from reconciler.cli.reports import write_report
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import plan_file, run
-from reconciler.cli.wiring.approval import sent_digest, sent_parts
-from reconciler.cli.wiring.connect import ConnectedService, connect, open_store, recording_end
-from reconciler.cli.wiring.leases import leased
-from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.rehearsal import rehearse
-from reconciler.cli.wiring.supervision import Supervision
-from reconciler.cli.wiring.unseen import kept_trees, unseen
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.source.includes import texts
@@ -58,6 +49,7 @@ from reconciler.model.drift import Drift, DriftBounds
 from reconciler.observe.health import checked
 from reconciler.plan.drift import drift, grouped
 from reconciler.plan.health import HealthInputs, health
+from reconciler.rehearsal.performing import rehearse
 from reconciler.report.documents import drift_document, plan_document
 from reconciler.report.drift import drift_sheet
 from reconciler.report.layout import plain
@@ -69,7 +61,17 @@ from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
 from reconciler.resource import Kinds
+from reconciler.run import stages as run
+from reconciler.run.connecting import ConnectedService, connect, open_store, recording_end
+from reconciler.run.drift.proposals import drift_proposal
 from reconciler.run.guards import check
+from reconciler.run.leases import leased
+from reconciler.run.loading import load, now
+from reconciler.run.rules import JudgedProject, judged
+from reconciler.run.saved import plan_file
+from reconciler.run.saved.approval import sent_digest, sent_parts
+from reconciler.run.supervision import Supervision
+from reconciler.run.unseen import kept_trees, unseen
 from reconciler.state import Store
 from reconciler.state.history import RECOVER
 from reconciler.state.lease import Condition

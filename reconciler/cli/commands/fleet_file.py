@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits, options as shared
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import current_user
 from reconciler.errors import Refused
 from reconciler.fleet.changes import Changes, changes
 from reconciler.fleet.declared import read_fleet
@@ -21,6 +21,7 @@ from reconciler.fleet.refresh import generation
 from reconciler.fleet.reports import plan_document, plan_text
 from reconciler.fleet.sources.listing import listing
 from reconciler.fleet.store import FleetDatabase, connected, projects
+from reconciler.run.connecting import current_user
 
 FILE = click.argument("file", type=click.Path(path_type=Path), default=Path("fleet.yaml"), metavar="[FILE]")
 

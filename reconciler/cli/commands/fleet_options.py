@@ -16,13 +16,13 @@ import click
 from reconciler import own_files
 from reconciler.cli.declare import SharedOption
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import current_user
 from reconciler.errors import StateError, UsageError
 from reconciler.fleet.people import ALL, Person, Role
 from reconciler.fleet.store import FleetDatabase, connected
 from reconciler.fleet.up import started_url
 from reconciler.git import user_email
 from reconciler.own_files import OwnFolder
+from reconciler.run.connecting import current_user
 from reconciler.text.install import installing_extra
 from reconciler.text.names import did_you_mean
 from reconciler.text.redact import of_urls

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, options as shared
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.commands import fleet_options
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen

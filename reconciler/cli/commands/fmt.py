@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits, options as shared
-from reconciler.cli.files import path_from_here, rewrite
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import TOP
 from reconciler.config.source.includes import texts
 from reconciler.errors import ConfigError, Problem, ReconcilerError
+from reconciler.files import path_from_here, rewrite
 from reconciler.kinds import load as load_kinds
 from reconciler.report.words import count
 from reconciler.resource import Kinds

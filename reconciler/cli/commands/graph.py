@@ -11,12 +11,12 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import run
-from reconciler.cli.wiring.connect import connect, open_store
-from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.unseen import warn_unseen
 from reconciler.kinds import load as load_kinds
 from reconciler.report import graph
+from reconciler.run import stages as run
+from reconciler.run.connecting import connect, open_store
+from reconciler.run.loading import load
+from reconciler.run.unseen import warn_unseen
 
 
 @click.command("graph", short_help="Draw resources or requests as a Mermaid or Graphviz graph.")

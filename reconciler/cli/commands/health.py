@@ -11,15 +11,11 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, options as shared, reports
-from reconciler.cli.checks.rules_from import judged
+from reconciler import exits
+from reconciler.cli import options as shared, reports
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import run
-from reconciler.cli.wiring.connect import connect, open_store
-from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.unseen import kept_trees, read_state
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
@@ -39,6 +35,11 @@ from reconciler.report.access import names
 from reconciler.report.health import health_document, health_sheet
 from reconciler.report.site import site_document, site_sheet
 from reconciler.resource import Kinds
+from reconciler.run import stages as run
+from reconciler.run.connecting import connect, open_store
+from reconciler.run.loading import load, now
+from reconciler.run.rules import judged
+from reconciler.run.unseen import kept_trees, read_state
 from reconciler.state import Store
 from reconciler.text.names import HERE
 from reconciler.urls.history import ended_urls

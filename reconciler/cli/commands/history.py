@@ -12,12 +12,7 @@ import click
 
 from reconciler.cli import options as shared, reports
 from reconciler.cli.options import Options
-from reconciler.cli.saved.origin import sentence
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import plan_file
-from reconciler.cli.wiring.find_run import find_run
-from reconciler.cli.wiring.loading import load, load_settings
-from reconciler.cli.wiring.unseen import known_state
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import RecordedRun
@@ -26,6 +21,11 @@ from reconciler.report.history import history_document, history_text, run_docume
 from reconciler.report.layout import environment_header
 from reconciler.report.reading import sheet_of
 from reconciler.resource import Kinds
+from reconciler.run.loading import load, load_settings
+from reconciler.run.past import find_run
+from reconciler.run.saved import plan_file
+from reconciler.run.saved.origin import sentence
+from reconciler.run.unseen import known_state
 from reconciler.state import Store
 from reconciler.text.names import HERE
 

@@ -12,23 +12,19 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits, options as shared
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.commands.init import IGNORED
-from reconciler.cli.files import path_from_here
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import trust
-from reconciler.cli.wiring.connect import ConnectedService, connect, open_store, recording_end
-from reconciler.cli.wiring.leases import leased
-from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.unseen import confirm_new_state, origin, warn_unseen
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
 from reconciler.config.schemas.document import dumped
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import UsageError, os_reason
+from reconciler.files import path_from_here
 from reconciler.importer.entry import CERTIFICATES
 from reconciler.importer.merge import into
 from reconciler.importer.project import LIMITS, PROJECT_FILE, SPLIT, FileSizes, ImportedProject, project as project_of
@@ -42,6 +38,11 @@ from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.run import trust
+from reconciler.run.connecting import ConnectedService, connect, open_store, recording_end
+from reconciler.run.leases import leased
+from reconciler.run.loading import load
+from reconciler.run.unseen import confirm_new_state, origin, warn_unseen
 from reconciler.text.escape import terminal
 from reconciler.writing import FolderChange
 from reconciler.yamltext import line_ends

@@ -10,12 +10,12 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.sandboxes.embedded import require_extra
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.schemas.document import dumped
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.links import written_place
+from reconciler.run.embedded import require_extra
 from reconciler.writing import create_folder, write_whole
 
 SANDBOX = """\

@@ -9,9 +9,9 @@ import click
 
 from reconciler.cli.help import release_files
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.loading import now
 from reconciler.errors import UsageError
 from reconciler.kinds import load
+from reconciler.run.loading import now
 from reconciler.text.install import installing_extra
 
 NEEDED: Final = ("pygls", "lsprotocol")  # both are of the extra: one that is installed in part is reported too

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.mcp.answers import BYTES, BYTES_MIN
 from reconciler.cli.options import Options, nearest_project
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import PROJECT_FILE, project_file
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.mcp.answers import BYTES, BYTES_MIN
 from reconciler.text.install import installing_extra
 
 
@@ -47,7 +47,7 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], answer_bytes: int, *
         if path.is_dir() and not (path / PROJECT_FILE).is_file():
             raise UsageError(f"{path} has no {PROJECT_FILE}", id="RC-no-project", hint="Name a directory with a project, or its file.")
     try:
-        from reconciler.cli.mcp.server import serve  # imports the extra mcp
+        from reconciler.mcp.server import serve  # imports the extra mcp
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "anyio"):
             raise

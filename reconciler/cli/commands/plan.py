@@ -10,24 +10,25 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from reconciler.cli import codes, options as shared, reports
-from reconciler.cli.checks.rules_from import JudgedProject, judged
+from reconciler.cli import options as shared, reports
 from reconciler.cli.declare import OutputFile
 from reconciler.cli.options import Options, commit as commit_option
-from reconciler.cli.saved.origin import origin
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import plan_file, run
-from reconciler.cli.wiring.connect import connect, current_user
-from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.run import Planned
-from reconciler.cli.wiring.unseen import Unseen, kept_trees, read_state, recorded_urls
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import forecast_text, not_changed, plan_sheet
 from reconciler.resource import Kinds
+from reconciler.run import codes, stages as run
+from reconciler.run.connecting import connect, current_user
 from reconciler.run.guards import check, consent_options
+from reconciler.run.loading import load, now
+from reconciler.run.rules import JudgedProject, judged
+from reconciler.run.saved import plan_file
+from reconciler.run.saved.origin import origin
+from reconciler.run.stages import Planned
+from reconciler.run.unseen import Unseen, kept_trees, read_state, recorded_urls
 from reconciler.text.names import HERE
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits, options as shared
-from reconciler.cli.checks import policy_examples
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.loading import load
 from reconciler.config.keys import project_file
 from reconciler.config.policies.section import ready_policies
 from reconciler.config.source.problems import Problems
@@ -23,8 +22,10 @@ from reconciler.model import Policies, Policy
 from reconciler.policies.cases import EXAMPLES, differences, unexpected
 from reconciler.report.layout import table, wrapped
 from reconciler.report.words import count
+from reconciler.run.loading import load
 from reconciler.testing.keys import TESTS
 from reconciler.text.escape import terminal
+from reconciler.twin import policy_examples
 
 command = LazyGroup(
     name="policy",

@@ -8,18 +8,19 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, options as shared
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.declare import STDIN
-from reconciler.cli.json_file import json_data, read_json
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring import propose as proposals
-from reconciler.cli.wiring.propose import ProposedChange
 from reconciler.errors import UsageError
+from reconciler.json_file import json_data, read_json
 from reconciler.kinds import load as load_kinds
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count
+from reconciler.run import propose as proposals
+from reconciler.run.propose import ProposedChange
 from reconciler.text.names import HERE
 
 FILE_MAX: Final = 4 * 2**20  # bytes

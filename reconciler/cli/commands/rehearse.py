@@ -9,23 +9,24 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits, options as shared, reports
-from reconciler.cli.checks.rules_from import judged
+from reconciler import exits
+from reconciler.cli import options as shared, reports
 from reconciler.cli.options import Options
-from reconciler.cli.sandboxes.embedded import sandbox_errors
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.serving import until_interrupted
-from reconciler.cli.wiring import apply_saved
-from reconciler.cli.wiring.connect import ConnectedService, connect
-from reconciler.cli.wiring.loading import load, now
-from reconciler.cli.wiring.page_texts import pages_of, read_text, read_texts
-from reconciler.cli.wiring.rehearsal import rehearse
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model.rehearsal import Rehearsal
+from reconciler.rehearsal.page_texts import pages_of, read_text, read_texts
+from reconciler.rehearsal.performing import rehearse
 from reconciler.report.preview.page import page, policy
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
+from reconciler.run.connecting import ConnectedService, connect
+from reconciler.run.embedded import sandbox_errors
+from reconciler.run.loading import load, now
+from reconciler.run.rules import judged
+from reconciler.run.saved import use as apply_saved
 from reconciler.text.names import HERE
 
 FORMATS = ("brief", "json", "markdown", "html")
@@ -127,7 +128,7 @@ def command(
 
 async def _served(screen: Screen, service: ConnectedService, rehearsal: Rehearsal, html: str) -> None:
     with sandbox_errors():
-        from reconciler.cli.sandboxes.preview import serve_preview  # an extra: the server needs its packages
+        from reconciler.rehearsal.serving import serve_preview  # an extra: the server needs its packages
     known = frozenset(pages_of(rehearsal.preview))
     async with Reader(service.settings) as reader:
 

@@ -14,14 +14,14 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.sandboxes.control import Control, where
-from reconciler.cli.sandboxes.embedded import sandbox_errors
-from reconciler.cli.sandboxes.seed_file import read_document, read_seed, seed_errors
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load
 from reconciler.links import read_file
 from reconciler.report.layout import table
 from reconciler.report.words import count
+from reconciler.run.embedded import sandbox_errors
+from reconciler.run.seed_file import read_document, read_seed, seed_errors
 
 
 @click.command("clock", short_help="Show, stop or move the clock.")

@@ -10,13 +10,11 @@ from typing import Any
 
 import click
 
-from reconciler.cli import exits, options as shared
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import ConnectedService, connect
-from reconciler.cli.wiring.loading import load
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import UsageError
@@ -24,6 +22,9 @@ from reconciler.kinds import load as load_kinds
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.run.connecting import ConnectedService, connect
+from reconciler.run.embedded import checked, sandbox_errors
+from reconciler.run.loading import load
 
 MAX_PAGES = 1_000
 UNREAD_MAX = 20  # readings named one by one

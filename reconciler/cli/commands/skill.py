@@ -10,10 +10,10 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import COMMANDS
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.loading import load
 from reconciler.config.keys import project_file
 from reconciler.kinds import load as load_kinds
 from reconciler.report.skill import SkillProject, skill
+from reconciler.run.loading import load
 
 
 @click.command("skill", short_help="Print a SKILL.md for coding agents.")

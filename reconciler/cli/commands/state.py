@@ -6,13 +6,12 @@ from typing import Any
 
 import click
 
+from reconciler import exits
 from reconciler.address import Address, bare
-from reconciler.cli import completion, exits, options as shared
+from reconciler.cli import completion, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.loading import load, load_settings
-from reconciler.cli.wiring.unseen import journal_for, known_state, not_tracked
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
@@ -20,6 +19,8 @@ from reconciler.report.documents import binding_document, bindings_document
 from reconciler.report.layout import table
 from reconciler.report.words import HIDDEN, shown
 from reconciler.resource import UNSET, Kinds
+from reconciler.run.loading import load, load_settings
+from reconciler.run.unseen import journal_for, known_state, not_tracked
 from reconciler.state import IntentEnding
 
 command = LazyGroup(

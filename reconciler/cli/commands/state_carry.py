@@ -10,20 +10,21 @@ from typing import Any, Final, Never
 
 import click
 
-from reconciler.cli import exits, options as shared
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.declare import STDIN, OutputFile
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import known_service, open_store, recording_end
-from reconciler.cli.wiring.leases import leased
-from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.unseen import unseen, warn_unseen
 from reconciler.errors import Refused, UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.links import open_named
 from reconciler.report.schemas.state import BindingData, StateDocument
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.run.connecting import known_service, open_store, recording_end
+from reconciler.run.leases import leased
+from reconciler.run.loading import load
+from reconciler.run.unseen import unseen, warn_unseen
 from reconciler.state.transfer import PUSH
 from reconciler.text.credentials import has_credentials
 from reconciler.text.escape import as_json

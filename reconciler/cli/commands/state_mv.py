@@ -7,19 +7,20 @@ from typing import Any, Final
 
 import click
 
+from reconciler import exits
 from reconciler.address import Address, bare
-from reconciler.cli import completion, exits, options as shared
+from reconciler.cli import completion, options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end, state_scope
-from reconciler.cli.wiring.leases import waited
-from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.unseen import NO_SANDBOX, has_environment, journal_for, named, not_tracked
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count
+from reconciler.run.connecting import current_user, known_service, open_store, recording_end, state_scope
+from reconciler.run.leases import waited
+from reconciler.run.loading import load
+from reconciler.run.unseen import NO_SANDBOX, has_environment, journal_for, named, not_tracked
 from reconciler.state.tables.rows import after
 
 SHORT_HELP: Final = "Move what is tracked to another address, or from another project name or environment."

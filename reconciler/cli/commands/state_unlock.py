@@ -6,14 +6,15 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, options as shared
+from reconciler import exits
+from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import current_user, known_service, open_store, recording_end
-from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.unseen import warn_unseen
 from reconciler.errors import Locked, Refused, UsageError
 from reconciler.kinds import load as load_kinds
+from reconciler.run.connecting import current_user, known_service, open_store, recording_end
+from reconciler.run.loading import load
+from reconciler.run.unseen import warn_unseen
 from reconciler.state.lease import Condition, Holder
 from reconciler.text.escape import terminal
 from reconciler.text.names import HERE, clock_time_of

@@ -16,25 +16,26 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, options as shared, reports
-from reconciler.cli.checks.project_tests import chosen, gather
-from reconciler.cli.files import path_from_here
+from reconciler import exits
+from reconciler.cli import options as shared, reports
 from reconciler.cli.options import Options, nearest_project
-from reconciler.cli.sandboxes.embedded import require_extra
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.twin import ProjectTest, run_test
 from reconciler.config.keys import project_file
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.files import ProjectFiles
 from reconciler.errors import ConfigError, UsageError
+from reconciler.files import path_from_here
 from reconciler.interpreters import safe_children
 from reconciler.kinds import load as load_kinds
 from reconciler.model.testing import ProjectTestResult
 from reconciler.report.annotations import github_findings
 from reconciler.report.testing import findings, summary, tests_document, tests_junit, tests_text
 from reconciler.report.words import count
+from reconciler.run.embedded import require_extra
 from reconciler.text.escape import as_json
+from reconciler.twin.project_tests import chosen, gather
+from reconciler.twin.running import ProjectTest, run_test
 from reconciler.writing import create_folder, write_whole
 
 Job = tuple[ProjectTest, dict[str, str]]

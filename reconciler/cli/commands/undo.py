@@ -8,21 +8,13 @@ from typing import Any, Final, Literal
 
 import click
 
+from reconciler import exits
 from reconciler.address import Selection
-from reconciler.cli import codes, exits, options as shared
+from reconciler.cli import options as shared
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
 from reconciler.cli.options import Options
-from reconciler.cli.saved.origin import run_commit
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect, open_store, recording_end
-from reconciler.cli.wiring.find_run import find_run
-from reconciler.cli.wiring.leases import leased
-from reconciler.cli.wiring.loading import load
-from reconciler.cli.wiring.redirect_files import check_redirects
-from reconciler.cli.wiring.run import Planned
-from reconciler.cli.wiring.session import ApplySession
-from reconciler.cli.wiring.unseen import known_state
 from reconciler.config import Project
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
@@ -31,6 +23,16 @@ from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, state_change_lines
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.sheet import sheet_text
+from reconciler.run import codes
+from reconciler.run.applying import ApplySession
+from reconciler.run.connecting import connect, open_store, recording_end
+from reconciler.run.leases import leased
+from reconciler.run.loading import load
+from reconciler.run.past import find_run
+from reconciler.run.redirect_files import check_redirects
+from reconciler.run.saved.origin import run_commit
+from reconciler.run.stages import Planned
+from reconciler.run.unseen import known_state
 from reconciler.state import Journal, Store
 from reconciler.undo import (
     Cannot,

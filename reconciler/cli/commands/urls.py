@@ -12,22 +12,23 @@ from urllib.parse import urlsplit
 
 import click
 
+from reconciler import exits
 from reconciler.address import Address
-from reconciler.cli import exits, options as shared
+from reconciler.cli import options as shared
 from reconciler.cli.options import Decorator, Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import connect
-from reconciler.cli.wiring.loading import load, load_settings
-from reconciler.cli.wiring.redirect_files import write_redirects
-from reconciler.cli.wiring.run import read_present
-from reconciler.cli.wiring.unseen import kept_trees, known_state, read_state, recorded_urls
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Redirect, RedirectFormat, UrlSettings
 from reconciler.model.ledger import UrlHistory
 from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, sitemap
+from reconciler.run.connecting import connect
+from reconciler.run.loading import load, load_settings
+from reconciler.run.redirect_files import write_redirects
+from reconciler.run.stages import read_present
+from reconciler.run.unseen import kept_trees, known_state, read_state, recorded_urls
 from reconciler.state import Store
 from reconciler.text.names import HERE, did_you_mean
 from reconciler.urls.formats import texts

@@ -14,20 +14,21 @@ from urllib.parse import urlsplit
 
 import click
 
-from reconciler.cli import exits, options as shared, reports
-from reconciler.cli.checks.published import SITEMAP_MAX, CheckedUrl, UrlChecker, counts, findings_of
+from reconciler import exits
+from reconciler.cli import options as shared, reports
 from reconciler.cli.commands.urls import site_of, site_option
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import TOKEN, connect, known_service, open_store
-from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
+from reconciler.published.checking import SITEMAP_MAX, CheckedUrl, UrlChecker, counts, findings_of
 from reconciler.report.findings import findings_document, findings_sheet, findings_text
 from reconciler.report.words import count
+from reconciler.run.connecting import TOKEN, connect, known_service, open_store
+from reconciler.run.loading import load, now
 from reconciler.urls.redirects import LOOPBACK
 
 LOCATION: Final = re.compile(r"<loc>([^<>]{1,4096}+)</loc>")

@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import click
 
-from reconciler.cli import exits, options as shared, reports
-from reconciler.cli.checks import linting
+from reconciler import exits
+from reconciler.cli import options as shared, reports
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.loading import load, now
 from reconciler.config import Project
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
@@ -23,7 +22,9 @@ from reconciler.report.annotations import github_findings, github_violations
 from reconciler.report.findings import findings_document, findings_text, of_problem, of_violation, summary
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.run import linting
 from reconciler.run.guards import raise_first, violated
+from reconciler.run.loading import load, now
 from reconciler.text.escape import as_json, terminal
 
 FORMATS: Final = ("json", "github", *reports.CHECKS)

@@ -16,14 +16,14 @@ from typing import Final
 
 import click
 
-from reconciler.cli import exits
+from reconciler import exits
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.pipeline.approved import approved
 from reconciler.cli.pipeline.results import CHECKED, PLAN, REHEARSAL, Results
 from reconciler.cli.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.connect import TOKEN
 from reconciler.errors import Locked, UsageError
+from reconciler.run.connecting import TOKEN
 from reconciler.writing import write_whole
 
 JUDGED: Final = frozenset({"plan", "apply", "drift", "diff", "rehearse"})

@@ -11,13 +11,9 @@ from os.path import realpath
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from reconciler.cli.checks.rules_from import JudgedProject, rules_at, with_rules_of
-from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.cli.options import Options
 from reconciler.cli.preview.versions import FleetVersions
 from reconciler.cli.terminal.screen import Screen
-from reconciler.cli.wiring.comparison import COMPARED, loaded_version, plan_between
-from reconciler.cli.wiring.loading import now
 from reconciler.config import Project
 from reconciler.config.keys import NO_PROJECT, project_file
 from reconciler.errors import ConfigError, Problem, ReconcilerError, UsageError
@@ -25,11 +21,15 @@ from reconciler.fleet.declared import claims
 from reconciler.fleet.model import FleetProject
 from reconciler.fleet.plan_groups import PlanGroups, own_names, plan_form
 from reconciler.fleet.preview import PlannedRow
+from reconciler.git.working import NamedCommit, WorkingRepository
 from reconciler.model import Plan, Severity, Violation
 from reconciler.report.documents import plan_document
 from reconciler.report.schemas.fleet import FleetPreviewProblemData
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.run.comparison import COMPARED, loaded_version, plan_between
+from reconciler.run.loading import now
+from reconciler.run.rules import JudgedProject, rules_at, with_rules_of
 
 ROOT: Final = PurePosixPath()
 

@@ -12,7 +12,6 @@ from os.path import realpath
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from reconciler.cli.git import NamedCommit, WorkingRepository
 from reconciler.config.source.nodes import plain
 from reconciler.errors import ConfigError, UsageError
 from reconciler.fleet.declared import read_fleet
@@ -22,6 +21,7 @@ from reconciler.fleet.generated import generated
 from reconciler.fleet.model import Fleet, FleetProject, Generator, Repository
 from reconciler.fleet.preview import PlannedRow, different_keys, follows, place, planned_rows
 from reconciler.fleet.sources.git import Commit, directories
+from reconciler.git.working import NamedCommit, WorkingRepository
 from reconciler.report.schemas.fleet import FleetPreviewReadingData
 from reconciler.report.words import count
 

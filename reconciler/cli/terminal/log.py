@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.cli.terminal.masks import Masks
 from reconciler.text.escape import as_json, log, terminal
+from reconciler.text.masks import Masks
 from reconciler.writing import opened_for_appending
 
 OWN: Final = ("time", "level", "event", "message")

@@ -19,16 +19,16 @@ from reconciler import __version__
 from reconciler.cli.terminal import tracing
 from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.log import EventLog
-from reconciler.cli.terminal.masks import Masks
-from reconciler.cli.terminal.signals import StopSignals
 from reconciler.errors import ConfigError, UsageError, os_reason
+from reconciler.signals import StopSignals
 from reconciler.text.escape import UNLIMITED, as_json, log as escaped, terminal
+from reconciler.text.masks import Masks
 
 # At run time this would import the client and the apply, which `--help` does not need.
 if TYPE_CHECKING:
     from reconciler.cli.terminal.traces import Traces  # needs the extra otel
-    from reconciler.cli.wiring.supervision import Supervision
     from reconciler.client.pacing import Clock
+    from reconciler.run.supervision import Supervision
 
 T = TypeVar("T")
 

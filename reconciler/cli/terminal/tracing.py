@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from reconciler.cli.terminal.masks import Masks
 from reconciler.text.install import installing_extra
+from reconciler.text.masks import Masks
 from reconciler.text.redact import of_urls
 
 if TYPE_CHECKING:  # needs the extra otel

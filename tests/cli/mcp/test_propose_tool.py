@@ -13,8 +13,8 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import stdio_client
 
-from reconciler.cli.mcp.answers import BYTES
-from reconciler.cli.replaced_files import only_change
+from reconciler.mcp.answers import BYTES
+from reconciler.run.replaced_files import only_change
 from tests.cli.conftest import Cli, applied_project
 from tests.cli.mcp.client import Agent, text_of
 from tests.cli.test_propose import FILES, TITLE, contents, write

@@ -1,1 +1,0 @@
-"""The checks of `doctor`, on this machine and at the service."""

@@ -1,0 +1,1 @@
+"""The checks of `doctor`: of this machine, and of the service."""

@@ -1,1 +1,0 @@
-"""A run from the command line: its service, its state, and what is approved."""

@@ -1,0 +1,365 @@
+"""The tools: what an agent can call, in one table. Each calls what a command of the same name calls, and none of them can write.
+
+A description is in our own words: nothing of a project or of the service is in the name, the description or the arguments of a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
+from pydantic.types import StrictBool
+
+from reconciler.address import Glob
+from reconciler.cli.commands import access, drift, explain, health, plan, urls, validate
+from reconciler.cli.commands.access import AccessReading
+from reconciler.cli.options import Options
+from reconciler.config import Project
+from reconciler.edits.operations import SCHEMA
+from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
+from reconciler.kinds import load as load_kinds
+from reconciler.mcp.answers import DATA
+from reconciler.mcp.call_screen import CallScreen
+from reconciler.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
+from reconciler.rehearsal.performing import rehearse
+from reconciler.report.access import access_sheet
+from reconciler.report.brief import BriefParts, one_line, parts, shortened
+from reconciler.report.drift import drift_sheet
+from reconciler.report.findings import findings_sheet, of_problem
+from reconciler.report.health import health_sheet
+from reconciler.report.layout import plain
+from reconciler.report.ledger import history_lines, record_line
+from reconciler.report.plan import plan_sheet
+from reconciler.report.rehearsal import rehearsal_sheet
+from reconciler.report.sheet import Sheet
+from reconciler.resource import Kinds
+from reconciler.run import propose as proposals
+from reconciler.run.connecting import connect
+from reconciler.run.conventions import conventions
+from reconciler.run.guards import check
+from reconciler.run.loading import load, load_settings
+from reconciler.run.propose import ProposedChange
+from reconciler.run.rules import judged
+from reconciler.run.unseen import known_state
+from reconciler.text.names import HERE, did_you_mean
+
+TEXT_MAX: Final = 2_000  # characters of an argument
+LIST_MAX: Final = 100  # items of an argument
+SENTENCE: Final = 1_000  # characters of a line that is a sentence
+CONVENTIONS: Final = "conventions"
+PAGED: Final = "the tool more"  # what shows what a report folds
+FOLLOW: Final = "The conventions of this repository, from a file of it. They can be followed."
+NO_CONVENTIONS: Final = "This project has no conventions for agents; agents: {conventions: FILE} in its file names some."
+
+Text = Annotated[str, StringConstraints(strict=True, max_length=TEXT_MAX)]
+FORMS: Final[Mapping[str, Any]] = {"text": Text, "texts": Annotated[list[Text], Field(max_length=LIST_MAX)], "flag": StrictBool}
+SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "text": {"type": "string"}, "texts": {"type": "array", "items": {"type": "string"}}, "flag": {"type": "boolean"},
+}  # fmt: skip
+ABSENT: Final[Mapping[str, Any]] = {"text": "", "texts": (), "flag": False, "operations": None}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a tool. `form`: `text`, `texts` or `flag`; another tool may have an object of its own, with its `schema`."""
+
+    name: str
+    says: str
+    form: str = "text"
+    required: bool = False
+    schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: the project it is about, as the options of a command line, and its arguments."""
+
+    screen: CallScreen
+    options: Options
+    given: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a tool answers. `then`, `lead`: our own words, behind and before it. `failed`: it is an error."""
+
+    parts: BriefParts
+    then: str = ""
+    lead: str = DATA
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class ToolRow:
+    """One tool. `says`: its description. `answer`: called in a thread. `reads_project`: it is about one of the projects. `needs_project`:
+    it cannot be called without one. `changes_files`: it changes files of the working copy."""
+
+    name: str
+    says: str
+    answer: Callable[[Call], Said]
+    arguments: tuple[Argument, ...] = ()
+    reads_project: bool = True
+    needs_project: bool = True
+    changes_files: bool = False
+
+    def accepted(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call, with those that are absent. Raises `WrongArguments`."""
+        fields: dict[str, Any] = {
+            row.name: (FORMS.get(row.form, Any), ... if row.required else ABSENT.get(row.form)) for row in self.arguments
+        }
+        model: type[BaseModel] = create_model(self.name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields)
+        try:
+            return dict(model.model_validate(dict(given)))
+        except ValidationError as error:
+            raise WrongArguments(self, error) from None
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments."""
+        properties = {row.name: {**(row.schema or SCHEMAS[row.form]), "description": row.says} for row in self.arguments}
+        required = [row.name for row in self.arguments if row.required]
+        return {"type": "object", "properties": properties, "additionalProperties": False, **({"required": required} if required else {})}
+
+
+class WrongArguments(Exception):
+    """Arguments that a tool does not have, or of another type. Its text repeats nothing that was given."""
+
+    def __init__(self, tool: ToolRow, error: ValidationError) -> None:
+        known = {row.name for row in tool.arguments}
+        wrong = sorted({str(detail["loc"][0]) for detail in error.errors(include_input=False, include_url=False) if detail["loc"]} & known)
+        takes = ", ".join(f"{row.name} ({row.form})" for row in tool.arguments) or "no arguments"
+        super().__init__(f"Wrong arguments{f': {chr(44).join(wrong)}' if wrong else ''}. {tool.name} takes {takes}.")
+
+
+# -- the tools -------------------------------------------------------------------------------------------------------------------------
+
+
+def _explain(call: Call) -> Said:
+    if call.given["word"] == CONVENTIONS:
+        project = load_settings(call.screen, call.options)
+        lines = tuple(shortened(one_line(line, longest=SENTENCE)) for line in conventions(project).splitlines())
+        return Said(BriefParts((), others=lines), lead=FOLLOW) if lines else Said(BriefParts((NO_CONVENTIONS,)))
+    text = plain(explain.described(call.given["word"], width=SENTENCE))
+    return Said(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in text.splitlines())))
+
+
+def _find(call: Call) -> Said:
+    project, kinds, reading = _read(call)
+    known = call.screen.masked_data(known_objects(kinds, project, reading))
+    text, kind = call.given["text"], call.given["kind"]
+    matching = [item.line for item in known if item.matches(text) and kind in ("", item.kind)]
+    matching += call.screen.masked_data([*unmanaged(reading, known, text, kind)])
+    lines = tuple(map(shortened, matching))
+    head = [found_sentence(len(lines), text), *call.screen.remarks]
+    return Said(BriefParts(tuple(shortened(one_line(line)) for line in head), others=lines))
+
+
+def _show(call: Call) -> Said:
+    project, kinds, reading = _read(call)
+    wanted = call.given["address"]
+    every = known_objects(kinds, project, reading)
+    item = next((item for item in every if str(item.address) == wanted), None)
+    if item is None:
+        near = did_you_mean(wanted, [str(item.address) for item in every])
+        raise UsageError(f"no object has the address {wanted}{near}", id="RC-not-tracked", hint="The tool find looks for texts.")
+    lines = [*about(kinds, project, reading, item)]
+    with known_state(call.screen, call.options, project) as store:
+        lines += [*history_of(store, item.address, store.runs())] if store is not None else []
+    masked = call.screen.masked_data([*lines, *call.screen.remarks])
+    return Said(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in masked)))
+
+
+def _read(call: Call) -> tuple[Project, Kinds, AccessReading | None]:
+    """The project and what was read of its organization; None with a remark where the service could not be read."""
+    kinds = load_kinds()
+    try:
+        reading = access.read(call.screen, call.options, kinds)
+    except ConfigError:
+        raise
+    except ReconcilerError as error:
+        call.screen.warn(f"Only the files were read: {error.message}", id=error.id)
+        return load(call.screen, call.options, kinds, decrypt=False, warn=False), kinds, None
+    return reading.project, reading.kinds, reading
+
+
+def _urls(call: Call) -> Said:
+    with urls.ledger(call.screen, call.options) as store:
+        if call.given["url"]:
+            lines = [*history_lines(urls.recorded(store, call.given["url"]), HERE)]
+        else:
+            site = urls.site_of(store, call.given["site"] or None)
+            lines = [record_line(record, HERE) for record in store.urls(site=site, ended=call.given["ended"])]
+    shown = tuple(shortened(one_line(call.screen.masked(line), longest=SENTENCE)) for line in lines)
+    return Said(BriefParts(() if shown else (urls.NOTHING,), others=shown))
+
+
+def _validate(call: Call) -> Said:
+    try:
+        project, findings = validate.checked(call.screen, call.options, load_kinds())
+    except ConfigError as error:
+        problems = call.screen.masked_data([of_problem(problem) for problem in error.problems])
+        return Said(parts(findings_sheet(problems, project="the project", environment=call.options.env)), failed=False)
+    named = call.screen.masked_data(list(findings))
+    return Said(parts(findings_sheet(named, project=project.settings.project, environment=call.options.env)))
+
+
+def _plan(call: Call) -> Said:
+    options = _selected(call)
+    reading = plan.read(call.screen, options, load_kinds())
+    shown = call.screen.masked_data(reading.planned.plan)
+    folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
+    try:
+        check(reading.planned.plan, reading.by.project.desired, options.limits.with_exposures)
+    except Refused as error:
+        return _said(call, folded, whole, f"apply would refuse this: {call.screen.masked(error.message)}")
+    return _said(call, folded, whole)
+
+
+def _access(call: Call) -> Said:
+    reading = access.read(call.screen, call.options, load_kinds(), call.given["as"])
+    shown = call.screen.masked_data(reading.review)
+    return _said(call, access_sheet(shown, more=PAGED), access_sheet(shown, full=True))
+
+
+def _drift(call: Call) -> Said:
+    reading = drift.read(call.screen, _selected(call), load_kinds(), coverage=call.given["coverage"])
+    shown, ways = call.screen.masked_data(reading.shown), drift.ways(call.screen, call.options, reading)
+    folded, whole = (drift_sheet(shown, full=full, zone=HERE, more=PAGED, **ways) for full in (False, True))
+    return _said(call, folded, whole)
+
+
+def _health(call: Call) -> Said:
+    _, result = health.read(call.screen, call.options, load_kinds())
+    shown = call.screen.masked_data(result)
+    return _said(call, health_sheet(shown, zone=HERE, more=PAGED), health_sheet(shown, full=True, zone=HERE))
+
+
+def _rehearse(call: Call) -> Said:
+    kinds, options = load_kinds(), _selected(call)
+    project = judged(call.screen, options, kinds, load(call.screen, options, kinds)).project
+    with connect(call.screen, options, project, kinds) as service:
+        shown = call.screen.masked_data(rehearse(call.screen, options, project, kinds, service))
+    return _said(call, rehearsal_sheet(shown), rehearsal_sheet(shown, full=True))
+
+
+def _propose(call: Call) -> Said:
+    kinds, data = load_kinds(), call.given["operations"]
+    if call.given["undo"]:
+        if data or call.given["check"]:
+            wrong = "undo takes neither operations nor check"
+            raise UsageError(wrong, id="RC-options-conflict", hint="Call it twice.")
+        return _proposed(call, proposals.undo(call.screen, call.options, own=True), BriefParts(()), "Restored")
+    proposal = proposals.propose(call.screen, call.options, kinds, data, write=not call.given["check"])
+    assert proposal.plan is not None
+    shown, remarks = call.screen.masked_data(proposal.plan), list[str]()
+    if proposal.written:
+        # What the service has now is what the change meets; without it, the files before are all that there is to compare with.
+        try:
+            options = replace(call.options, env=proposal.environment)
+            shown = call.screen.masked_data(plan.read(call.screen, options, kinds, create=False).planned.plan)
+        except ReconcilerError as error:
+            remarks = [f"The service was not read: {call.screen.masked(error.message)}"]
+    folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
+    return _proposed(call, proposal, parts(folded, whole=whole), "Changed" if proposal.written else "Would change", *remarks)
+
+
+def _proposed(call: Call, proposal: ProposedChange, report: BriefParts, word: str, *remarks: str) -> Said:
+    """The files, then the brief of the plan, then the differences."""
+    first = (f"{word}: {', '.join(proposal.files)}." if proposal.files else "No file changes.", *proposal.notes)
+    head = (*(shortened(one_line(line)) for line in first), *report.head, *(shortened(one_line(line)) for line in remarks))
+    diff = tuple(shortened(one_line(line, longest=SENTENCE)) for line in (*call.screen.remarks, *proposal.diff))
+    then = "People review and apply this. propose with undo restores the files." if proposal.written and proposal.plan else ""
+    return Said(BriefParts(head, report.harms, (*diff, *report.others), report.each), then)
+
+
+def _said(call: Call, folded: Sheet, whole: Sheet, *remarks: str) -> Said:
+    report = parts(folded, whole=whole)
+    head = (*report.head, *(shortened(one_line(text)) for text in (*remarks, *call.screen.remarks)))
+    return Said(BriefParts(head, report.harms, report.others, report.each))
+
+
+def _selected(call: Call) -> Options:
+    """The options of the call with the addresses that it selects. Raises `UsageError`."""
+    try:
+        target = tuple(Glob.parse(text) for text in call.given["target"])
+    except ValueError as error:
+        raise UsageError(str(error), id="RC-option-value", hint="An address is like acme/space/guides; * is one part, ** many.") from None
+    return replace(call.options, target=target)
+
+
+TARGET: Final = Argument("target", "Only these addresses and what they require: acme/space/guides, acme/site/docs/**", "texts")
+
+TOOLS: Final[tuple[ToolRow, ...]] = (
+    ToolRow(
+        "explain",
+        "Describe a kind (site), a field (site.visibility), a key of the project file (guards) or the cause of an error (RC-protected); "
+        "conventions: the rules of this repository for agents. Without a word: list the kinds.",
+        _explain,
+        (Argument("word", "A kind, kind.field, key, cause, or conventions"),),
+        needs_project=False,
+    ),
+    ToolRow(
+        "find",
+        "Find objects, declared or not, by a text in their address, title, id, URL, readers, file or owners; * makes it a pattern.",
+        _find,
+        (Argument("text", "Such as guides, acme/site/*, /install, anyone", required=True), Argument("kind", "Only objects of this kind")),
+    ),
+    ToolRow(
+        "show",
+        "Show one object: each field as declared and as it is, its readers and why, its URL, what refers to it, what the plan does to it, "
+        "and its history.",
+        _show,
+        (Argument("address", "Such as acme/space/guides", required=True),),
+    ),
+    ToolRow("validate", "Check the files of the project, with lint. Contacts nobody.", _validate),
+    ToolRow(
+        "plan",
+        "Show what an apply would change and why; deletions, exposures and URLs that stop working first. Nothing is applied.",
+        _plan,
+        (TARGET,),
+    ),
+    ToolRow(
+        "access",
+        "Show who can read what, now and after the plan.",
+        _access,
+        (Argument("as", "Only these readers: anyone, agent, link=KEY, role=ROLE, claims=NAME=VALUE", "texts"),),
+    ),
+    ToolRow(
+        "drift",
+        "Show what was changed outside Reconciler since the last apply.",
+        _drift,
+        (TARGET, Argument("coverage", "Read every list, and show unmanaged objects", "flag")),
+    ),
+    ToolRow("health", "Show what readers do not find, and what ends soon.", _health),
+    ToolRow(
+        "urls",
+        "List the published URLs that the ledger has, or what happened to one of them.",
+        _urls,
+        (
+            Argument("url", "What happened to this URL"),
+            Argument("site", "Only those of this site: its key or address"),
+            Argument("ended", "Those at which no page answers any more", "flag"),
+        ),
+    ),
+    ToolRow(
+        "rehearse",
+        "Apply the plan to a copy of the organization in this process, and show who could read more, which URLs would stop "
+        "working, and the worst moment. The organization itself is not changed.",
+        _rehearse,
+        (TARGET,),
+    ),
+    ToolRow(
+        "propose",
+        "Change the YAML files of the working copy by operations, all or none, and show the difference and the plan. Comments and order "
+        "stay. Refused if the project would not be valid; rules, consents, secrets and expressions cannot be changed. Nothing is applied.",
+        _propose,
+        (
+            Argument("operations", "What to change, in this order", "operations", schema=SCHEMA),
+            Argument("check", "Write nothing; show what would change", "flag"),
+            Argument("undo", "Restore the files as they were before the last proposal of this session", "flag"),
+        ),
+        changes_files=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""What answers at published URLs: asked over the network, as readers ask."""

@@ -1,0 +1,411 @@
+"""A rehearsal: the living organization is read, copied, and the plan is applied to the copy with the engine that `apply` uses, and undone.
+
+    living service --GET--> answers -> copy (a sandbox in a temporary folder)
+    living state   --read-> a document -> state of the copy
+                                            plan, apply: after every write the copy is asked what readers see
+                                            plan again, undo, compare
+
+The living service is reached through a client that cannot write, and the living state is opened for reading. What `apply` would refuse is
+noted instead: nothing that happens on the copy needs consent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from reconciler import exits
+from reconciler.address import Address, bare
+from reconciler.cli.commands.undo import change_state, inverse_of, undo_only
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.progress import Narration, current_step
+from reconciler.cli.terminal.screen import Screen
+from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
+from reconciler.config import Project
+from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, RecordedUrls, Severity, State, Step, StepStatus
+from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
+from reconciler.model.state import StateScope
+from reconciler.plan.matching.match import identify
+from reconciler.rehearsal.access import AccessMoments, asked_readers
+from reconciler.rehearsal.assumptions import assumptions
+from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
+from reconciler.rehearsal.differences import Rows, leftovers, rows_of
+from reconciler.rehearsal.moments import Moments
+from reconciler.rehearsal.predictions import PlannedWorld, RehearsedWorld, divergences, second_plan
+from reconciler.rehearsal.preview import preview_of, rehearsed_sites
+from reconciler.rehearsal.redirects import tested_redirects
+from reconciler.report.documents import plan_document
+from reconciler.report.rehearsal import step_text
+from reconciler.resource import Kinds
+from reconciler.run.applying import ApplySession
+from reconciler.run.connecting import ConnectedService, current_user, open_store, recording_end
+from reconciler.run.embedded import embedded, sandbox_errors
+from reconciler.run.guards import CONSENTS, listed_sorts, refusals as refusals_of
+from reconciler.run.loading import now
+from reconciler.run.operation import Limits, Operation
+from reconciler.run.saved.use import Use
+from reconciler.run.stages import Planned, make_plan
+from reconciler.state import Store
+from reconciler.text.escape import as_json
+from reconciler.urls.planned import with_redirects
+
+COPY, STATE = "copy.db", "state.db"
+SHOWN = 500  # characters of what a plan says about an address
+
+
+def rehearse(
+    screen: Screen,
+    options: Options,
+    project: Project,
+    kinds: Kinds,
+    service: ConnectedService,
+    use: Use | None = None,
+    *,
+    everything: bool = False,
+    check: Callable[[Planned], None] = lambda planned: None,
+) -> Rehearsal:
+    """Apply the project's plan to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the
+    plan from all that exists. `check`: called with the plan before anything is copied; may raise.
+
+    Raises what reading raises, `NotASandbox`, and `StalePlan` where the saved plan does not hold.
+    """
+    with sandbox_errors():
+        from reconciler.sandbox import living  # an extra: the sandbox needs its packages
+    narration = Narration(screen)
+    with open_store(screen, options, project, service, create=False) as store:
+        state, key, document = store.read(), store.digest_key(), store.pull()
+        keyed, operation = kinds.with_digest_key(key, project.sensitive), options.operation
+        with (
+            narration.phase(f"Reading {project.desired.project}", where=service.where),
+            use.fitting() if use is not None else nullcontext(),
+        ):
+            planned, read = asyncio.run(
+                _read(narration, service, keyed, project, state, options, living.wanted, everything, store.recorded_urls)
+            )
+        check(planned)
+        if use is not None:
+            approval = use.valid(planned, project, keyed, store)
+            planned, operation = approval.planned, operation.only(approval.only)
+        planned = replace(planned, plan=with_redirects(project.desired, planned.plan, planned.recorded))
+    refusals = _refusals(planned.plan, project, use.limits if use is not None else options.limits)
+    with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
+        copy = Path(folder) / COPY
+        living.write_copy(copy, living.copied(service.settings.base_url, read.answers), refused=read.refused)
+        with embedded(copy, None, None) as running:
+            screen.hide([running.token])
+            # One request at a time: what readers see after each is asked before the next is sent.
+            settings = ClientSettings(running.base_url, running.token, max_concurrency=1, secrets=screen.hidden)
+            twin = ConnectedService(f"sandbox:{running.identity}", settings, "the copy", embedded=True)
+            url = f"sqlite:///{Path(folder) / STATE}"
+            scope = StateScope(project.settings.project, options.env or None, twin.identity)
+            with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as twin_state:
+                stage = _Stage(screen, project, keyed, twin, twin_state, copy, service.settings.base_url, operation)
+                if document is not None:
+                    stage.carry(document)
+                rehearsal = stage.perform(planned, read, refusals)
+    return rehearsal if use is None else replace(rehearsal, plan_digest=use.saved.digest)
+
+
+async def _read(
+    narration: Narration,
+    service: ConnectedService,
+    kinds: Kinds,
+    project: Project,
+    state: State,
+    options: Options,
+    wanted: Any,
+    everything: bool,
+    recorded: Callable[[], RecordedUrls],
+) -> tuple[Planned, LivingAnswers]:
+    """The plan for the living service, and everything that a copy of it needs, in one reading."""
+    async with Reader(service.settings, listener=narration) as reader:
+        with reader.keeping() as answers:
+            # The copy needs the trees of pages too, so that those of the state would save no request.
+            planned = await make_plan(
+                reader, kinds, project.desired, state, options.operation, everything=everything,
+                stage=narration.stage, kept=lambda keys: {}, recorded=recorded,
+            )  # fmt: skip
+        read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
+        # What only the plan asked for, such as an object by its id.
+        unknown = planned.actual.unknown
+        unread = (*read.unread, *(f"{some.kind}: {some.reason}" for some in unknown))
+        refused = {*read.refused, *(some.path for some in unknown if some.path)}
+        whole = replace(read, unread=tuple(dict.fromkeys(unread)), refused=tuple(sorted(refused)), requests=reader.requests)
+        return planned, whole
+
+
+def _refusals(plan: Plan, project: Project, limits: Limits) -> tuple[str, ...]:
+    """What `apply` would refuse about this plan: all of it, where `apply` ends with the first."""
+    refusals: list[str] = []
+    for refused in refusals_of(plan, project.desired, limits):
+        first, *lines = refused.message.splitlines()
+        end = "; this requires consent" if refused.id in CONSENTS else ""
+        refusals += [f"{line.strip()}{end}" for line in lines] or [first]
+    return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
+
+
+class _Following(Narration):
+    """Tells `moments` of every write that was answered. `plan`: what its steps are for."""
+
+    def __init__(self, screen: Screen, moments: Moments, access: AccessMoments, plan: Plan) -> None:
+        super().__init__(screen)
+        self.moments, self.access, self.changes = moments, access, {change.address: change for change in plan.changes}
+        self.last = {(step.address, name): step.id for step in plan.steps for name in step.writes}
+
+    def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
+        super().answer(method, path, status, seconds)
+        if method != "GET":
+            step = current_step()
+            address = step.address if step is not None else None
+            self.moments.after(f"{method} {path}", address, self._request_text(step) if step is not None else "")
+            self.access.after(self.moments.end)
+
+    def _request_text(self, step: Step) -> str:
+        later = [name for name in step.writes if self.last.get((step.address, name)) != step.id]
+        return step_text(step, self.changes.get(step.address), later)
+
+
+class _Stage:
+    """A copy with its state, on which one plan is applied and undone."""
+
+    def __init__(
+        self,
+        screen: Screen,
+        project: Project,
+        kinds: Kinds,
+        twin: ConnectedService,
+        state: Store,
+        copy: Path,
+        base: str,
+        operation: Operation,
+    ) -> None:
+        self.screen, self.project, self.kinds, self.twin, self.state, self.operation = screen, project, kinds, twin, state, operation
+        self.copy, self.base, self.organizations = copy, base, root_ids(project.desired)
+
+    def carry(self, document: Mapping[str, Any]) -> None:
+        """Give the copy the state of the original."""
+        checked = self.state.check({**document, "service": self.twin.identity})
+        with self.state.lease(who=current_user(), command="rehearse") as journal, recording_end(journal):
+            journal.replace(checked, force=True)
+            journal.finish(exit_code=exits.DONE, summary={})
+
+    def perform(self, planned: Planned, read: LivingAnswers, refusals: Sequence[str]) -> Rehearsal:
+        """Apply, plan again, undo; and what all of it showed."""
+        tests = self.project.desired.access
+        from reconciler.sandbox.sites.moment import moment
+        from reconciler.sandbox.sites.picture import picture
+        from reconciler.sandbox.snapshot import exported
+        from reconciler.sandbox.store import Store as Sandbox
+
+        look = Sandbox(self.copy)
+        try:
+            export = partial(exported, look)
+            asked = {name: _asked(reader) for name, reader in asked_readers(tests).items()}
+            moments = Moments(partial(moment, look, self.base, self.organizations, asked))
+            access = AccessMoments(moments.start)
+            before, addresses = rows_of(export()), self._addresses()
+            pictured = partial(picture, look, self.base, self.organizations)
+            start = pictured()
+            run, outcome, ours, again = self._applied(planned, moments, access)
+            addresses |= self._addresses()
+            end = pictured()
+            gained = moments.changes(moments.gained(), addresses)
+            lost = moments.changes(moments.lost(), addresses)
+            undone = self._undone(run, before, export, addresses)
+        finally:
+            look.close()
+        refused = access.refusals(tests, addresses)
+        redirects = tested_redirects(planned.plan, moments.start.urls, moments.end.urls)
+        failures = [f"{result.step.address}: {result.error}" for result in outcome.results if result.status is not StepStatus.DONE]
+        return Rehearsal(
+            project=self.project.desired.project,
+            environment=self.project.desired.environment,
+            plan_digest=_digest(plan_document(planned.plan, created_at=now(), forecast=planned.forecast)["changes"]),
+            reading_digest=_digest(read.answers),
+            copy_requests=read.requests,
+            writes=len(moments.rows),
+            unread=(*_unread(read, addresses), *_otherwise(ours.plan, planned.plan, read)),
+            remaining=_remaining(again.plan),
+            undo_exact=not undone,
+            leftovers=undone,
+            gained=gained,
+            lost=lost,
+            urls_before=len(moments.start.urls),
+            urls_after=len(moments.end.urls),
+            dead=moments.dead(),
+            moved=moments.moved(),
+            moments=tuple(
+                replace(row, refused=tuple(refusal.text for refusal in refused if row.after in refusal.after)) for row in moments.judged()
+            ),
+            forbidden=bool(refused) or any(violation.level is Severity.ERROR for violation in planned.plan.violations),
+            refusals=(*refusals, *map(str, refused)),
+            failures=tuple(failures),
+            divergences=() if failures else (*self._divergences(planned, ours, again, read, moments, addresses), *redirects.defects),
+            redirects=redirects.asked,
+            broken_redirects=() if failures else redirects.broken,
+            assumptions=assumptions(self.kinds, planned.plan),
+            open_work=tuple(f"{work.address} ({work.effect}): {listed_sorts(work)}" for work in planned.plan.open_work if not work.asked),
+            deleted=_deleted(planned.plan, moments, addresses, {id: len(content["pages"]) for id, content in start.contents.items()}),
+            sites=rehearsed_sites(moments, start, end, addresses),
+            closed=moments.closed_groups(),
+            preview=preview_of(moments, start, end, addresses),
+        )
+
+    def _applied(self, planned: Planned, moments: Moments, access: AccessMoments) -> tuple[str, Outcome, Planned, Planned]:
+        """The run, its outcome, the plan of the copy, and the plan after it."""
+        with ExitStack() as stack:
+            journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
+            stack.enter_context(recording_end(journal))
+            narration = _Following(self.screen, moments, access, planned.plan)
+            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.operation))
+            ours = session.plan()
+            outcome = self._sent(session, ours)
+            journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
+            return journal.run, outcome, ours, session.plan()
+
+    def _divergences(
+        self,
+        planned: Planned,
+        ours: Planned,
+        again: Planned,
+        read: LivingAnswers,
+        moments: Moments,
+        addresses: Mapping[tuple[str, str], Address],
+    ) -> tuple[Divergence, ...]:
+        """Where the planner said something else than the copy showed. Every request succeeded."""
+        if read.unread and not read.refused:
+            return ()  # an answer was of no use, which the copy cannot repeat
+        if read.unread and not _same(ours.plan, planned.plan, why=False):
+            return ()  # said with what could not be read
+        if not _same(ours.plan, planned.plan, why=not read.unread):
+            address, prediction, observation = _first_difference(ours.plan, planned.plan)
+            return (Divergence(prediction, observation, address),)
+        observed = RehearsedWorld(moments, addresses, again.plan, again.actual, again.matches.ids)
+        if read.unread or planned.plan.unknown:
+            # The copy lacks what could not be read, and refuses to show it; so does the planner's model.
+            return second_plan(planned.plan, observed)
+        matches = identify(self.kinds, self.project.desired, planned.state, read.actual)
+        return divergences(PlannedWorld(self.kinds, self.project.desired, planned.plan, read.actual, matches), observed)
+
+    def _sent(self, session: ApplySession, planned: Planned) -> Outcome:
+        """The outcome of a plan on the copy. Raises what a signal raises: half an apply shows nothing, and the copy is of no use."""
+        outcome = session.apply(planned, on_error="continue")
+        if session.signal is not None:
+            raise self.screen.signals.raised()
+        return outcome
+
+    def _undone(self, run: str, before: Rows, export: Any, addresses: Mapping[tuple[str, str], Address]) -> tuple[str, ...]:
+        """What differs from the start after an undo, with the reason where undo names one."""
+        with ExitStack() as stack:
+            journal = stack.enter_context(self.state.lease(who=current_user(), command="undo"))
+            stack.enter_context(recording_end(journal))
+            narration = Narration(self.screen)
+            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.operation))
+            session.alone = True
+            inverse = inverse_of(session, self.state, run)
+            undo_only(session, inverse)
+            outcome = self._sent(session, session.plan())
+            change_state(self.screen, journal, outcome, inverse, run)
+            journal.finish(exit_code=exits.DONE, summary={})
+        reasons = {cannot.address: cannot.reason for cannot in inverse.cannot}
+        return leftovers(before, rows_of(export()), addresses, reasons)
+
+    def _addresses(self) -> dict[tuple[str, str], Address]:
+        bindings = self.state.read().bindings
+        return {(binding.kind, bare(binding.id)): address for address, binding in bindings.items()}
+
+
+def _asked(reader: NamedReader) -> Any:
+    """A reader of an access test, as the sandbox describes readers."""
+    from reconciler.sandbox.sites.asked import AskedReader
+    from reconciler.sandbox.sites.readers import Reader as SandboxReader
+
+    claims = dict(reader.claims) if reader.sort is ReaderSort.CLAIMS else None
+    return AskedReader(SandboxReader(claims=claims, agent=reader.sort is ReaderSort.AGENT), reader.role or None)
+
+
+def _deleted(
+    plan: Plan, moments: Moments, addresses: Mapping[tuple[str, str], Address], pages: Mapping[str, int]
+) -> tuple[DeletedObject, ...]:
+    """What the plan deletes, and what readers could see and is deleted with it."""
+    planned = {change.address: change for change in plan.changes if change.destructive}
+    rows = {
+        address: DeletedObject(change.kind, change.title or "", address, pages.get(bare(change.id or ""), 0))
+        for address, change in planned.items()
+    }
+    others = [
+        DeletedObject(kind, title, addresses.get((kind, id)), pages.get(id, 0))
+        for (kind, id), title in moments.start.titles.items()
+        if (kind, id) not in moments.end.titles and addresses.get((kind, id)) not in rows
+    ]
+    return (*rows.values(), *others)
+
+
+def _same(ours: Plan, living: Plan, *, why: bool) -> bool:
+    """Whether two plans do the same. `why`: they also give the same reasons for what is blocked, which name the answers of a service."""
+    blocked = ([(some.address, some.reason if why else "") for some in plan.blocked] for plan in (ours, living))
+    return (ours.changes, ours.steps, next(blocked)) == (living.changes, living.steps, next(blocked))
+
+
+def _otherwise(ours: Plan, living: Plan, read: LivingAnswers) -> tuple[str, ...]:
+    """Where another plan was applied to the copy than to the original, because of what could not be read."""
+    if not read.unread or _same(ours, living, why=False):
+        return ()
+    address, prediction, observation = _first_difference(ours, living)
+    return (
+        f"{f'{address}: ' if address is not None else ''}not rehearsed, for lack of what could not be read: {prediction}; {observation}",
+    )
+
+
+def _unread(read: LivingAnswers, addresses: Mapping[tuple[str, str], Address]) -> tuple[str, ...]:
+    """What could not be read, with the innermost managed object that each path is about."""
+    by_id = {quote(id, safe=""): address for (_, id), address in addresses.items()}
+    sentences = []
+    for sentence in read.unread:
+        about = [by_id[part] for part in re.split(r"[\s/?]", sentence) if part in by_id]
+        sentences.append(f"{max(about, key=lambda address: len(address.parts))}: {sentence}" if about else sentence)
+    return tuple(sentences)
+
+
+def _first_difference(ours: Plan, living: Plan, *, why: bool = True) -> tuple[Address | None, str, str]:
+    """The first address for which the plan of the copy is another one, and what both plans say about it."""
+    our_acts, living_acts = _acts(ours, why=why), _acts(living, why=why)
+    address = next((at for at in (*living_acts, *our_acts) if our_acts.get(at) != living_acts.get(at)), None)
+    if address is None:
+        return None, "the requests of the original, in their order", "the plan of the copy has them in another order"
+    prediction, observation = (
+        "; ".join(acts[address])[:SHOWN] if address in acts else "nothing to do" for acts in (living_acts, our_acts)
+    )  # fmt: skip
+    return address, f"by the plan of the original, {prediction}", f"by the plan of the copy, {observation}"
+
+
+def _acts(plan: Plan, *, why: bool) -> dict[Address, list[str]]:
+    """What a plan says about each address: actions, requests, and why it is blocked. No values, which may be secret."""
+    acts: dict[Address, list[str]] = defaultdict(list)
+    for change in plan.changes:
+        acts[change.address].append(" and ".join((*change.actions, *(delta.name for delta in change.fields))))
+    for step in plan.steps:
+        acts[step.address].append(" ".join((step.verb, *step.fields)))
+    for blocked in plan.blocked:
+        acts[blocked.address].append(f"blocked: {blocked.reason}" if why else "blocked")
+    return acts
+
+
+def _remaining(plan: Plan) -> tuple[str, ...]:
+    """What a second plan would still do."""
+    return tuple(f"{step.address}: {step.verb}" for step in plan.steps)
+
+
+def _digest(value: Any) -> str:
+    return sha256(as_json(value).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""The tests of a project, run on a twin of the service."""
