@@ -14,9 +14,9 @@ from reconciler.address import Address, Glob
 from reconciler.cli import env_file
 from reconciler.errors import ConfigError, os_reason
 from reconciler.links import open_named
+from reconciler.run.operation import STDIN
 from reconciler.text.urls import pattern_problem
 
-STDIN: Final = "-"
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 DIGITS_MAX: Final = 9
 VARIABLES_MAX: Final = 16 * 2**20  # bytes of a file of variables

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from reconciler.cli.terminal.screen import VARIABLES
 from reconciler.errors import Problem
+from reconciler.run.operation import VARIABLES
 
 _LINE: Final = re.compile(r"[ \t]*(?:export[ \t]+)?(?P<name>[^\s=#'\"]+)[ \t]*=[ \t]*", re.ASCII)
 _NAME: Final = re.compile(VARIABLES + r"[A-Za-z0-9_]+", re.ASCII)

@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from reconciler.cli.option_table import ROWS
-from reconciler.cli.terminal.screen import VARIABLES
+from reconciler.run.operation import VARIABLES
 
 PREFIX: Final = "RECONCILER_"
 TESTS: Final = "RECONCILER_TEST_"

@@ -14,8 +14,9 @@ import click
 from click.core import ParameterSource
 
 from reconciler.cli.declare import SharedOption
-from reconciler.cli.terminal.screen import LOG_FORMATS, VARIABLES, Screen
+from reconciler.cli.terminal.screen import LOG_FORMATS, Screen
 from reconciler.errors import os_reason
+from reconciler.run.operation import VARIABLES
 
 LOG_FORMAT: Final = "--log-format"
 

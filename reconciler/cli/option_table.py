@@ -18,7 +18,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import click
 
@@ -26,8 +26,12 @@ from reconciler.address import Glob, Selection
 from reconciler.cli.declare import env_files, files, globs, pairs, seconds, url_patterns
 from reconciler.cli.terminal.screen import Screen
 from reconciler.files import path_from_here
-from reconciler.run.operation import Limits, Operation
+from reconciler.run.operation import Limits, Operation, Reading
+from reconciler.run.supervision import Supervision
 from reconciler.text.credentials import BUCKET, SQLITE
+
+if TYPE_CHECKING:
+    from reconciler.report.schemas.plan import OptionsData
 
 # What a saved plan does with the value of an option, besides recording it.
 #   scope: `apply --plan` plans with it again, and refuses another one
@@ -223,13 +227,14 @@ class Options:
     )  # fmt: skip
     format: str = "text"
     directories: tuple[str, ...] = ()
+    supervision: Supervision = field(default_factory=Supervision, compare=False)
 
     @classmethod
     def of(cls, screen: Screen, parameters: Mapping[str, Any]) -> Options:
         """The options among the parameters of a command; output options go to the screen."""
         screen.color = parameters.get("color", "auto")
         known = {name: value for name, value in parameters.items() if name in cls.__dataclass_fields__}
-        return cls(**known, directories=screen.directories)
+        return cls(**known, directories=screen.directories, supervision=screen.supervision)
 
     @property
     def limits(self) -> Limits:
@@ -239,7 +244,16 @@ class Options:
     @property
     def operation(self) -> Operation:
         """What they ask of a run."""
-        return Operation(Selection(self.target, self.exclude), self.limits)
+        reading = Reading(self.var, self.var_file, self.public_var, self.allow_file)
+        return Operation(
+            self.project, self.env, Selection(self.target, self.exclude), self.limits, reading, self.rules_from, self.sandbox,
+            self.base_url, self.max_concurrency, self.max_rps, self.state, self.create_state, self.lock_timeout, self.supervision,
+        )  # fmt: skip
+
+    @property
+    def recorded(self) -> OptionsData:
+        """The values that a saved plan records."""
+        return cast("OptionsData", self.saved())
 
     def saved(self, *ways: SavedAs) -> dict[str, Any]:
         """The values that a saved plan records, by their keys in it. `ways`: only these."""

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -246,9 +247,10 @@ class Program(LazyGroup):
         argv = other_words.spelled_here(argv)
         screen: Screen = extra.pop("obj", None) or Screen()
         screen.hide(_given_secrets(argv))
-        with signals.ending() as screen.signals, everywhere.variables_kept():
+        with signals.ending() as stop, everywhere.variables_kept():
+            screen.supervision = replace(screen.supervision, signals=stop)
             work = partial(super().main, argv, prog_name, complete_var, False, obj=screen, **extra)
-            code = self._code(screen, lambda: screen.signals.run(work), argv)
+            code = self._code(screen, lambda: stop.run(work), argv)
         screen.ended(code)
         screen.close()
         # A result that nobody could read is not a success. But a run that changed the service keeps its own code, or a pipeline would

@@ -13,7 +13,6 @@ from itertools import islice
 from typing import Any, Final
 
 from reconciler.address import Address, addresses_in, bare
-from reconciler.cli.commands.access import AccessReading
 from reconciler.config import Project
 from reconciler.mcp.owners import Owners
 from reconciler.model import Action, Declared, Observed, RecordedRun, Source
@@ -23,6 +22,7 @@ from reconciler.report.access import names as reader_names
 from reconciler.report.brief import one_line
 from reconciler.report.words import HIDDEN, count, id_and_title, shown
 from reconciler.resource import UNSET, Kinds
+from reconciler.run.access import AccessReading
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time
 from reconciler.text.patterns import text_pattern

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from reconciler.cli.options import Options
 from reconciler.config.keys import PROJECT_FILE, project_file
+from reconciler.run.operation import Operation
 
 
 class NoProject(Exception):
@@ -30,11 +30,11 @@ def in_roots(uris: Iterable[str]) -> list[Path]:
     return list(found)
 
 
-def chosen(options: Options, projects: Sequence[Path], name: str) -> Options:
-    """The options for the project that a call names; with one project, it needs no name. Raises `NoProject`."""
+def chosen(operation: Operation, projects: Sequence[Path], name: str) -> Operation:
+    """The operation on the project that a call names; with one project, it needs no name. Raises `NoProject`."""
     named = [path for path in projects if name in (called(path), str(path))] if name else list(projects)
     if len(named) == 1:
-        return replace(options, project=named[0])
+        return replace(operation, project=named[0])
     if not projects:
         raise NoProject("No project is open. Start the server with one: reconciler mcp PROJECT")
     names = ", ".join(map(called, projects))

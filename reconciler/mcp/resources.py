@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from reconciler.cli.options import Options
 from reconciler.config import Project
 from reconciler.config.schemas.document import schema
 from reconciler.config.source.reader import FILE_MAX
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.links import read_file
-from reconciler.mcp.call_screen import CallScreen
+from reconciler.mcp.call_voice import CallVoice
 from reconciler.mcp.projects import called, chosen
 from reconciler.report.brief import one_line, page, shortened
 from reconciler.run.loading import load
+from reconciler.run.operation import Operation
 
 SCHEME: Final = "reconciler"
 LONGEST: Final = 1_000  # characters of a line
@@ -38,11 +38,11 @@ class ListedResource:
     type: str
 
 
-def listed(options: Options, projects: Sequence[Path]) -> Iterator[ListedResource]:
+def listed(operation: Operation, projects: Sequence[Path]) -> Iterator[ListedResource]:
     """Every resource: the files of projects that can be read, then the kinds."""
     for path in projects:
         try:
-            project = load(CallScreen(), chosen(options, projects, str(path)), load_kinds(), decrypt=False, stand_ins=True, warn=False)
+            project = load(chosen(operation, projects, str(path)), CallVoice(), load_kinds(), decrypt=False, stand_ins=True, warn=False)
             names = [named(file, project.settings.root) for file in project.settings.files]
         except ReconcilerError:
             continue  # validate says what is wrong with it
@@ -53,7 +53,7 @@ def listed(options: Options, projects: Sequence[Path]) -> Iterator[ListedResourc
         yield ListedResource(f"{SCHEME}://schema/{kind}", f"Schema of {kind}", "application/schema+json")
 
 
-def lines_of(uri: str, options: Options, projects: Sequence[Path]) -> tuple[str, ...]:
+def lines_of(uri: str, operation: Operation, projects: Sequence[Path]) -> tuple[str, ...]:
     """The lines of a resource. Raises `ReconcilerError` for one that does not exist."""
     parts = urlsplit(uri)
     path = unquote(parts.path).lstrip("/")
@@ -62,9 +62,9 @@ def lines_of(uri: str, options: Options, projects: Sequence[Path]) -> tuple[str,
     project = next((item for item in projects if path.startswith(f"{called(item)}/")), None)
     if parts.scheme != SCHEME or parts.netloc != "file" or project is None:
         raise UsageError("there is no such resource", id="RC-file-not-found", hint="resources/list names them.")
-    screen = CallScreen()
-    loaded = load(screen, chosen(options, projects, str(project)), load_kinds(), decrypt=False, stand_ins=True, warn=False)
-    text = screen.masked(project_text(loaded, path[len(called(project)) + 1 :]))
+    voice = CallVoice()
+    loaded = load(chosen(operation, projects, str(project)), voice, load_kinds(), decrypt=False, stand_ins=True, warn=False)
+    text = voice.masks.text(project_text(loaded, path[len(called(project)) + 1 :]))
     return tuple(shortened(one_line(line, longest=LONGEST)) for line in text.splitlines())
 
 

@@ -21,16 +21,15 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from reconciler import __version__
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ReconcilerError
 from reconciler.mcp import resources
 from reconciler.mcp.answers import AnswerBook, UnknownHandle
-from reconciler.mcp.call_screen import CallScreen
+from reconciler.mcp.call_voice import CallVoice, ServerLog
 from reconciler.mcp.projects import NoProject, chosen, in_roots
 from reconciler.mcp.prompts import PROMPTS, PromptArgument
-from reconciler.mcp.tools import TOOLS, Argument, Call, Said, ToolRow, WrongArguments
+from reconciler.mcp.tools import TOOLS, Argument, Call, CommandLines, Said, ToolRow, WrongArguments
 from reconciler.report.brief import BriefParts, one_line
+from reconciler.run.operation import Operation
 
 Context = ServerRequestContext[Any, Any]
 
@@ -54,11 +53,12 @@ PAGES: Final = ToolRow(MORE, "Show more lines of an earlier answer.", lambda cal
 
 @dataclass
 class AgentServer:
-    """The state of one server. `screen`: logs what calls do. `options`: those of its command line. `projects`: named there; () if the
-    client's roots decide."""
+    """The state of one server. `log`: of what calls do. `operation`: what its command line says. `lines`: see `CommandLines`. `projects`:
+    named there; () if the client's roots decide."""
 
-    screen: Screen
-    options: Options
+    log: ServerLog
+    operation: Operation
+    lines: CommandLines
     projects: Sequence[Path]
     nearest: Path | None
     answers: AnswerBook
@@ -86,10 +86,10 @@ class AgentServer:
             accepted = row.accepted(given)
             if row.name == MORE:
                 return _result(self.answers.more(accepted["handle"], room))
-            options = self.options
+            operation = self.operation
             if row.reads_project:
-                options = await self._project(context, row, name)
-            said = await self._answered(context, row, Call(CallScreen(self.screen), options, accepted))
+                operation = await self._project(context, row, name)
+            said = await self._answered(context, row, Call(CallVoice(self.log), operation, self.lines, accepted))
         except (WrongArguments, NoProject) as error:
             return _result(one_line(str(error), longest=1_500), failed=True)
         except UnknownHandle:
@@ -100,7 +100,7 @@ class AgentServer:
 
     async def list_resources(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         projects = await self.open_projects(context)
-        known = await anyio.to_thread.run_sync(lambda: [*resources.listed(self.options, projects)], limiter=self.limiter)
+        known = await anyio.to_thread.run_sync(lambda: [*resources.listed(self.operation, projects)], limiter=self.limiter)
         rows = [types.Resource(uri=row.uri, name=row.name, mime_type=row.type) for row in known]
         begin = _begin(params)
         left, number = self.answers.room(context.request_id), 0
@@ -122,7 +122,7 @@ class AgentServer:
         uri, projects = str(params.uri), await self.open_projects(context)
         room = self.answers.room(context.request_id) - RESOURCE - 2 * len(uri)
         try:
-            lines = await anyio.to_thread.run_sync(partial(resources.lines_of, uri, self.options, projects), limiter=self.limiter)
+            lines = await anyio.to_thread.run_sync(partial(resources.lines_of, uri, self.operation, projects), limiter=self.limiter)
         except (ReconcilerError, NoProject):
             raise MCPError(types.INVALID_PARAMS, NO_RESOURCE) from None
         shown, following = resources.page_of(uri, lines, room)
@@ -151,19 +151,19 @@ class AgentServer:
     async def _answered(self, context: Context, row: ToolRow, call: Call) -> Said:
         """What the tool says, from a thread that ends soon if the client cancels the call."""
         async with anyio.create_task_group() as group:
-            group.start_soon(_tell, context, call.screen)
+            group.start_soon(_tell, context, call.voice)
             said = await anyio.to_thread.run_sync(partial(_ran, row, call), limiter=self.limiter)
             group.cancel_scope.cancel()
         return said
 
-    async def _project(self, context: Context, row: ToolRow, name: object) -> Options:
-        """The options for the project of a call. Raises `NoProject`."""
+    async def _project(self, context: Context, row: ToolRow, name: object) -> Operation:
+        """The operation on the project of a call. Raises `NoProject`."""
         try:
-            return chosen(self.options, await self.open_projects(context), name if isinstance(name, str) else "?")
+            return chosen(self.operation, await self.open_projects(context), name if isinstance(name, str) else "?")
         except NoProject:
             if row.needs_project or name:
                 raise
-            return self.options
+            return self.operation
 
     async def open_projects(self, context: Context) -> Sequence[Path]:
         """The projects that calls can be about."""
@@ -183,29 +183,29 @@ def _ran(row: ToolRow, call: Call) -> Said:
         return row.answer(call)
     except ReconcilerError as error:
         lines = [*error.message.splitlines(), *(error.hint or "").splitlines()]
-        shown = tuple(one_line(call.screen.masked(line)) for line in lines)
+        shown = tuple(one_line(call.voice.masks.text(line)) for line in lines)
         return Said(BriefParts((), others=shown), f"The call failed. The tool explain with word {error.id} says why.", failed=True)
     except asyncio.CancelledError:  # of the loop of this thread: nobody waits for the answer
         return Said(BriefParts(()), "Cancelled.", failed=True)
     except Exception as error:  # of one call; the server answers the next one
-        if not call.screen.cancelled.is_set():
+        if not call.voice.cancelled.is_set():
             traceback.print_exc(file=sys.stderr)
         return Said(
             BriefParts(()), f"This is a defect of Reconciler: {type(error).__name__}. The log of the server shows where.", failed=True
         )
 
 
-async def _tell(context: Context, screen: CallScreen) -> None:
+async def _tell(context: Context, voice: CallVoice) -> None:
     """Report progress until the call has ended; end its requests if it is cancelled."""
     shown, number = "", 0
     try:
         while True:
             await anyio.sleep(TOLD)
-            if screen.progress and screen.progress != shown:
-                shown, number = screen.progress, number + 1
+            if voice.progress and voice.progress != shown:
+                shown, number = voice.progress, number + 1
                 await context.session.report_progress(number, message=one_line(shown))
     finally:
-        screen.cancelled.set()
+        voice.cancelled.set()
 
 
 def _asked(row: PromptArgument) -> types.PromptArgument:
@@ -234,9 +234,11 @@ def _result(text: str, *, failed: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
 
 
-def serve(screen: Screen, options: Options, projects: Sequence[Path], nearest: Path | None, most: int) -> None:
-    """Answer messages on stdin until it ends. `screen`: logs what calls do. `most`: bytes of an answer."""
-    serving = AgentServer(screen, options, projects, nearest, AnswerBook(most))
+def serve(
+    log: ServerLog, operation: Operation, lines: CommandLines, projects: Sequence[Path], nearest: Path | None, most: int
+) -> None:  # fmt: skip
+    """Answer messages on stdin until it ends. `log`: of what calls do. `lines`: see `CommandLines`. `most`: bytes of an answer."""
+    serving = AgentServer(log, operation, lines, projects, nearest, AnswerBook(most))
     server: Server[Any] = Server(
         NAME, version=__version__, instructions=INSTRUCTIONS, on_list_tools=serving.list_tools, on_call_tool=serving.call_tool,
         on_list_resources=serving.list_resources, on_list_resource_templates=serving.list_templates,

@@ -12,17 +12,15 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
 from pydantic.types import StrictBool
 
-from reconciler.address import Glob
-from reconciler.cli.commands import access, drift, explain, health, plan, urls, validate
-from reconciler.cli.commands.access import AccessReading
-from reconciler.cli.options import Options
+from reconciler.address import Glob, Selection
 from reconciler.config import Project
 from reconciler.edits.operations import SCHEMA
 from reconciler.errors import ConfigError, ReconcilerError, Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.mcp.answers import DATA
-from reconciler.mcp.call_screen import CallScreen
+from reconciler.mcp.call_voice import CallVoice
 from reconciler.mcp.lookups import about, found_sentence, history_of, known_objects, unmanaged
+from reconciler.model import NamedReader
 from reconciler.rehearsal.performing import rehearse
 from reconciler.report.access import access_sheet
 from reconciler.report.brief import BriefParts, one_line, parts, shortened
@@ -36,12 +34,21 @@ from reconciler.report.rehearsal import rehearsal_sheet
 from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
 from reconciler.run import propose as proposals
-from reconciler.run.connecting import connect
+from reconciler.run.access import AccessReading, access_of, named_reader
 from reconciler.run.conventions import conventions
+from reconciler.run.drift.groups import CommandLine
+from reconciler.run.drift.reading import drift_of, ways_on
+from reconciler.run.explained import described
 from reconciler.run.guards import check
+from reconciler.run.health import health_of
+from reconciler.run.ledger import NOTHING, ledger, recorded, site_of
+from reconciler.run.linting import checked
 from reconciler.run.loading import load, load_settings
+from reconciler.run.opened import Run
+from reconciler.run.operation import Operation
 from reconciler.run.propose import ProposedChange
-from reconciler.run.rules import judged
+from reconciler.run.rules import JudgedProject
+from reconciler.run.stages import Planned
 from reconciler.run.unseen import known_state
 from reconciler.text.names import HERE, did_you_mean
 
@@ -72,12 +79,17 @@ class Argument:
     schema: Mapping[str, Any] | None = None
 
 
+CommandLines = Callable[[Operation], tuple[CommandLine, CommandLine]]
+"""Returns how the command line of a command is typed for an operation, and that of a single request."""
+
+
 @dataclass(frozen=True)
 class Call:
-    """One call: the project it is about, as the options of a command line, and its arguments."""
+    """One call: what it asks of a run, and its arguments. `lines`: see `CommandLines`."""
 
-    screen: CallScreen
-    options: Options
+    voice: CallVoice
+    operation: Operation
+    lines: CommandLines
     given: Mapping[str, Any]
 
 
@@ -138,21 +150,21 @@ class WrongArguments(Exception):
 
 def _explain(call: Call) -> Said:
     if call.given["word"] == CONVENTIONS:
-        project = load_settings(call.screen, call.options)
+        project = load_settings(call.operation, call.voice)
         lines = tuple(shortened(one_line(line, longest=SENTENCE)) for line in conventions(project).splitlines())
         return Said(BriefParts((), others=lines), lead=FOLLOW) if lines else Said(BriefParts((NO_CONVENTIONS,)))
-    text = plain(explain.described(call.given["word"], width=SENTENCE))
+    text = plain(described(call.given["word"], width=SENTENCE))
     return Said(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in text.splitlines())))
 
 
 def _find(call: Call) -> Said:
     project, kinds, reading = _read(call)
-    known = call.screen.masked_data(known_objects(kinds, project, reading))
+    known = call.voice.masks.data(known_objects(kinds, project, reading))
     text, kind = call.given["text"], call.given["kind"]
     matching = [item.line for item in known if item.matches(text) and kind in ("", item.kind)]
-    matching += call.screen.masked_data([*unmanaged(reading, known, text, kind)])
+    matching += call.voice.masks.data([*unmanaged(reading, known, text, kind)])
     lines = tuple(map(shortened, matching))
-    head = [found_sentence(len(lines), text), *call.screen.remarks]
+    head = [found_sentence(len(lines), text), *call.voice.remarks]
     return Said(BriefParts(tuple(shortened(one_line(line)) for line in head), others=lines))
 
 
@@ -165,82 +177,93 @@ def _show(call: Call) -> Said:
         near = did_you_mean(wanted, [str(item.address) for item in every])
         raise UsageError(f"no object has the address {wanted}{near}", id="RC-not-tracked", hint="The tool find looks for texts.")
     lines = [*about(kinds, project, reading, item)]
-    with known_state(call.screen, call.options, project) as store:
+    with known_state(call.operation, call.voice, project) as store:
         lines += [*history_of(store, item.address, store.runs())] if store is not None else []
-    masked = call.screen.masked_data([*lines, *call.screen.remarks])
+    masked = call.voice.masks.data([*lines, *call.voice.remarks])
     return Said(BriefParts((), others=tuple(shortened(one_line(line, longest=SENTENCE)) for line in masked)))
 
 
 def _read(call: Call) -> tuple[Project, Kinds, AccessReading | None]:
     """The project and what was read of its organization; None with a remark where the service could not be read."""
-    kinds = load_kinds()
     try:
-        reading = access.read(call.screen, call.options, kinds)
+        with Run.open(call.operation, call.voice) as run:
+            run.warn_unseen()
+            return run.project, run.kinds, access_of(run)
     except ConfigError:
         raise
     except ReconcilerError as error:
-        call.screen.warn(f"Only the files were read: {error.message}", id=error.id)
-        return load(call.screen, call.options, kinds, decrypt=False, warn=False), kinds, None
-    return reading.project, reading.kinds, reading
+        call.voice.warn(f"Only the files were read: {error.message}", id=error.id)
+        kinds = load_kinds()
+        return load(call.operation, call.voice, kinds, decrypt=False, warn=False), kinds, None
 
 
 def _urls(call: Call) -> Said:
-    with urls.ledger(call.screen, call.options) as store:
+    with ledger(call.operation, call.voice, load_settings(call.operation, call.voice)) as store:
         if call.given["url"]:
-            lines = [*history_lines(urls.recorded(store, call.given["url"]), HERE)]
+            lines = [*history_lines(recorded(store, call.given["url"]), HERE)]
         else:
-            site = urls.site_of(store, call.given["site"] or None)
+            site = site_of(store, call.given["site"] or None)
             lines = [record_line(record, HERE) for record in store.urls(site=site, ended=call.given["ended"])]
-    shown = tuple(shortened(one_line(call.screen.masked(line), longest=SENTENCE)) for line in lines)
-    return Said(BriefParts(() if shown else (urls.NOTHING,), others=shown))
+    shown = tuple(shortened(one_line(call.voice.masks.text(line), longest=SENTENCE)) for line in lines)
+    return Said(BriefParts(() if shown else (NOTHING,), others=shown))
 
 
 def _validate(call: Call) -> Said:
     try:
-        project, findings = validate.checked(call.screen, call.options, load_kinds())
+        project, findings = checked(call.operation, call.voice, load_kinds())
     except ConfigError as error:
-        problems = call.screen.masked_data([of_problem(problem) for problem in error.problems])
-        return Said(parts(findings_sheet(problems, project="the project", environment=call.options.env)), failed=False)
-    named = call.screen.masked_data(list(findings))
-    return Said(parts(findings_sheet(named, project=project.settings.project, environment=call.options.env)))
+        problems = call.voice.masks.data([of_problem(problem) for problem in error.problems])
+        return Said(parts(findings_sheet(problems, project="the project", environment=call.operation.environment)), failed=False)
+    named = call.voice.masks.data(list(findings))
+    return Said(parts(findings_sheet(named, project=project.settings.project, environment=call.operation.environment)))
 
 
 def _plan(call: Call) -> Said:
-    options = _selected(call)
-    reading = plan.read(call.screen, options, load_kinds())
-    shown = call.screen.masked_data(reading.planned.plan)
+    planned = _planned(_selected(call), call.voice)
+    shown = call.voice.masks.data(planned.plan)
     folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
     try:
-        check(reading.planned.plan, reading.by.project.desired, options.limits.with_exposures)
+        check(planned.plan, planned.desired, planned.operation.limits.with_exposures)
     except Refused as error:
-        return _said(call, folded, whole, f"apply would refuse this: {call.screen.masked(error.message)}")
+        return _said(call, folded, whole, f"apply would refuse this: {call.voice.masks.text(error.message)}")
     return _said(call, folded, whole)
 
 
+def _planned(operation: Operation, voice: CallVoice, *, create: bool = True) -> Planned:
+    with Run.open(operation, voice, create=create) as run:
+        planned = run.plan()
+        return replace(planned, plan=replace(planned.plan, notes=(*run.notes, *planned.plan.notes)))
+
+
 def _access(call: Call) -> Said:
-    reading = access.read(call.screen, call.options, load_kinds(), call.given["as"])
-    shown = call.screen.masked_data(reading.review)
+    named: list[NamedReader] = []
+
+    def admit(by: JudgedProject) -> None:
+        named.extend(named_reader(text, load_kinds(), by.project.desired) for text in call.given["as"])
+
+    with Run.open(call.operation, call.voice, admit=admit) as run:
+        run.warn_unseen()
+        shown = call.voice.masks.data(access_of(run, named).review)
     return _said(call, access_sheet(shown, more=PAGED), access_sheet(shown, full=True))
 
 
 def _drift(call: Call) -> Said:
-    reading = drift.read(call.screen, _selected(call), load_kinds(), coverage=call.given["coverage"])
-    shown, ways = call.screen.masked_data(reading.shown), drift.ways(call.screen, call.options, reading)
+    with Run.open(_selected(call), call.voice) as run:
+        reading = drift_of(run, coverage=call.given["coverage"])
+        shown, ways = call.voice.masks.data(reading.shown), ways_on(run, reading, *call.lines(call.operation))
     folded, whole = (drift_sheet(shown, full=full, zone=HERE, more=PAGED, **ways) for full in (False, True))
     return _said(call, folded, whole)
 
 
 def _health(call: Call) -> Said:
-    _, result = health.read(call.screen, call.options, load_kinds())
-    shown = call.screen.masked_data(result)
+    with Run.open(call.operation, call.voice) as run:
+        shown = call.voice.masks.data(health_of(run)[0])
     return _said(call, health_sheet(shown, zone=HERE, more=PAGED), health_sheet(shown, full=True, zone=HERE))
 
 
 def _rehearse(call: Call) -> Said:
-    kinds, options = load_kinds(), _selected(call)
-    project = judged(call.screen, options, kinds, load(call.screen, options, kinds)).project
-    with connect(call.screen, options, project, kinds) as service:
-        shown = call.screen.masked_data(rehearse(call.screen, options, project, kinds, service))
+    with Run.open(_selected(call), call.voice) as run:
+        shown = call.voice.masks.data(rehearse(run))
     return _said(call, rehearsal_sheet(shown), rehearsal_sheet(shown, full=True))
 
 
@@ -250,17 +273,17 @@ def _propose(call: Call) -> Said:
         if data or call.given["check"]:
             wrong = "undo takes neither operations nor check"
             raise UsageError(wrong, id="RC-options-conflict", hint="Call it twice.")
-        return _proposed(call, proposals.undo(call.screen, call.options, own=True), BriefParts(()), "Restored")
-    proposal = proposals.propose(call.screen, call.options, kinds, data, write=not call.given["check"])
+        return _proposed(call, proposals.undo(call.operation, call.voice, own=True), BriefParts(()), "Restored")
+    proposal = proposals.propose(call.operation, call.voice, kinds, data, write=not call.given["check"])
     assert proposal.plan is not None
-    shown, remarks = call.screen.masked_data(proposal.plan), list[str]()
+    shown, remarks = call.voice.masks.data(proposal.plan), list[str]()
     if proposal.written:
         # What the service has now is what the change meets; without it, the files before are all that there is to compare with.
         try:
-            options = replace(call.options, env=proposal.environment)
-            shown = call.screen.masked_data(plan.read(call.screen, options, kinds, create=False).planned.plan)
+            operation = replace(call.operation, environment=proposal.environment)
+            shown = call.voice.masks.data(_planned(operation, call.voice, create=False).plan)
         except ReconcilerError as error:
-            remarks = [f"The service was not read: {call.screen.masked(error.message)}"]
+            remarks = [f"The service was not read: {call.voice.masks.text(error.message)}"]
     folded, whole = (plan_sheet(shown, full=full, zone=HERE, remedies=True, more=PAGED) for full in (False, True))
     return _proposed(call, proposal, parts(folded, whole=whole), "Changed" if proposal.written else "Would change", *remarks)
 
@@ -269,24 +292,24 @@ def _proposed(call: Call, proposal: ProposedChange, report: BriefParts, word: st
     """The files, then the brief of the plan, then the differences."""
     first = (f"{word}: {', '.join(proposal.files)}." if proposal.files else "No file changes.", *proposal.notes)
     head = (*(shortened(one_line(line)) for line in first), *report.head, *(shortened(one_line(line)) for line in remarks))
-    diff = tuple(shortened(one_line(line, longest=SENTENCE)) for line in (*call.screen.remarks, *proposal.diff))
+    diff = tuple(shortened(one_line(line, longest=SENTENCE)) for line in (*call.voice.remarks, *proposal.diff))
     then = "People review and apply this. propose with undo restores the files." if proposal.written and proposal.plan else ""
     return Said(BriefParts(head, report.harms, (*diff, *report.others), report.each), then)
 
 
 def _said(call: Call, folded: Sheet, whole: Sheet, *remarks: str) -> Said:
     report = parts(folded, whole=whole)
-    head = (*report.head, *(shortened(one_line(text)) for text in (*remarks, *call.screen.remarks)))
+    head = (*report.head, *(shortened(one_line(text)) for text in (*remarks, *call.voice.remarks)))
     return Said(BriefParts(head, report.harms, report.others, report.each))
 
 
-def _selected(call: Call) -> Options:
-    """The options of the call with the addresses that it selects. Raises `UsageError`."""
+def _selected(call: Call) -> Operation:
+    """The operation of the call with the addresses that it selects. Raises `UsageError`."""
     try:
         target = tuple(Glob.parse(text) for text in call.given["target"])
     except ValueError as error:
         raise UsageError(str(error), id="RC-option-value", hint="An address is like acme/space/guides; * is one part, ** many.") from None
-    return replace(call.options, target=target)
+    return replace(call.operation, selection=Selection(target, call.operation.selection.excludes))
 
 
 TARGET: Final = Argument("target", "Only these addresses and what they require: acme/space/guides, acme/site/docs/**", "texts")

@@ -42,3 +42,13 @@ class Listener:
 
     def comparing(self, objects: int) -> None:
         """So many objects that were written are compared with what was read again."""
+
+
+class Following(Listener):
+    """Hears what another listener hears, after it. `before`: that one, which hears every event that a subclass does not have."""
+
+    def __init__(self, before: Listener) -> None:
+        self.before = before
+        for name in vars(Listener):
+            if not name.startswith("_") and getattr(type(self), name) is getattr(Listener, name):
+                setattr(self, name, getattr(before, name))

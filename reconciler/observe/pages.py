@@ -7,7 +7,7 @@ not be read; and the pages that link to those that answer nowhere after the plan
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reconciler.address import Address, bare
@@ -93,13 +93,15 @@ def _nested(raw: Any) -> list[Any] | None:
 # -- who links there ---------------------------------------------------------------------------------------------------------------------
 
 
-async def linking_pages(
-    reader: Reader, kinds: Kinds, actual: Actual, dead: Mapping[Key, Mapping[str, str]], called: Callable[[Key], Address]
-) -> tuple[tuple[LinkingPage, ...], tuple[str, ...]]:
-    """The pages that link to pages that answer nowhere after a plan, and a sentence for each list that could not be read.
+ReadLinks = tuple[tuple[Kind, Key, Sequence[Mapping[str, Any]], str], ...]
+"""The links of pages: for each object with pages, its links, and why they could not be read, or ""."""
 
-    `dead`: the titles of those pages by id, by the object that contains them; under "" its own where nothing of it answers. Every other
-    object with pages in the same containers is asked for its links, once.
+
+async def read_links(reader: Reader, kinds: Kinds, actual: Actual, dead: Mapping[Key, Mapping[str, str]]) -> ReadLinks:
+    """The links of every other object with pages in the same containers as what ends, asked for once.
+
+    `dead`: the titles of the pages that answer nowhere after a plan by id, by the object that contains them; under "" its own where nothing
+    of it answers.
     """
     sources = [
         (kind, kind.links, observed)
@@ -110,10 +112,20 @@ async def linking_pages(
         if observed.deleted_at is None and "" not in dead.get((kind.name, observed.id), {}) and _beside(actual, observed, dead)
     ]
     lists = await asyncio.gather(*(links_of(reader, word, observed) for _, word, observed in sources))
+    return tuple(
+        (kind, (kind.name, observed.id), links, failure) for (kind, _, observed), (links, _, failure) in zip(sources, lists, strict=True)
+    )
+
+
+def linking_pages(
+    read: ReadLinks, dead: Mapping[Key, Mapping[str, str]], called: Callable[[Key], Address]
+) -> tuple[tuple[LinkingPage, ...], tuple[str, ...]]:
+    """The pages that link to pages that answer nowhere after a plan, and a sentence for each list that could not be read."""
     pages: dict[tuple[Key, str], tuple[str, dict[str, None]]] = {}
     failed = []
-    for (kind, _, observed), (links, _, failure) in zip(sources, lists, strict=True):
-        key = (kind.name, observed.id)
+    for kind, key, links, failure in read:
+        if "" in dead.get(key, {}):
+            continue
         if failure:
             failed.append(f"{called(key)}: its links could not be read, so nobody knows whether it links to pages that end: {failure}")
         for page, title, target in _dead_links(kind, links, dead):

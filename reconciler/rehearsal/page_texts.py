@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from reconciler.cli.terminal.screen import Screen
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
-from reconciler.run.connecting import ConnectedService
 from reconciler.run.embedded import sandbox_errors
+from reconciler.run.opened import Run
+from reconciler.run.voice import Voice
 
 EMPTY: Final = "This page has no text."
 NEW: Final = "This page does not exist in the service yet."
@@ -26,7 +26,7 @@ def pages_of(preview: Mapping[str, Any]) -> list[Page]:
     return [(content, page) for content, shown in contents.items() for _, page, _, path, _ in shown["pages"] if path]
 
 
-async def read_text(screen: Screen, reader: Reader, known: Collection[Page], page: Page) -> dict[str, str]:
+async def read_text(voice: Voice, reader: Reader, known: Collection[Page], page: Page) -> dict[str, str]:
     """The text of one page as `html`, or a `reason`; never raises what the service answers."""
     if page not in known:
         return {"reason": NEW}
@@ -36,17 +36,17 @@ async def read_text(screen: Screen, reader: Reader, known: Collection[Page], pag
     try:
         answer = await reader.get(text_path(*page), {"format": "markdown"})
     except ServiceError as error:
-        return {"reason": screen.masked(error.message)}
+        return {"reason": voice.masks.text(error.message)}
     markdown = answer.body.get("markdown") if isinstance(answer.body, dict) else None
     if not isinstance(markdown, str) or not markdown.strip():
         return {"reason": EMPTY}
-    return {"html": screen.masked(foreign_text(markdown))}
+    return {"html": voice.masks.text(foreign_text(markdown))}
 
 
-async def read_texts(screen: Screen, service: ConnectedService, pages: Sequence[Page]) -> dict[str, str]:
+async def read_texts(run: Run, pages: Sequence[Page]) -> dict[str, str]:
     """The texts of these pages, empty for a page without one; those that cannot be read are left out."""
     known = frozenset(pages)
-    async with Reader(service.settings) as reader:
-        answers = await asyncio.gather(*(read_text(screen, reader, known, page) for page in pages))
+    async with Reader(run.service.settings) as reader:
+        answers = await asyncio.gather(*(read_text(run.voice, reader, known, page) for page in pages))
     texts = {"/".join(page): answer.get("html", "") for page, answer in zip(pages, answers, strict=True)}
     return {page: text for (page, text), answer in zip(texts.items(), answers, strict=True) if text or answer["reason"] == EMPTY}

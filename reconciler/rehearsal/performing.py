@@ -11,7 +11,6 @@ noted instead: nothing that happens on the copy needs consent.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import tempfile
 from collections import defaultdict
@@ -26,14 +25,11 @@ from urllib.parse import quote
 
 from reconciler import exits
 from reconciler.address import Address, bare
-from reconciler.cli.commands.undo import change_state, inverse_of, undo_only
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration, current_step
-from reconciler.cli.terminal.screen import Screen
 from reconciler.client import ClientSettings
 from reconciler.client.service import Reader
 from reconciler.config import Project
-from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, RecordedUrls, Severity, State, Step, StepStatus
+from reconciler.model import NamedReader, Outcome, Plan, ReaderSort, Severity, Step, StepStatus
+from reconciler.model.listener import Following, Listener
 from reconciler.model.rehearsal import DeletedObject, Divergence, Rehearsal
 from reconciler.model.state import StateScope
 from reconciler.plan.matching.match import identify
@@ -49,100 +45,73 @@ from reconciler.report.documents import plan_document
 from reconciler.report.rehearsal import step_text
 from reconciler.resource import Kinds
 from reconciler.run.applying import ApplySession
-from reconciler.run.connecting import ConnectedService, current_user, open_store, recording_end
+from reconciler.run.connecting import ConnectedService, current_user, recording_end
 from reconciler.run.embedded import embedded, sandbox_errors
 from reconciler.run.guards import CONSENTS, listed_sorts, refusals as refusals_of
 from reconciler.run.loading import now
+from reconciler.run.narration import current_step
+from reconciler.run.opened import Run
 from reconciler.run.operation import Limits, Operation
 from reconciler.run.saved.use import Use
-from reconciler.run.stages import Planned, make_plan
+from reconciler.run.stages import Planned
+from reconciler.run.undoing import change_state, inverse_of, undo_only
+from reconciler.run.voice import Voice
 from reconciler.state import Store
 from reconciler.text.escape import as_json
-from reconciler.urls.planned import with_redirects
 
 COPY, STATE = "copy.db", "state.db"
 SHOWN = 500  # characters of what a plan says about an address
 
 
 def rehearse(
-    screen: Screen,
-    options: Options,
-    project: Project,
-    kinds: Kinds,
-    service: ConnectedService,
-    use: Use | None = None,
-    *,
-    everything: bool = False,
-    check: Callable[[Planned], None] = lambda planned: None,
-) -> Rehearsal:
-    """Apply the project's plan to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the
-    plan from all that exists. `check`: called with the plan before anything is copied; may raise.
+    run: Run, use: Use | None = None, *, everything: bool = False, check: Callable[[Planned], None] = lambda planned: None
+) -> Rehearsal:  # fmt: skip
+    """Apply the plan of a run to a copy of what the service holds now. `use`: of a saved plan, which limits it. `everything`: make the plan
+    from all that exists. `check`: called with the plan before anything is copied; may raise.
 
     Raises what reading raises, `NotASandbox`, and `StalePlan` where the saved plan does not hold.
     """
     with sandbox_errors():
         from reconciler.sandbox import living  # an extra: the sandbox needs its packages
-    narration = Narration(screen)
-    with open_store(screen, options, project, service, create=False) as store:
-        state, key, document = store.read(), store.digest_key(), store.pull()
-        keyed, operation = kinds.with_digest_key(key, project.sensitive), options.operation
-        with (
-            narration.phase(f"Reading {project.desired.project}", where=service.where),
-            use.fitting() if use is not None else nullcontext(),
-        ):
-            planned, read = asyncio.run(
-                _read(narration, service, keyed, project, state, options, living.wanted, everything, store.recorded_urls)
-            )
+    voice, project, service, operation = run.voice, run.project, run.service, run.operation
+    with run.store() as store:
+        document = store.pull()
+        with run.reading(), use.fitting() if use is not None else nullcontext():
+            planned, read = run.ask(lambda reader: _read(run, reader, living.wanted, everything))
         check(planned)
         if use is not None:
-            approval = use.valid(planned, project, keyed, store)
+            approval = use.valid(planned, project, run.kinds, store)
             planned, operation = approval.planned, operation.only(approval.only)
-        planned = replace(planned, plan=with_redirects(project.desired, planned.plan, planned.recorded))
-    refusals = _refusals(planned.plan, project, use.limits if use is not None else options.limits)
+    refusals = _refusals(planned.plan, project, use.limits if use is not None else operation.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():
         copy = Path(folder) / COPY
         living.write_copy(copy, living.copied(service.settings.base_url, read.answers), refused=read.refused)
         with embedded(copy, None, None) as running:
-            screen.hide([running.token])
+            voice.hide([running.token])
             # One request at a time: what readers see after each is asked before the next is sent.
-            settings = ClientSettings(running.base_url, running.token, max_concurrency=1, secrets=screen.hidden)
+            settings = ClientSettings(running.base_url, running.token, max_concurrency=1, secrets=voice.masks.values)
             twin = ConnectedService(f"sandbox:{running.identity}", settings, "the copy", embedded=True)
             url = f"sqlite:///{Path(folder) / STATE}"
-            scope = StateScope(project.settings.project, options.env or None, twin.identity)
+            scope = StateScope(project.settings.project, operation.environment or None, twin.identity)
             with Store.open(url, scope, clock=now, create=True, beside=Path(folder)) as twin_state:
-                stage = _Stage(screen, project, keyed, twin, twin_state, copy, service.settings.base_url, operation)
+                stage = _Stage(voice, project, run.kinds, twin, twin_state, copy, service.settings.base_url, operation)
                 if document is not None:
                     stage.carry(document)
                 rehearsal = stage.perform(planned, read, refusals)
     return rehearsal if use is None else replace(rehearsal, plan_digest=use.saved.digest)
 
 
-async def _read(
-    narration: Narration,
-    service: ConnectedService,
-    kinds: Kinds,
-    project: Project,
-    state: State,
-    options: Options,
-    wanted: Any,
-    everything: bool,
-    recorded: Callable[[], RecordedUrls],
-) -> tuple[Planned, LivingAnswers]:
+async def _read(run: Run, reader: Reader, wanted: Any, everything: bool) -> tuple[Planned, LivingAnswers]:
     """The plan for the living service, and everything that a copy of it needs, in one reading."""
-    async with Reader(service.settings, listener=narration) as reader:
-        with reader.keeping() as answers:
-            # The copy needs the trees of pages too, so that those of the state would save no request.
-            planned = await make_plan(
-                reader, kinds, project.desired, state, options.operation, everything=everything,
-                stage=narration.stage, kept=lambda keys: {}, recorded=recorded,
-            )  # fmt: skip
-        read = await read_living(reader, kinds, root_ids(project.desired), wanted, earlier=dict(answers))
-        # What only the plan asked for, such as an object by its id.
-        unknown = planned.actual.unknown
-        unread = (*read.unread, *(f"{some.kind}: {some.reason}" for some in unknown))
-        refused = {*read.refused, *(some.path for some in unknown if some.path)}
-        whole = replace(read, unread=tuple(dict.fromkeys(unread)), refused=tuple(sorted(refused)), requests=reader.requests)
-        return planned, whole
+    with reader.keeping() as answers:
+        # The copy needs the trees of pages too, so that those of the state would save no request.
+        planned = await run.make(reader, everything=everything, kept=lambda keys: {})
+    read = await read_living(reader, run.kinds, root_ids(run.project.desired), wanted, earlier=dict(answers))
+    # What only the plan asked for, such as an object by its id.
+    unknown = planned.actual.unknown
+    unread = (*read.unread, *(f"{some.kind}: {some.reason}" for some in unknown))
+    refused = {*read.refused, *(some.path for some in unknown if some.path)}
+    return planned, replace(read, unread=tuple(dict.fromkeys(unread)), refused=tuple(sorted(refused)), requests=reader.requests)
 
 
 def _refusals(plan: Plan, project: Project, limits: Limits) -> tuple[str, ...]:
@@ -155,16 +124,16 @@ def _refusals(plan: Plan, project: Project, limits: Limits) -> tuple[str, ...]:
     return (*refusals, *(f"{blocked.address}: {blocked.reason}" for blocked in plan.blocked))
 
 
-class _Following(Narration):
+class _Following(Following):
     """Tells `moments` of every write that was answered. `plan`: what its steps are for."""
 
-    def __init__(self, screen: Screen, moments: Moments, access: AccessMoments, plan: Plan) -> None:
-        super().__init__(screen)
+    def __init__(self, before: Listener, moments: Moments, access: AccessMoments, plan: Plan) -> None:
+        super().__init__(before)
         self.moments, self.access, self.changes = moments, access, {change.address: change for change in plan.changes}
         self.last = {(step.address, name): step.id for step in plan.steps for name in step.writes}
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
-        super().answer(method, path, status, seconds)
+        self.before.answer(method, path, status, seconds)
         if method != "GET":
             step = current_step()
             address = step.address if step is not None else None
@@ -181,7 +150,7 @@ class _Stage:
 
     def __init__(
         self,
-        screen: Screen,
+        voice: Voice,
         project: Project,
         kinds: Kinds,
         twin: ConnectedService,
@@ -190,7 +159,7 @@ class _Stage:
         base: str,
         operation: Operation,
     ) -> None:
-        self.screen, self.project, self.kinds, self.twin, self.state, self.operation = screen, project, kinds, twin, state, operation
+        self.voice, self.project, self.kinds, self.twin, self.state, self.operation = voice, project, kinds, twin, state, operation
         self.copy, self.base, self.organizations = copy, base, root_ids(project.desired)
 
     def carry(self, document: Mapping[str, Any]) -> None:
@@ -267,8 +236,10 @@ class _Stage:
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="rehearse"))
             stack.enter_context(recording_end(journal))
-            narration = _Following(self.screen, moments, access, planned.plan)
-            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.operation))
+            following = _Following(self.voice.listener, moments, access, planned.plan)
+            session = stack.enter_context(
+                ApplySession(self.voice, self.twin, self.kinds, self.project, journal, self.operation, listener=following)
+            )
             ours = session.plan()
             outcome = self._sent(session, ours)
             journal.finish(exit_code=exits.DONE, summary={status.value: outcome.count(status) for status in StepStatus})
@@ -302,7 +273,7 @@ class _Stage:
         """The outcome of a plan on the copy. Raises what a signal raises: half an apply shows nothing, and the copy is of no use."""
         outcome = session.apply(planned, on_error="continue")
         if session.signal is not None:
-            raise self.screen.signals.raised()
+            raise self.operation.supervision.signals.raised()
         return outcome
 
     def _undone(self, run: str, before: Rows, export: Any, addresses: Mapping[tuple[str, str], Address]) -> tuple[str, ...]:
@@ -310,13 +281,12 @@ class _Stage:
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=current_user(), command="undo"))
             stack.enter_context(recording_end(journal))
-            narration = Narration(self.screen)
-            session = stack.enter_context(ApplySession(narration, self.twin, self.kinds, self.project, journal, self.operation))
+            session = stack.enter_context(ApplySession(self.voice, self.twin, self.kinds, self.project, journal, self.operation))
             session.alone = True
             inverse = inverse_of(session, self.state, run)
             undo_only(session, inverse)
             outcome = self._sent(session, session.plan())
-            change_state(self.screen, journal, outcome, inverse, run)
+            change_state(journal, outcome, inverse)
             journal.finish(exit_code=exits.DONE, summary={})
         reasons = {cannot.address: cannot.reason for cannot in inverse.cannot}
         return leftovers(before, rows_of(export()), addresses, reasons)

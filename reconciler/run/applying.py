@@ -11,24 +11,25 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+from reconciler import exits
 from reconciler.address import Address
 from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
-from reconciler.cli.terminal.progress import Narration
 from reconciler.client.answers import Answer
 from reconciler.client.service import Writer
 from reconciler.config import Project
 from reconciler.errors import Refused, ServiceError
-from reconciler.model import Actual, AnsweringUrls, Desired, Outcome, RedirectPlan, State
+from reconciler.model import Actual, AnsweringUrls, Desired, Listener, Outcome, RedirectPlan, State
 from reconciler.observe import observe
 from reconciler.observe.ledger import read_answering, read_ledger
 from reconciler.plan.audience.disclosure import caller
-from reconciler.plan.matching.missing import believable
 from reconciler.resource import Kinds
+from reconciler.run import codes
 from reconciler.run.connecting import ConnectedService
 from reconciler.run.operation import Operation
-from reconciler.run.redirect_files import settled_redirects
-from reconciler.run.stages import Planned, make_plan, narrowed
+from reconciler.run.redirect_files import check_redirects, settled_redirects
+from reconciler.run.stages import Planned, Source, checked, make, narrow, tracked
+from reconciler.run.voice import Voice
 from reconciler.state import Journal
 from reconciler.urls.planned import private_moves, with_redirects
 
@@ -37,14 +38,16 @@ class ApplySession:
     """One apply: a writer for several phases in one event loop, under the lease.
 
     `desired` and `operation`: what is planned and applied; the project as it is, unless somebody sets something else. `alone`: it neither
-    continues the last run nor is continued by the next, so that each asks what it opens.
+    continues the last run nor is continued by the next, so that each asks what it opens. `listener`: who hears of requests and steps, the
+    voice unless somebody else is given.
     """
 
     def __init__(
-        self, narration: Narration, service: ConnectedService, kinds: Kinds, project: Project, journal: Journal, operation: Operation
-    ) -> None:
-        self.narration, self.service, self.kinds, self.project = narration, service, kinds, project
-        self.journal, self.operation = journal, operation
+        self, voice: Voice, service: ConnectedService, kinds: Kinds, project: Project, journal: Journal, operation: Operation, *,
+        listener: Listener | None = None,
+    ) -> None:  # fmt: skip
+        self.voice, self.service, self.kinds, self.project = voice, service, kinds, project
+        self.journal, self.operation, self.listener = journal, operation, listener or voice.listener
         self.desired = project.desired
         self.alone = False
         self.signal: int | None = None
@@ -66,7 +69,7 @@ class ApplySession:
 
     async def _open(self) -> Writer:
 
-        return await Writer(self.service.settings, listener=self.narration).__aenter__()
+        return await Writer(self.service.settings, listener=self.listener).__aenter__()
 
     @property
     def writer(self) -> Writer:
@@ -78,19 +81,19 @@ class ApplySession:
         if not self.journal.open_intents() and not self.journal.unsaved_endings():
             return ()
         lasting = self.service.effect_seconds(self.project)
-        with self.narration.phase("Resolving requests in doubt"):
+        with self.voice.phase("Resolving requests in doubt"):
             return self._runner.run(
                 recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait)
             )  # fmt: skip
 
     async def _wait(self, seconds: float, why: str) -> None:
-        self.narration.waiting(seconds, why)
+        self.voice.waiting(seconds, why)
         await asyncio.sleep(seconds)
 
     def look(self, desired: Desired) -> Actual:
         """What there is of a Desired and the state; the next `plan` asks only for what was not answered here, unless it comes late."""
         began = time.monotonic()
-        with self.narration.phase(f"Reading {desired.project}", where=self.service.where), self.writer.keeping() as answers:
+        with self.voice.phase(f"Reading {desired.project}", where=self.service.where), self.writer.keeping() as answers:
             actual = self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
         self._earlier = (answers, began)
         return actual
@@ -106,29 +109,18 @@ class ApplySession:
 
     def plan(self) -> Planned:
         """A plan of the present state of the service."""
-        earlier, stage = self._fresh_reading(), self.narration.stage
-        reading = self.narration.phase(f"Reading {self.desired.project}", where=self.service.where)
-        with reading if earlier is None else self.narration.lasting("Reading what the plan needs"):
+        earlier, stage = self._fresh_reading(), self.voice.stage
+        reading = self.voice.phase(f"Reading {self.desired.project}", where=self.service.where)
+        with reading if earlier is None else self.voice.lasting("Reading what the plan needs"):
+            source = Source(self.writer, self.journal.page_trees, self.journal.recorded_urls)
             planned = self._runner.run(
-                make_plan(
-                    self.writer,
-                    self.kinds,
-                    self.desired,
-                    self._state(),
-                    self.operation,
-                    stage=stage,
-                    earlier=earlier,
-                    kept=self.journal.page_trees,
-                    recorded=self.journal.recorded_urls,
-                )
-            )
-        believable(planned.matches, self.desired, accept=self.operation.limits.gone)
-        return replace(planned, plan=with_redirects(self.desired, planned.plan, planned.recorded))
+                make(source, self.kinds, self.desired, self._state(), self.operation, stage=stage, earlier=earlier)
+            )  # fmt: skip
+        return checked(planned)
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
         """The same reading, planned for these addresses only."""
-        less = narrowed(self.kinds, self.desired, planned, self.operation.only(only))
-        return replace(less, plan=with_redirects(self.desired, less.plan, less.recorded))
+        return narrow(planned, self.operation.only(only))
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
@@ -141,33 +133,46 @@ class ApplySession:
             if self.project.desired.urls is not None:
                 self.journal.remember_moves(private_moves(planned.plan))
             self.journal.doubt_urls()
-        with self.narration.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
+        with self.voice.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
             return self._runner.run(self._apply(planned, on_error, verify))
+
+    def carry_out(
+        self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
+    ) -> tuple[Outcome, int]:  # fmt: skip
+        """Apply a plan, record what answers then, and write the files of redirects; the outcome, and the exit code of the run so far.
+
+        Raises `UsageError` before anything is sent if one of these files cannot be written.
+        """
+        check_redirects(self.project.settings.root, planned.plan.redirects)
+        outcome = self.apply(planned, on_error=on_error, verify=verify)
+        written = self.settle_redirects(planned)
+        code = codes.of_outcome(outcome, signal=self.signal)
+        return outcome, code if written else exits.strongest([code, exits.PARTLY])
 
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"], verify: Literal["written", "full"]) -> Outcome:
 
         # What an undo opens was asked for this once. The next apply must not find it in the state as something agreed to.
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
         self.journal.keep_trees(planned.trees)
-        stop, signals, supervision = asyncio.Event(), self.narration.screen.signals, self.narration.screen.supervision
+        stop, supervision = asyncio.Event(), self.operation.supervision
+        signals = supervision.signals
 
         def stop_after_these() -> None:
             stop.set()
-            self.narration.screen.say(
-                "Stopping: no new requests are sent; requests under way get 5 seconds. Press Ctrl-C again to exit immediately."
-            )
+            self.voice.say("Stopping: no new requests are sent; requests under way get 5 seconds. Press Ctrl-C again to exit immediately.")
 
-        if supervision is not None and supervision.begin is not None and (refused := await supervision.begin()) is not None:
+        if supervision.begin is not None and (refused := await supervision.begin()) is not None:
             raise Refused(f"nothing was sent: {refused}", id="RC-apply-held")
 
         with signals.stopping(partial(asyncio.get_running_loop().call_soon_threadsafe, stop_after_these)):
             outcome = await apply(
                 self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
                 ApplyOptions(
-                    deadline=self.project.settings.timeout, selection=self.operation.selection, listener=self.narration, on_error=on_error,
-                    stop=stop, verify=verify, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
+                    deadline=self.project.settings.timeout, selection=self.operation.selection, listener=self.listener,
+                    on_error=on_error, stop=stop, verify=verify,
+                    nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
                     settle=self.service.effect_seconds(self.project) or 0.0,
-                    clearance=supervision.clearance if supervision is not None else None,
+                    clearance=supervision.clearance,
                 ),
             )  # fmt: skip
         self.signal = signals.number if stop.is_set() else None
@@ -179,7 +184,7 @@ class ApplySession:
     def settle_redirects(self, planned: Planned) -> bool:
         """Record what answers after a run, and write the files of redirects. Returns False, and says why, if they could not be written."""
         redirects, settings = self._settled(planned), self.project.desired.urls
-        written = settled_redirects(self.narration.screen, self.project.settings.root, redirects, planned.plan.redirects)
+        written = settled_redirects(self.voice, self.project.settings.root, redirects, planned.plan.redirects)
         if (
             written
             and redirects is not None
@@ -198,13 +203,13 @@ class ApplySession:
         if not self._keeps_ledger or self.signal is not None:
             return None
         try:
-            with self.narration.lasting("Recording published URLs"):
+            with self.voice.lasting("Recording published URLs"):
                 actual = planned.actual
                 if planned.plan.steps:
                     actual = self._runner.run(observe(self.writer, self.kinds, self.project.desired, self.journal.state()))
                 after = self._recorded(actual)
         except ServiceError as error:
-            self.narration.screen.warn(f"The published URLs were not recorded: {error.message}", id="RC-ledger-not-updated")
+            self.voice.warn(f"The published URLs were not recorded: {error.message}", id="RC-ledger-not-updated")
             return None
         if self.project.desired.urls is None:
             return None
@@ -222,8 +227,7 @@ class ApplySession:
 
     async def _read_ledger(self, actual: Actual) -> AnsweringUrls:
         known = self.journal.url_digests()
-        tracked = {(binding.kind, binding.id): address for address, binding in self.journal.state().bindings.items()}
-        called = caller(self.kinds, tracked, actual.objects, actual.objects)
+        called = caller(self.kinds, tracked(self.journal.state()), actual.objects, actual.objects)
         reading, trees = await read_ledger(self.writer, self.kinds, actual, called, known, self.journal.page_trees)
         self.journal.keep_trees(trees)
         # What could not be read may still be published.
@@ -231,7 +235,7 @@ class ApplySession:
         # By the service's clock, where it shows one: what happens to pages there has its times.
         self.journal.record_urls(reading.sites, gone, actual.date)
         for site, why in reading.unread.items():
-            self.narration.screen.warn(f"{site}: its published URLs were not recorded: {why}", id="RC-ledger-not-updated")
+            self.voice.warn(f"{site}: its published URLs were not recorded: {why}", id="RC-ledger-not-updated")
         answering, more = await read_answering(self.writer, self.kinds, actual, called, self.journal.page_trees)
         self.journal.keep_trees(more)
         return answering

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS, project_file
 from reconciler.errors import ConfigError
@@ -18,8 +16,10 @@ from reconciler.plan.offline import as_declared, without_ids
 from reconciler.plan.planner import plan as make_plan
 from reconciler.policies.judge import as_far_as_files_say
 from reconciler.resource import Kinds
-from reconciler.run.loading import load, now
+from reconciler.run.loading import keyed, load, now
+from reconciler.run.operation import Operation
 from reconciler.run.rules import JudgedProject
+from reconciler.run.voice import Voice
 from reconciler.urls.planned import between
 
 COMPARED: Final = "Compared: "
@@ -36,26 +36,26 @@ TABLES: Final = (
 def comparing_kinds() -> Kinds:
     """The kinds, with a key for the digests of secrets. No state is read, so there is no key of a state; any key will do, because none is
     kept."""
-    return load_kinds().with_digest_key(b"a comparison of files")
+    return keyed(load_kinds(), b"a comparison of files")
 
 
 def loaded_version(
-    screen: Screen, options: Options, kinds: Kinds, commit: NamedCommit, *, below: str = "", optional: bool = False, quiet: bool = False
+    operation: Operation, voice: Voice, kinds: Kinds, commit: NamedCommit, *, below: str = "", optional: bool = False, quiet: bool = False
 ) -> Project | None:
     """The project of a commit, whose files are in the folder that the options name. Raises `ConfigError`, whose problems name the commit.
 
     `below`: the path of the project with a slash at its end, for these names. `optional`: None if the commit has no such project, which is
     an error otherwise. `quiet`: without warnings, and without the variables of this process.
     """
-    folder = options.project if options.project.is_dir() else options.project.parent
+    folder = operation.project if operation.project.is_dir() else operation.project.parent
     # A version from before the project had environments is compared as it is; what is compared with it is read as a run reads it.
-    environment = options.env if not optional or (folder / ENVIRONMENTS).is_dir() else None
+    environment = operation.environment if not optional or (folder / ENVIRONMENTS).is_dir() else None
     unknown = environment is not None and not (folder / ENVIRONMENTS / f"{environment}.yaml").is_file()
-    if optional and (not project_file(options.project).is_file() or unknown):
+    if optional and (not project_file(operation.project).is_file() or unknown):
         return None
     try:
-        chosen = replace(options, env=environment)
-        return load(screen, chosen, kinds, decrypt=False, stand_ins=True, warn=not quiet, environ={} if quiet else None)
+        chosen = replace(operation, environment=environment)
+        return load(chosen, voice, kinds, decrypt=False, stand_ins=True, warn=not quiet, environ={} if quiet else None)
     except ConfigError as error:
         root = str(folder).removesuffix(below.rstrip("/")).rstrip("/")
         raise error.in_version(f"{commit.label}:{below}", root) from None

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final
 
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
+from reconciler.config import Project
 from reconciler.errors import Locked
-from reconciler.run.connecting import current_user
+from reconciler.run.connecting import ConnectedService, current_user, open_store, recording_end
+from reconciler.run.operation import Operation
+from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store
 from reconciler.text.names import duration
 
@@ -18,16 +19,25 @@ PAUSE: Final = 0.5  # seconds between two attempts
 
 
 @contextmanager
-def leased(screen: Screen, options: Options, store: Store, *, command: str) -> Iterator[Journal]:
-    """Hold the lease of a state during this block. Raises `Locked` if another run still has it after `--lock-timeout`."""
-    with waited(screen, options, lambda: store.lease(who=current_user(), command=command)) as journal:
-        yield journal
+def leased(
+    operation: Operation, voice: Voice, project: Project, service: ConnectedService, *, command: str
+) -> Iterator[tuple[Store, Journal]]:  # fmt: skip
+    """The state, created where there is none, and its lease during this block, whose end is recorded if an error ends it.
+
+    Raises `Locked` if another run still has it after `--lock-timeout`.
+    """
+    with (
+        open_store(operation, voice, project, service, create=True) as store,
+        waited(operation, voice, lambda: store.lease(who=current_user(), command=command)) as journal,
+        recording_end(journal),
+    ):
+        yield store, journal
 
 
 @contextmanager
-def waited(screen: Screen, options: Options, take: Callable[[], AbstractContextManager[Journal]]) -> Iterator[Journal]:
-    """The same for any leases that `take` takes."""
-    seconds = options.lock_timeout or 0.0
+def waited(operation: Operation, voice: Voice, take: Callable[[], AbstractContextManager[Journal]]) -> Iterator[Journal]:
+    """What `take` takes: any leases, waited for as long as the operation says."""
+    seconds = operation.lock_timeout or 0.0
     end, named = time.monotonic() + seconds, False
     with ExitStack() as held:
         while True:
@@ -39,7 +49,7 @@ def waited(screen: Screen, options: Options, take: Callable[[], AbstractContextM
                 if left <= 0:
                     raise
                 if not named:
-                    screen.say(f"{error.message[0].upper()}{error.message[1:]}. Waiting for it up to {duration(seconds)}.", event="lock")
+                    voice.say(f"{error.message[0].upper()}{error.message[1:]}. Waiting for it up to {duration(seconds)}.", event="lock")
                     named = True
             time.sleep(min(left, PAUSE))
         yield journal

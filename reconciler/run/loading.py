@@ -11,24 +11,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from reconciler.cli.declare import STDIN
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration
-from reconciler.cli.terminal.screen import VARIABLES, Screen
 from reconciler.config import Project, load as read, load_settings as read_settings
 from reconciler.config.language.variables import STANDARD_INPUT, texts
 from reconciler.config.project import FileAccess, LoadOptions
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
 from reconciler.resource import Kinds
+from reconciler.run.operation import STDIN, VARIABLES, Operation
+from reconciler.run.voice import Voice
 
 LOADING: Final = "Loading the project"
 PART_MIN = 8  # characters of a --var, or a value of a --var-file, that a secret is made of; less may be an ordinary word
 
 
 def load(
-    screen: Screen,
-    options: Options,
+    operation: Operation,
+    voice: Voice,
     kinds: Kinds,
     *,
     decrypt: bool = True,
@@ -44,69 +42,70 @@ def load(
     `phase`: its name in the narration if it takes long. `texts`: of its files by name, instead of what is on the disk.
     `environ`: the environment, None for that of this process.
     """
-    given = load_options(options, decrypt=decrypt, stand_ins=stand_ins, texts=texts)
+    given = load_options(operation, decrypt=decrypt, stand_ins=stand_ins, texts=texts)
     if environ is not None:
         given["environ"] = environ
-    project = _read(screen, options, partial(read, options.project, kinds, **given), phase)
-    if screen.supervision is not None and project.desired.urls is not None:
-        # A worker's copy of the files is in no repository: nobody would commit what is written there.
+    project = _read(operation, voice, partial(read, operation.project, kinds, **given), phase)
+    if not operation.supervision.writes and project.desired.urls is not None:
         project = replace(project, desired=replace(project.desired, urls=replace(project.desired.urls, writes=False)))
     secrets = list(sensitive_texts(project, kinds))
     # A secret can be composed: `https://${{ vars.user }}:${{ vars.password }}@host`. Its parts are secrets as well, if they are long
     # enough not to be ordinary words.
-    parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
-    screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
+    parts = [value for value in (*operation.reading.variables.values(), *project.supplied) if len(value) >= PART_MIN]
+    voice.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
     if warn:
         for warning in project.warnings:
-            screen.warn(warning, id="RC-unused-variable")
+            voice.warn(warning, id="RC-unused-variable")
     return project
 
 
-def load_settings(screen: Screen, options: Options) -> Project:
+def load_settings(operation: Operation, voice: Voice) -> Project:
     """The project with its settings only; its resources are not read. Its secrets are masked from now on. Raises `ConfigError`."""
-    return _read(screen, options, partial(read_settings, options.project, load_kinds(), **load_options(options, decrypt=False)))
+    return _read(operation, voice, partial(read_settings, operation.project, load_kinds(), **load_options(operation, decrypt=False)))
 
 
 def load_options(
-    options: Options, *, decrypt: bool = True, stand_ins: bool = False, texts: Mapping[str, str] = MappingProxyType({})
+    operation: Operation, *, decrypt: bool = True, stand_ins: bool = False, texts: Mapping[str, str] = MappingProxyType({})
 ) -> LoadOptions:
     """What the command line and the environment say about how a project is read."""
-    access = FileAccess(variable_files(options), tuple(options.allow_file), decrypt, stand_ins, texts)
+    access = FileAccess(variable_files(operation), tuple(operation.reading.allowed), decrypt, stand_ins, texts)
+    reading = operation.reading
     return {
-        "environment": options.env, "variables": options.var, "public": options.public_var, "environ": dict(os.environ), "access": access,
+        "environment": operation.environment, "variables": reading.variables, "public": reading.public, "environ": dict(os.environ),
+        "access": access,
     }  # fmt: skip
 
 
-def variable_files(options: Options) -> tuple[tuple[str, bytes], ...]:
+def variable_files(operation: Operation) -> tuple[tuple[str, bytes], ...]:
     """The files of variables with their names in messages: relative to the project if they are in it."""
-    folder = Path(os.path.normpath((options.project if options.project.is_dir() else options.project.parent).absolute()))
+    folder = Path(os.path.normpath((operation.project if operation.project.is_dir() else operation.project.parent).absolute()))
     named = []
-    for name, text in options.var_file:
+    for name, text in operation.reading.files:
         path = Path(os.path.normpath(Path(name).absolute()))
         inside = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else name
         named.append((STANDARD_INPUT if name == STDIN else inside, text))
     return tuple(named)
 
 
-def _read(screen: Screen, options: Options, read: Callable[[], Project], phase: str = LOADING) -> Project:
+def _read(operation: Operation, voice: Voice, read: Callable[[], Project], phase: str = LOADING) -> Project:
     """The project that `read` returns; its secrets are masked from now on. Raises `ConfigError`."""
     try:
-        with Narration(screen).lasting(phase):
+        with voice.lasting(phase):
             project = read()
     except ConfigError as error:
         # The project declares which variables are secret, and it could not be read: so all of them are.
-        screen.hide([*variables_not_public(options.public_var), *error.sensitive])  # which variables are secrets was not found out
+        voice.hide([*variables_not_public(operation.reading.public), *error.sensitive])  # which variables are secrets was not found out
         raise
-    note_project(screen, options, project)
-    screen.hide(project.sensitive)
+    note_project(operation, voice, project)
+    voice.hide(project.sensitive)
     return project
 
 
-def note_project(screen: Screen, options: Options, project: Project) -> None:
+def note_project(operation: Operation, voice: Voice, project: Project) -> None:
     """Add the project and the environment of the run to its traces."""
-    screen.about["reconciler.project"] = project.settings.project
-    if options.env:
-        screen.about["reconciler.environment"] = options.env
+    voice.about["reconciler.project"] = project.settings.project
+    if operation.environment:
+        voice.about["reconciler.environment"] = operation.environment
 
 
 def variables_not_public(public: tuple[str, ...]) -> Iterator[str]:
@@ -127,3 +126,8 @@ def sensitive_texts(project: Project, kinds: Kinds) -> Iterator[str]:
 def now() -> datetime:
     """The clock of this machine, UTC."""
     return datetime.now(UTC)
+
+
+def keyed(kinds: Kinds, key: bytes, project: Project | None = None) -> Kinds:
+    """The kinds, with a key for digests of secrets. Every run gets its kinds here. `key`: that of a state."""
+    return kinds.with_digest_key(key, project.sensitive if project is not None else frozenset())

@@ -1,12 +1,20 @@
-"""What somebody asks of a run, and what they allow it. Pure data, in the terms of a run: which option sets it is not known here."""
+"""What somebody asks of a run, and what they allow it. Data, in the terms of a run: which option sets it is not known here."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Final
 
 from reconciler.address import Address, Glob, Selection
+from reconciler.run.supervision import Supervision
+
+VARIABLES: Final = "RECONCILER_VAR_"
+"""What the names of variables of the environment begin with that give a project its variables."""
+STDIN: Final = "-"
+"""The name of standard input as a file of variables."""
 
 EVERY_ADDRESS: Final = (Glob.parse("**"),)
 EVERY_URL: Final = ("/**", "http://**", "https://**")
@@ -51,11 +59,40 @@ EVERYTHING: Final = Limits(**{known.name: known.metadata["everything"] for known
 
 
 @dataclass(frozen=True)
-class Operation:
-    """What a run is asked to do. `selection`: the addresses that it is about. `limits`: what it may do beyond the project's rules."""
+class Reading:
+    """What the files of a project are read with. `variables`: by name. `files`: of variables, each with its name. `public`: the variables
+    of the environment that are no secrets. `allowed`: files and folders outside the project that expressions may read."""
 
+    variables: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[tuple[str, bytes], ...] = ()
+    public: tuple[str, ...] = ()
+    allowed: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a run is asked to do, whoever asks: a command line, an agent, a fleet, a rehearsal, a test.
+
+    `project`: its directory or file. `environment`: None without one. `selection`: the addresses that it is about. `limits`: what it may do
+    beyond the project's rules. `rules`: the name of the commit whose rules judge the project; None for those of its files. `sandbox`,
+    `base_url` and `state`: where, instead of what the project says. `create_state`: a state that has never seen the project may be created.
+    `lock_timeout`: seconds to wait for another run that holds the state; None for none.
+    """
+
+    project: Path = Path()
+    environment: str | None = None
     selection: Selection = field(default_factory=Selection)
     limits: Limits = field(default_factory=Limits)
+    reading: Reading = field(default_factory=Reading)
+    rules: str | None = None
+    sandbox: Path | None = None
+    base_url: str | None = None
+    max_concurrency: int | None = None
+    max_rps: float | None = None
+    state: str | None = None
+    create_state: bool = False
+    lock_timeout: float | None = None
+    supervision: Supervision = field(default_factory=Supervision, compare=False)
 
     def only(self, addresses: frozenset[Address] | None) -> Operation:
         """The same, limited to these addresses; None: not limited."""

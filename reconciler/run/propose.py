@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from reconciler.address import bare
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.config.keys import project_file
 from reconciler.config.source.files import unreadable
@@ -31,9 +29,11 @@ from reconciler.policies.judge import SORT, asks_the_plan, by_configuration
 from reconciler.resource import Kinds
 from reconciler.run.comparison import comparing_kinds, plan_between
 from reconciler.run.loading import load_options, now, sensitive_texts
+from reconciler.run.operation import Operation
 from reconciler.run.replaced_files import only_change, replace_files, settle, taken_back
 from reconciler.run.rules import judged
 from reconciler.run.unseen import known_state
+from reconciler.run.voice import Voice
 from reconciler.text.escape import terminal
 
 CONTEXT: Final = 2  # lines around a change
@@ -52,56 +52,56 @@ class ProposedChange:
     written: bool = True
 
 
-def propose(screen: Screen, options: Options, kinds: Kinds, data: Any, *, write: bool = True) -> ProposedChange:
+def propose(operation: Operation, voice: Voice, kinds: Kinds, data: Any, *, write: bool = True) -> ProposedChange:
     """Carry out operations. Raises `UsageError`, `Refused` and `ConfigError` before anything is written."""
-    steps, root = operations(kinds, data), _root(options)
-    with only_change(root, partial(_waiting, screen)) if write else nullcontext():
+    steps, root = operations(kinds, data), _root(operation)
+    with only_change(root, partial(_waiting, voice)) if write else nullcontext():
         notes = _settled(root) if write else []
         with _unwritten("the project"):
-            before = project_texts(options.project, kinds, **load_options(options, decrypt=False, stand_ins=True))
-            environment = options.env or before.environments[0]
+            before = project_texts(operation.project, kinds, **load_options(operation, decrypt=False, stand_ins=True))
+            environment = operation.environment or before.environments[0]
             old = before.load(environment) if environment not in before.environments else before.projects[environment]
-            _hide(screen, kinds, before)
+            _hide(voice, kinds, before)
         with _unwritten("the project after these operations"):
             after = carried_out(before, steps)
-            _hide(screen, kinds, after)
+            _hide(voice, kinds, after)
         _check_policies(kinds, before, after)
-        _check_ids(screen, options, before, after)
+        _check_ids(operation, voice, before, after)
         changed = {name: text for name, text in after.texts.items() if text != before.texts[name]}
-        judge = partial(judged, screen, options, kinds)
+        judge = partial(judged, operation, voice, kinds)
         plan = plan_between(comparing_kinds(), old, after.projects[environment], judge, compared="the files before and after the proposal.")
         judged_alone = [*_check_plan(plan, after.projects[environment].desired, after.projects)]
         if write:  # also what changes nothing is the last proposal: an undo must not take back the one before it
             replace_files(root, before.texts, changed)
-    diff = tuple(line for name, text in changed.items() for line in _diff(screen, name, before.texts[name], text))
+    diff = tuple(line for name, text in changed.items() for line in _diff(voice, name, before.texts[name], text))
     notes += [*judged_alone, *_patched(steps, before.projects), *([] if environment is None else [_of(environment, before)])]
     return ProposedChange(diff, tuple(changed), plan, environment, tuple(notes), written=bool(changed) and write)
 
 
-def undo(screen: Screen, options: Options, *, own: bool = False) -> ProposedChange:
+def undo(operation: Operation, voice: Voice, *, own: bool = False) -> ProposedChange:
     """Restore the files as they were before the last proposal. Raises `Refused` if there is none, or if one was changed since. `own`: only
     if this process made it."""
-    root = _root(options)
-    with only_change(root, partial(_waiting, screen)):
+    root = _root(operation)
+    with only_change(root, partial(_waiting, voice)):
         notes = _settled(root)
         if notes:
             return ProposedChange((), (), notes=tuple(notes))
         replacement = taken_back(root, own=own)
-    diff = (line for name, (before, after) in replacement.files.items() for line in _diff(screen, name, after, before))
+    diff = (line for name, (before, after) in replacement.files.items() for line in _diff(voice, name, after, before))
     return ProposedChange(tuple(diff), tuple(replacement.files))
 
 
-def _waiting(screen: Screen, attempt: int) -> None:
-    """Say once that somebody else changes the files now; end if nobody waits for the result any more."""
+def _waiting(voice: Voice, attempt: int) -> None:
+    """Say once that somebody else changes the files now."""
     if not attempt:
-        screen.say("Waiting until another change of these files is written.", event="progress")
-    screen.end_if_cancelled()
+        voice.say("Waiting until another change of these files is written.", event="progress")
+    voice.waiting(0.0, "another change of these files")
 
 
-def _root(options: Options) -> Path:
+def _root(operation: Operation) -> Path:
     """The project's directory. Raises `ConfigError` where there is no project."""
-    file = project_file(options.project)
-    if (wrong := unreadable(options.project, file)) is not None:
+    file = project_file(operation.project)
+    if (wrong := unreadable(operation.project, file)) is not None:
         raise ConfigError([wrong], undone="written")
     return file.parent.resolve()
 
@@ -120,10 +120,10 @@ def _unwritten(where: str) -> Iterator[None]:
         raise ConfigError(error.problems, more=error.more, sensitive=error.sensitive, where=where, undone="written") from None
 
 
-def _hide(screen: Screen, kinds: Kinds, texts: ProjectTexts) -> None:
+def _hide(voice: Voice, kinds: Kinds, texts: ProjectTexts) -> None:
     """Mask what the project keeps secret; raises `ConfigError` where it is not valid in an environment."""
     for project in texts.projects.values():
-        screen.hide([*project.sensitive, *sensitive_texts(project, kinds)])
+        voice.hide([*project.sensitive, *sensitive_texts(project, kinds)])
 
 
 def _check_policies(kinds: Kinds, before: ProjectTexts, after: ProjectTexts) -> None:
@@ -154,7 +154,7 @@ def _violated(violation: Violation) -> Refused:
     return Refused(wrong, id="RC-policy-violated", hint=violation.remedy or "Propose what the policy allows.")
 
 
-def _check_ids(screen: Screen, options: Options, before: ProjectTexts, after: ProjectTexts) -> None:
+def _check_ids(operation: Operation, voice: Voice, before: ProjectTexts, after: ProjectTexts) -> None:
     """Raise `Refused` if an object that is managed at one address is added at another one: what is said of the first would not hold there,
     such as its protection, its policies and who may read it. The state is read only if something is added with an id."""
     for environment, project in after.projects.items():
@@ -166,7 +166,7 @@ def _check_ids(screen: Screen, options: Options, before: ProjectTexts, after: Pr
         }
         if not added:
             continue
-        with known_state(screen, replace(options, env=environment), project) as store:
+        with known_state(replace(operation, environment=environment), voice, project) as store:
             bindings = store.read().bindings if store is not None else {}
         for old, binding in bindings.items():
             new = added.get((binding.kind, bare(binding.id)))
@@ -196,6 +196,6 @@ def _of(environment: str, texts: ProjectTexts) -> str:
     return f"This is the plan of the environment {environment}.{also}"
 
 
-def _diff(screen: Screen, name: str, before: str, after: str) -> Iterator[str]:
+def _diff(voice: Voice, name: str, before: str, after: str) -> Iterator[str]:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=CONTEXT)
-    return (terminal(screen.masked(line)) for line in lines)
+    return (terminal(voice.masks.text(line)) for line in lines)

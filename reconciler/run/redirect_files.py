@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 from reconciler.links import checkout, open_regular
 from reconciler.model import RedirectFile, RedirectPlan
 from reconciler.report.words import count, listed
+from reconciler.run.voice import Voice
 from reconciler.urls.formats import is_ours
 from reconciler.urls.redirects import pattern_of, recorded_url
 from reconciler.writing import FolderChange, checked_path
@@ -90,7 +90,7 @@ def check_redirects(root: Path, redirects: RedirectPlan | None) -> None:
     RedirectFiles(root, redirects.written if redirects is not None else ()).check()
 
 
-def write_redirects(screen: Screen, root: Path, redirects: RedirectPlan | None) -> bool:
+def write_redirects(voice: Voice, root: Path, redirects: RedirectPlan | None) -> bool:
     """Write the files that differ, and say what to do with them. Returns whether there were any. Raises `UsageError`."""
     files = redirects.written if redirects is not None else ()
     if not files:
@@ -98,11 +98,11 @@ def write_redirects(screen: Screen, root: Path, redirects: RedirectPlan | None) 
     RedirectFiles(root, files).write()
     names = listed([file.path for file in files], NAMED)
     commit = " and commit" if checkout(root.resolve()) is not None else ""
-    screen.say(f"Wrote {names}. Review{commit} them, and install them where the old URLs are served.")
+    voice.say(f"Wrote {names}. Review{commit} them, and install them where the old URLs are served.")
     return True
 
 
-def settled_redirects(screen: Screen, root: Path, redirects: RedirectPlan | None, planned: RedirectPlan | None) -> bool:
+def settled_redirects(voice: Voice, root: Path, redirects: RedirectPlan | None, planned: RedirectPlan | None) -> bool:
     """Write the files after a run. Returns False, and says why, if they could not be written. `planned`: what the plan showed: URLs that it
     did not name as dead are named now."""
     if redirects is None:
@@ -111,12 +111,12 @@ def settled_redirects(screen: Screen, root: Path, redirects: RedirectPlan | None
     new = [url for url in (*redirects.dead, *redirects.ended) if recorded_url(url.url) not in known]
     if new:
         names = listed([pattern_of(url) for url in new], NAMED)
-        screen.warn(
+        voice.warn(
             f"Nothing answers at {count(len(new), 'URL')} that {'was' if len(new) == 1 else 'were'} public: {names}", id="RC-dead-urls"
         )
     try:
-        write_redirects(screen, root, redirects)
+        write_redirects(voice, root, redirects)
     except UsageError as error:
-        screen.warn(f"{error.message}. {error.hint} Then: reconciler urls export --write", id=error.id)
+        voice.warn(f"{error.message}. {error.hint} Then: reconciler urls export --write", id=error.id)
         return False
     return True

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.config.access import rematched
 from reconciler.config.keys import ENVIRONMENTS, project_file
@@ -24,6 +22,8 @@ from reconciler.model import Desired, Guards, Policies, UrlSettings
 from reconciler.report.schemas.plan import RulesFromData
 from reconciler.resource import Kinds
 from reconciler.run.loading import load
+from reconciler.run.operation import Operation
+from reconciler.run.voice import Voice
 
 RULES: Final = "guards, prune, protect, access, policies and urls"
 
@@ -46,40 +46,40 @@ class JudgedProject:
         return None if self.commit is None else {"ref": self.commit.name, "commit": self.commit.id}
 
 
-def judged(screen: Screen, options: Options, kinds: Kinds, project: Project) -> JudgedProject:
+def judged(operation: Operation, voice: Voice, kinds: Kinds, project: Project) -> JudgedProject:
     """The project with the rules of `--rules-from`. Raises `UsageError` or `ConfigError` where they cannot be read."""
-    if options.rules_from is None:
+    if operation.rules is None:
         return JudgedProject(project)
-    if screen.supervision is not None and screen.supervision.rules is not None:
-        id, root = screen.supervision.rules
-        commit = NamedCommit(options.rules_from, id)
-        return JudgedProject(with_rules_of(kinds, project, rules_at(screen, options, kinds, commit, root)), commit)
-    folder = options.project if options.project.is_dir() else options.project.parent
+    if operation.supervision.rules is not None:
+        id, root = operation.supervision.rules
+        commit = NamedCommit(operation.rules, id)
+        return JudgedProject(with_rules_of(kinds, project, rules_at(operation, voice, kinds, commit, root)), commit)
+    folder = operation.project if operation.project.is_dir() else operation.project.parent
     repository = WorkingRepository.around(folder)
-    commit = repository.commit(options.rules_from)
+    commit = repository.commit(operation.rules)
     with repository.files(commit) as root:
-        rules = rules_at(screen, options, kinds, commit, root)
+        rules = rules_at(operation, voice, kinds, commit, root)
     return JudgedProject(with_rules_of(kinds, project, rules), commit)
 
 
 def rules_at(
-    screen: Screen, options: Options, kinds: Kinds, commit: NamedCommit, root: Path, *, environ: Mapping[str, str] | None = None
+    operation: Operation, voice: Voice, kinds: Kinds, commit: NamedCommit, root: Path, *, environ: Mapping[str, str] | None = None
 ) -> Project:
     """The project of the commit. Its secrets are not decrypted, and values that are not known here are placeholders. `environ`: the
     environment, None for that of this process."""
-    name = project_file(options.project).name
+    name = project_file(operation.project).name
     missing = name if not (root / name).is_file() else ""
-    if options.env and not missing and not (root / ENVIRONMENTS / f"{options.env}.yaml").is_file():
-        missing = f"{ENVIRONMENTS}/{options.env}.yaml"
+    if operation.environment and not missing and not (root / ENVIRONMENTS / f"{operation.environment}.yaml").is_file():
+        missing = f"{ENVIRONMENTS}/{operation.environment}.yaml"
     if missing:
         raise UsageError(
             f"--rules-from {commit}: this commit has no {missing}, and so no rules for this project",
             id="RC-no-rules-there",
             hint="Name a commit that has the project in the same directory, or judge it by its own files: leave out --rules-from.",
         )
-    path = root if options.project.is_dir() else root / options.project.name
+    path = root if operation.project.is_dir() else root / operation.project.name
     try:
-        return load(screen, replace(options, project=path), kinds, decrypt=False, stand_ins=True, warn=False, environ=environ)
+        return load(replace(operation, project=path), voice, kinds, decrypt=False, stand_ins=True, warn=False, environ=environ)
     except ConfigError as error:
         raise error.in_version(f"{commit.short}:", str(root)) from None
 

@@ -1,183 +1,186 @@
-"""The steps of a plan: read, plan, prove. Every command that reads the service uses them."""
+"""The stages of a plan, in the order of `STAGES`. Every plan is made by them, whoever asks for it, and so is each part of one.
+
+    the service --read--> Planned --stage--> Planned --stage--> ... --> plan with its proof, URLs, open work, redirects, violations
+                                    ^ a stage may read what the plan so far needs; its work itself is pure
+
+`make` runs the tuple over a new reading; `narrow` runs it over a reading that it has, for fewer addresses, and asks nobody. A stage that is
+missing in one of them would be missing in both.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from typing import Final
 
-from reconciler.address import Address, Selection
-from reconciler.cli.terminal.progress import Narration
+from reconciler.address import Address
 from reconciler.client import Answer
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
-from reconciler.model import Actual, Desired, Forecast, Plan, PlanCost, RecordedUrls, SiteUrls, State
-from reconciler.observe import observe, planned
+from reconciler.model import Actual, Allowance, Desired, Forecast, Plan, PlanCost, RecordedUrls, ServiceSpeed, SiteUrls, State
+from reconciler.observe import observe, planned as with_lists
 from reconciler.observe.ledger import read_answering
 from reconciler.observe.open_work import open_work
-from reconciler.observe.pages import KeptTrees, linking_pages, page_trees, read_trees
+from reconciler.observe.pages import KeptTrees, ReadLinks, linking_pages, page_trees, read_links, read_trees
 from reconciler.plan.audience.disclosure import caller
 from reconciler.plan.forecast import forecast
 from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.matches import Matches
 from reconciler.plan.matching.missing import believable
+from reconciler.plan.matching.renames import Former
 from reconciler.plan.open_work import IGNORE, Answers, Loss, losses, with_open_work
-from reconciler.plan.planner import plan
+from reconciler.plan.planner import plan as decided
 from reconciler.plan.prove import prove
 from reconciler.plan.urls.changes import Trees, dead_pages, readable_spaces, with_answering, with_urls
 from reconciler.policies.judge import with_violations
 from reconciler.report.words import count
 from reconciler.resource import Kinds
-from reconciler.run.connecting import ConnectedService
 from reconciler.run.loading import now
 from reconciler.run.operation import Operation
 from reconciler.urls.planned import with_redirects
 
+Pace = tuple[PlanCost, ServiceSpeed, Allowance | None]
+
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan and its inputs.
+    """A plan, and all that it was made from.
 
-    `matches`: which object is which resource. `read_at`: when reading began, in seconds of a monotonic clock. `trees`: the pages that were
-    needed for its URLs. `answers`: the work in progress in what the plan changes. `recorded`: what the state knows of URLs; nothing without
-    `urls:`.
+    `read_at`: when reading began, in seconds of a monotonic clock. `matches`: which object is which resource; `known`: the same, as long as
+    nothing more was read since. `pages`: whether it says what happens to pages and to what people are working on. `trees`: the pages that
+    were needed for its URLs; `answering`: those of everything that anybody can read are among them. `links`: of pages, where some end.
+    `answers`: the work in progress in what the plan changes. `recorded`: what the state knows of URLs; nothing without `urls:`. `pace`:
+    what making it took; None until it is made.
     """
 
-    plan: Plan
+    kinds: Kinds
+    desired: Desired
     state: State
+    operation: Operation
     actual: Actual
-    matches: Matches
+    plan: Plan
     read_at: float
-    forecast: Forecast
+    matches: Matches
+    known: Matches | None = None
+    pages: bool = False
     trees: Trees = field(default_factory=dict)
+    answering: bool = False
+    links: ReadLinks = ()
     answers: Answers = field(default_factory=dict)
     recorded: RecordedUrls = field(default_factory=RecordedUrls)
+    pace: Pace | None = None
 
     @property
     def age(self) -> float:
         """Seconds since its reading began."""
         return time.monotonic() - self.read_at
 
+    @property
+    def forecast(self) -> Forecast:
+        """What applying it takes."""
+        assert self.pace is not None
+        return forecast(self.kinds, self.desired, self.plan, *self.pace)
 
-def with_policies(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan) -> Plan:
-    """The plan with the policies that it violates, as of today."""
-    if not desired.policies:
-        return plan
-
-    return with_violations(kinds, desired, actual, plan, today=now().date())
+    @property
+    def objects(self) -> dict[tuple[str, str], Address]:
+        """The addresses of the objects that are tracked, or that a resource is, by kind and id."""
+        return {**tracked(self.state), **{(self.kinds.of(address).name, id): address for address, id in self.matches.ids.items()}}
 
 
-async def make_plan(
-    reader: Reader,
-    kinds: Kinds,
-    desired: Desired,
-    state: State,
-    operation: Operation,
-    *,
-    everything: bool = False,
-    stage: Callable[[str], None] = lambda what: None,
-    earlier: tuple[Mapping[str, Answer], float] | None = None,
-    kept: KeptTrees | None = None,
-    recorded: Callable[[], RecordedUrls] = RecordedUrls,
-) -> Planned:
-    """Observe, plan, prove.
+@dataclass(frozen=True)
+class Source:
+    """What a plan is read from. `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people
+    are working on. `recorded`: returns what the state knows of URLs, asked at most once, and only with `urls:`. `links`: answers that two
+    stages need."""
 
-    `everything`: read all that exists. `stage`: called with the name of each stage after the reading. `earlier`: the answers to a reading
-    of this run, which are reused, and when it began, in monotonic seconds. `kept`: the trees of pages that the state has; None to leave out
-    what happens to pages and to what people are working on. `recorded`: returns what the state knows of URLs, asked at most once, and only
-    with `urls:`: with URLs, or with lines of a table, the pages of everything that anybody can read are needed.
+    reader: Reader
+    kept: KeptTrees | None = None
+    recorded: Callable[[], RecordedUrls] = RecordedUrls
+    links: dict[str, Answer] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage. `work`: pure. `reads`: what it needs to know of the service before, None for nothing. `says`: how a person calls it, where
+    it lasts."""
+
+    name: str
+    work: Callable[[Planned], Planned]
+    reads: Callable[[Source, Planned], Awaitable[Planned]] | None = None
+    says: str = ""
+
+
+async def make(
+    source: Source, kinds: Kinds, desired: Desired, state: State, operation: Operation, *, everything: bool = False,
+    stage: Callable[[str], None] = lambda what: None, earlier: tuple[Mapping[str, Answer], float] | None = None,
+) -> Planned:  # fmt: skip
+    """Read, and run every stage.
+
+    `everything`: read all that exists. `stage`: called with the name of each stage that lasts. `earlier`: the answers to a reading of this
+    run, which are reused, and when it began, in monotonic seconds.
 
     Raises `ServiceError` if the service cannot be read at all.
     """
-    selection, replacements = operation.selection, tuple(map(str, operation.limits.replacements))
-    began, before = time.monotonic() if earlier is None else earlier[1], reader.requests
+    reader, before = source.reader, source.reader.requests
+    began = time.monotonic() if earlier is None else earlier[1]
     with reader.giving(earlier[0]) if earlier is not None else nullcontext():
         actual = await observe(reader, kinds, desired, state, everything=everything)
     read_at, objects = time.monotonic(), count(len(desired.resources), "object")
     if earlier is not None:
         actual = replace(actual, read_at=earlier[1])
-    stage(f"Planning {objects}")
-    matches = identify(kinds, desired, state, actual)
-
-    def make(seen: Actual) -> Plan:
-        known = matches if seen is actual else None  # with the lists of readers there may be more
-        return plan(kinds, desired, state, seen, selection=selection, allow_replace=replacements, matches=known)
-
-    # Planning may need the lists of more readers, which are only read if the plan opens something.
-    new_plan, complete = await planned(reader, kinds, actual, make)
-    _check_selection(selection, desired, state, new_plan)
-    stage(f"Checking the plan for {objects}")
-    known = matches if complete is actual else None
-    proved = prove(kinds, desired, state, complete, new_plan, selection=selection, matches=known)
-    trees: Trees = {}
-    answers: Answers = {}
-    known_urls = RecordedUrls()
-    if kept is not None:
-        trees = await page_trees(reader, kinds, complete, proved.site_urls, kept)
-        with reader.keeping() as links:
-            proved = await _with_linking(reader, kinds, complete, with_urls(proved, trees), {**_tracked(state), **_known(kinds, matches)})
-        lost = lost_work(kinds, desired, proved, complete, matches)
-        with reader.giving(links):  # both look for links
-            answers = await open_work(reader, kinds, lost, complete) if lost else {}
-        proved = with_work(kinds, desired, state, proved, complete, matches, answers)
-        known_urls = recorded() if desired.urls is not None else known_urls
-        if desired.judges_urls and (proved.urls or known_urls or (desired.urls is not None and desired.urls.earlier)):
-            missing = readable_spaces(proved.site_urls) - trees.keys()
-            trees = {**trees, **await read_trees(reader, kinds, complete, sorted(missing), kept)}
-            proved = with_answering(proved, trees)
+    nothing = Plan(desired.project, desired.environment)
+    unmatched = Matches(Former(state, state))
+    planned = Planned(kinds, desired, state, operation, actual, nothing, began, unmatched, pages=source.kept is not None)
+    for step in STAGES:
+        if step.says:
+            stage(f"{step.says} {objects}")
+        if step.reads is not None:
+            planned = await step.reads(source, planned)
+        planned = step.work(planned)
     cost = PlanCost(reader.requests - before, read_at - began, time.monotonic() - read_at)
-    ahead = forecast(kinds, desired, proved, cost, reader.speed, reader.allowance)
-    return Planned(with_policies(kinds, desired, complete, proved), state, complete, matches, began, ahead, trees, answers, known_urls)
+    return replace(planned, pace=(cost, reader.speed, reader.allowance))
 
 
-def _tracked(state: State) -> dict[tuple[str, str], Address]:
-    return {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+def narrow(planned: Planned, operation: Operation) -> Planned:
+    """The same reading, planned for another operation. Asks nobody."""
+    planned = replace(planned, operation=operation)
+    for step in STAGES:
+        planned = step.work(planned)
+    return planned
 
 
-def _known(kinds: Kinds, matches: Matches) -> dict[tuple[str, str], Address]:
-    return {(kinds.of(address).name, id): address for address, id in matches.ids.items()}
+# -- the stages --------------------------------------------------------------------------------------------------------------------------
 
 
-async def _with_linking(
-    reader: Reader, kinds: Kinds, actual: Actual, plan: Plan, addresses: Mapping[tuple[str, str], Address]
-) -> Plan:  # fmt: skip
-    """The plan with the pages that link to those that answer nowhere after it."""
-    dead = dead_pages(plan)
-    if not dead:
-        return plan
-    linking, failed = await linking_pages(reader, kinds, actual, dead, caller(kinds, addresses, actual.objects, actual.objects))
-    return replace(plan, linking=linking, notes=(*plan.notes, *failed))
+def _matched(planned: Planned) -> Planned:
+    matches = identify(planned.kinds, planned.desired, planned.state, planned.actual)
+    return replace(planned, matches=matches, known=matches)
 
 
-def lost_work(kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, matches: Matches) -> tuple[Loss, ...]:
-    """The objects that lose work in progress if there is any; none where the project does not look."""
-    return () if desired.guards.open_work == IGNORE else losses(kinds, plan, actual, matches.ids)
+def _decided(planned: Planned) -> Planned:
+    operation = planned.operation
+    plan = decided(
+        planned.kinds, planned.desired, planned.state, planned.actual, selection=operation.selection,
+        allow_replace=tuple(map(str, operation.limits.replacements)), matches=planned.known,
+    )  # fmt: skip
+    return replace(planned, plan=plan)
 
 
-def with_work(
-    kinds: Kinds, desired: Desired, state: State, plan: Plan, actual: Actual, matches: Matches, answers: Answers
-) -> Plan:  # fmt: skip
-    """The plan with the work in progress that it ends. `answers`: what was read of that."""
-    lost = lost_work(kinds, desired, plan, actual, matches)
-    # The service's clock, where it shows one: what people do there has its times.
-    return with_open_work(plan, lost, answers, desired.guards, state.consents, actual.date or now()) if lost else plan
+async def _with_readers(source: Source, planned: Planned) -> Planned:
+    """Planning may need the lists of more readers, which are only read if the plan opens something."""
+
+    def again(seen: Actual) -> Plan:
+        return planned.plan if seen is planned.actual else _decided(replace(planned, actual=seen, known=None)).plan
+
+    plan, actual = await with_lists(source.reader, planned.kinds, planned.actual, again)
+    return replace(planned, plan=plan, actual=actual, known=planned.known if actual is planned.actual else None)
 
 
-def narrowed(kinds: Kinds, desired: Desired, planned: Planned, operation: Operation) -> Planned:
-    """The same reading, planned for another selection."""
-    selection, state, actual = operation.selection, planned.state, planned.actual
-    new_plan = plan(kinds, desired, state, actual, selection=selection, allow_replace=tuple(map(str, operation.limits.replacements)))
-    proved = with_urls(prove(kinds, desired, state, actual, new_plan, selection=selection), planned.trees)
-    if planned.plan.site_urls.answering_after is not None:
-        proved = with_answering(proved, planned.trees)
-    proved = with_work(kinds, desired, state, proved, actual, planned.matches, planned.answers)
-    return replace(planned, plan=with_policies(kinds, desired, actual, proved))
-
-
-def _check_selection(selection: Selection, desired: Desired, state: State, plan: Plan) -> None:
+def _selected(planned: Planned) -> Planned:
     """Raise `UsageError` for a pattern that matches nothing: a typing error must neither look like "no changes" nor exclude nothing."""
+    desired, state, plan, selection = planned.desired, planned.state, planned.plan, planned.operation.selection
     addresses = [
         *desired.resources,
         *state.bindings,
@@ -192,54 +195,110 @@ def _check_selection(selection: Selection, desired: Desired, state: State, plan:
             if not any(glob.matches(address) for address in addresses):
                 way = "reconciler state list shows the tracked addresses."
                 raise UsageError(f"{option} {glob} matches no address", id="RC-nothing-selected", hint=way)
+    return planned
 
 
-def read_only(
-    narration: Narration,
-    service: ConnectedService,
-    kinds: Kinds,
-    desired: Desired,
-    state: State,
-    operation: Operation,
-    *,
-    everything: bool = False,
-    kept: KeptTrees | None = None,
-    recorded: Callable[[], RecordedUrls] = RecordedUrls,
-) -> Planned:
-    """A plan, read with a client that cannot write. `kept`: see `make_plan`. `recorded`: as well."""
-
-    async def run() -> Planned:
-
-        async with Reader(service.settings, listener=narration) as reader:
-            return await make_plan(
-                reader, kinds, desired, state, operation, everything=everything, stage=narration.stage, kept=kept, recorded=recorded
-            )  # fmt: skip
-
-    with narration.phase(f"Reading {desired.project}", where=service.where):
-        planned = asyncio.run(run())
-    believable(planned.matches, desired, accept=operation.limits.gone)
-    return replace(planned, plan=with_redirects(desired, planned.plan, planned.recorded))
+def _proved(planned: Planned) -> Planned:
+    plan = prove(
+        planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, selection=planned.operation.selection,
+        matches=planned.known,
+    )  # fmt: skip
+    return replace(planned, plan=plan)
 
 
-def read_present(
-    narration: Narration,
-    service: ConnectedService,
-    kinds: Kinds,
-    desired: Desired,
-    state: State,
-    *,
-    kept: KeptTrees,
-    recorded: RecordedUrls,
-) -> Plan:
-    """A plan without changes, with the redirects that follow from what answers now. Sends GET requests alone."""
+async def _with_pages(source: Source, planned: Planned) -> Planned:
+    if source.kept is None:
+        return planned
+    reader, kinds, desired, actual = source.reader, planned.kinds, planned.desired, planned.actual
+    trees = await page_trees(reader, kinds, actual, planned.plan.site_urls, source.kept)
+    plan, links = with_urls(planned.plan, trees), planned.links
+    if dead := dead_pages(plan):
+        with reader.keeping() as answers:
+            links = await read_links(reader, kinds, actual, dead)
+        source.links.update(answers)
+    recorded = source.recorded() if desired.urls is not None else planned.recorded
+    answering = desired.judges_urls and bool(plan.urls or recorded or (desired.urls is not None and desired.urls.earlier))
+    if answering:
+        missing = readable_spaces(plan.site_urls) - trees.keys()
+        trees = {**trees, **await read_trees(reader, kinds, actual, sorted(missing), source.kept)}
+    return replace(planned, trees=trees, links=links, recorded=recorded, answering=answering)
 
-    async def run() -> Plan:
-        async with Reader(service.settings, listener=narration) as reader:
-            actual = await observe(reader, kinds, desired, state)
-            called = caller(kinds, _tracked(state), actual.objects, actual.objects)
-            now, _ = await read_answering(reader, kinds, actual, called, kept)
-            return Plan(desired.project, desired.environment, site_urls=SiteUrls(answering_before=now, answering_after=now))
 
-    with narration.phase(f"Reading {desired.project}", where=service.where):
-        present = asyncio.run(run())
-    return with_redirects(desired, present, recorded)
+def _paged(planned: Planned) -> Planned:
+    """The plan with the URLs of pages that it changes, the pages that link to those that answer nowhere after it, and all that answer."""
+    if not planned.pages:
+        return planned
+    plan = with_urls(planned.plan, planned.trees)
+    if dead := dead_pages(plan):
+        objects = planned.actual.objects
+        linking, failed = linking_pages(planned.links, dead, caller(planned.kinds, planned.objects, objects, objects))
+        plan = replace(plan, linking=linking, notes=(*plan.notes, *failed))
+    return replace(planned, plan=with_answering(plan, planned.trees) if planned.answering else plan)
+
+
+async def _with_work(source: Source, planned: Planned) -> Planned:
+    lost = lost_work(planned) if planned.pages else ()
+    if not lost:
+        return planned
+    with source.reader.giving(source.links):  # both look for links
+        answers = await open_work(source.reader, planned.kinds, lost, planned.actual)
+    return replace(planned, answers=answers)
+
+
+def _worked(planned: Planned) -> Planned:
+    lost = lost_work(planned) if planned.pages else ()
+    if not lost:
+        return planned
+    # The service's clock, where it shows one: what people do there has its times.
+    at, guards = planned.actual.date or now(), planned.desired.guards
+    return replace(planned, plan=with_open_work(planned.plan, lost, planned.answers, guards, planned.state.consents, at))
+
+
+def lost_work(planned: Planned) -> tuple[Loss, ...]:
+    """The objects that lose work in progress if there is any; none where the project does not look."""
+    return () if planned.desired.guards.open_work == IGNORE else losses(planned.kinds, planned.plan, planned.actual, planned.matches.ids)
+
+
+def _redirected(planned: Planned) -> Planned:
+    return replace(planned, plan=with_redirects(planned.desired, planned.plan, planned.recorded))
+
+
+def _judged(planned: Planned) -> Planned:
+    if not planned.desired.policies:
+        return planned
+    plan = with_violations(planned.kinds, planned.desired, planned.actual, planned.plan, today=now().date())
+    return replace(planned, plan=plan)
+
+
+STAGES: Final[tuple[Stage, ...]] = (
+    Stage("match", _matched, says="Planning"),  # first: everything else is about an object, or about its absence
+    Stage("decide", _decided),
+    Stage("readers", _selected, _with_readers),  # decides again where the plan opens something, from who reads it now
+    Stage("prove", _proved, says="Checking the plan for"),  # before anything is said about the plan: it may block some of it
+    Stage("pages", _paged, _with_pages),  # what answers where, before and after
+    Stage("work", _worked, _with_work),  # behind the pages: what ends with them
+    Stage("redirects", _redirected),  # behind all that changes URLs: from what answers after the plan, and the ledger
+    Stage("policies", _judged),  # last: they may ask about anything above
+)
+
+
+# -- a plan that nobody applies ----------------------------------------------------------------------------------------------------------
+
+
+def tracked(state: State) -> dict[tuple[str, str], Address]:
+    """The addresses of the tracked objects, by kind and id."""
+    return {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+
+
+def checked(planned: Planned) -> Planned:
+    """The same. Raises `Refused` where so much is missing that an outage is likelier."""
+    believable(planned.matches, planned.desired, accept=planned.operation.limits.gone)
+    return planned
+
+
+async def present(reader: Reader, kinds: Kinds, desired: Desired, state: State, kept: KeptTrees) -> Plan:
+    """A plan without changes, with what answers now. Sends GET requests alone."""
+    actual = await observe(reader, kinds, desired, state)
+    called = caller(kinds, tracked(state), actual.objects, actual.objects)
+    now, _ = await read_answering(reader, kinds, actual, called, kept)
+    return Plan(desired.project, desired.environment, site_urls=SiteUrls(answering_before=now, answering_after=now))

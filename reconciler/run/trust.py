@@ -5,34 +5,51 @@ A pull request can change the YAML, so the YAML alone must not decide where the 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import click
-
-from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError, os_reason
 from reconciler.own_files import OwnFolder, state_folder
 
 FILE = "trusted.json"
 
 
-def require(screen: Screen, root: Path, url: str, *, what: str, instead: str, whole: bool = False) -> None:
-    """Ask whether the project at `root` may use a host that only its YAML names. `instead`: the option to pass if nobody can be asked.
+@dataclass(frozen=True)
+class NamedHost:
+    """A host that only the YAML of a project names. `root`: the project's directory. `what`: what it is for. `instead`: the option to pass
+    if nobody can be asked. `whole`: everything in the URL is confirmed, not only its host: its other parts decide too where a password is
+    sent."""
 
-    `whole`: everything in the URL is confirmed, not only its host: its other parts decide too where a password is sent."""
-    host = url if whole else _host(url)
-    if confirmed(root, url, whole=whole):
-        return
-    # In a pipeline nobody can be asked, and the YAML of a pull request must not decide where its token is sent.
-    if not screen.can_ask:
-        raise UsageError(
-            f"{what} {host} is only named in the YAML, and you have not confirmed it", id="RC-host-not-confirmed", hint=f"Pass {instead}."
-        )
-    screen.say(f"The YAML of {root} names {what} {host}.")
-    if not click.confirm("Trust it with your credentials from now on?", default=False, err=True):
-        raise UsageError(f"{what} {host} was not confirmed", id="RC-host-not-confirmed", hint=f"Pass {instead}.")
-    _remember(root, host)
+    root: Path
+    url: str
+    what: str
+    instead: str
+    whole: bool = False
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether this user confirmed it."""
+        return confirmed(self.root, self.url, whole=self.whole)
+
+    @property
+    def shown(self) -> str:
+        """What is confirmed."""
+        return self.url if self.whole else _host(self.url)
+
+    def require(self) -> None:
+        """Raise `UsageError` if this user has not confirmed it: the YAML of a pull request must not decide where a token is sent."""
+        if not self.confirmed:
+            wrong = f"{self.what} {self.shown} is only named in the YAML, and you have not confirmed it"
+            raise UsageError(wrong, id="RC-host-not-confirmed", hint=f"Pass {self.instead}.")
+
+    def declined(self) -> UsageError:
+        """The error if somebody was asked, and did not confirm it."""
+        return UsageError(f"{self.what} {self.shown} was not confirmed", id="RC-host-not-confirmed", hint=f"Pass {self.instead}.")
+
+    def remember(self) -> None:
+        """Record that this user confirmed it. Raises `UsageError`."""
+        _remember(self.root, self.shown)
 
 
 def confirmed(root: Path, url: str, *, whole: bool = False) -> bool:

@@ -8,31 +8,25 @@ named, or that is on a server, is created only with consent.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Final
 
-import click
-
 from reconciler import exits
 from reconciler.address import Address
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.config.keys import ENVIRONMENTS
-from reconciler.errors import Refused, UsageError
+from reconciler.errors import UsageError
 from reconciler.files import path_from_here
-from reconciler.kinds import load as load_kinds
-from reconciler.model import PageTree, RecordedUrls, State
 from reconciler.model.state import StateScope
-from reconciler.observe.pages import KeptTrees
 from reconciler.report.words import count, listed
-from reconciler.run.connecting import STATE, ConnectedService, is_outside, known_service, open_store, recording_end, state_scope
+from reconciler.run.connecting import STATE, ConnectedService, is_outside, known_service, open_store, state_scope
 from reconciler.run.leases import leased
-from reconciler.run.loading import load
+from reconciler.run.operation import Operation
+from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store
 from reconciler.text.credentials import file_of
 
@@ -80,12 +74,12 @@ class Unseen:
         return f"{self.fact} {self.remedy}"
 
 
-def origin(options: Options, project: Project) -> str | None:
+def origin(operation: Operation, project: Project) -> str | None:
     """What gave the address of the state, where creating one takes consent: an option, a variable, a server, a file outside the project.
 
     None: a file of the project.
     """
-    if options.state:
+    if operation.state:
         return "--state"
     # A pipeline passes secrets that do not exist as empty texts. The state in the YAML would then be created in its place.
     if STATE in os.environ:  # also where it is set and empty, as a secret is that a pipeline does not have
@@ -96,16 +90,16 @@ def origin(options: Options, project: Project) -> str | None:
     return "state: in the YAML" if project.settings.state_in_yaml else f"the link {path_from_here(Path(file).parent)}"
 
 
-def unseen(options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
+def unseen(operation: Operation, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
     """The message about the state of an open store; None if it has seen the project."""
     if store.seen():
         return None
     condition, name = store.condition(), project.settings.project
     where = condition.where if condition.path is None else f"the state {path_from_here(condition.path)}"
-    whose = f"project {name}{f' in {options.env}' if options.env else ''} on {service.where}"
+    whose = f"project {name}{f' in {operation.environment}' if operation.environment else ''} on {service.where}"
     tracking = store.tracking()
-    former = _former([scope for scope, _ in tracking], state_scope(options, project, service), project.settings.root)
-    return Unseen(where, whose, origin(options, project), f"It tracks {named(tracking, service)}." if tracking else "", former)
+    former = _former([scope for scope, _ in tracking], state_scope(operation, project, service), project.settings.root)
+    return Unseen(where, whose, origin(operation, project), f"It tracks {named(tracking, service)}." if tracking else "", former)
 
 
 def has_environment(root: Path, name: str) -> bool:
@@ -126,32 +120,6 @@ def _former(tracking: Sequence[StateScope], own: StateScope, root: Path) -> str:
     return f"{FROM_ENV} {quote(environments[0])}{f' --env {own.environment}' if own.environment else ''}" if len(environments) == 1 else ""
 
 
-def read_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> tuple[State, bytes, Unseen | None]:
-    """The state of this project on a service, its key for digests, and the message if it has never seen the project; nothing is written."""
-    with open_store(screen, options, project, service, create=False) as store:
-        return store.read(), store.digest_key(), unseen(options, project, service, store)
-
-
-def recorded_urls(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Callable[[], RecordedUrls]:
-    """What the state of this project knows of URLs, read when somebody asks for it."""
-
-    def urls() -> RecordedUrls:
-        with open_store(screen, options, project, service, create=False) as store:
-            return store.recorded_urls()
-
-    return urls
-
-
-def kept_trees(screen: Screen, options: Options, project: Project, service: ConnectedService) -> KeptTrees:
-    """The trees of pages that the state of this project has, read when somebody asks for them."""
-
-    def trees(keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], PageTree]:
-        with open_store(screen, options, project, service, create=False) as store:
-            return store.page_trees(keys)
-
-    return trees
-
-
 def named(tracking: Sequence[tuple[StateScope, int]], service: ConnectedService) -> str:
     """`12 resources of other on the same service`."""
     texts = []
@@ -162,80 +130,46 @@ def named(tracking: Sequence[tuple[StateScope, int]], service: ConnectedService)
     return listed(texts, NAMED)
 
 
-def to_create(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Unseen | None:
+def to_create(operation: Operation, voice: Voice, project: Project, service: ConnectedService) -> Unseen | None:
     """The state that a command is about to create, if that requires consent; nothing is created here."""
-    if origin(options, project) is None:
+    if origin(operation, project) is None:
         return None
-    with open_store(screen, options, project, service, create=False) as store:
-        return unseen(options, project, service, store)
+    with open_store(operation, voice, project, service, create=False) as store:
+        return unseen(operation, project, service, store)
 
 
-def consented(screen: Screen, options: Options, new: Unseen | None, *, asks: bool) -> bool:
-    """Whether no question is needed. Raises `Refused` if consent is required and nobody can be asked. `asks`: whether the command asks."""
-    if new is None:
-        return True
-    if options.create_state:
-        screen.say(f"Creating {new.where} for {new.project}.")
-        return True
-    if asks and screen.can_ask:
-        return False
-    hint = f"Correct {new.named} if that is the wrong address; or pass --create-state to create the state."
-    raise Refused(f"{new.fact[0].lower()}{new.fact[1:].rstrip('.')}", id="RC-unseen-state", hint=hint)
-
-
-def confirm_new_state(screen: Screen, options: Options, project: Project, service: ConnectedService) -> None:
-    """Ask about a state that is about to be created, for a command that asks nothing else. Raises `Refused` without consent."""
-    new = to_create(screen, options, project, service)
-    if consented(screen, options, new, asks=True) or new is None:
-        return
-    screen.say(new.fact)
-    if not click.confirm("Create the state there?", default=False, err=True):
-        raise Refused("the state was not created", id="RC-unseen-state", hint=f"Correct {new.named} if that is the wrong address.")
-
-
-def open_to_write(screen: Screen, options: Options, project: Project, service: ConnectedService) -> Store:
-    """The state; a missing one is created with consent. Raises `Refused` without it."""
-    confirm_new_state(screen, options, project, service)
-    return open_store(screen, options, project, service, create=True)
-
-
-def warn_unseen(screen: Screen, options: Options, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
+def warn_unseen(operation: Operation, voice: Voice, project: Project, service: ConnectedService, store: Store) -> Unseen | None:
     """Warn if the state of an open store has never seen the project."""
-    message = unseen(options, project, service, store)
+    message = unseen(operation, project, service, store)
     if message is not None:
-        screen.warn(str(message), id="RC-unseen-state")
+        voice.warn(str(message), id="RC-unseen-state")
     return message
 
 
 @contextmanager
-def known_state(screen: Screen, options: Options, project: Project) -> Iterator[Store | None]:
+def known_state(operation: Operation, voice: Voice, project: Project) -> Iterator[Store | None]:
     """The state for a command that only reads it, with a warning if it has never seen the project; None if it cannot exist yet."""
-    service = known_service(screen, options, project)
+    service = known_service(operation, voice, project)
     if service is None:
-        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
+        voice.warn(NO_SANDBOX, id="RC-no-sandbox")
         yield None
         return
-    with open_store(screen, options, project, service, create=False) as store:
-        warn_unseen(screen, options, project, service, store)
+    with open_store(operation, voice, project, service, create=False) as store:
+        warn_unseen(operation, voice, project, service, store)
         yield store
 
 
 @contextmanager
-def journal_for(screen: Screen, options: Options, address: Address, *, command: str) -> Iterator[Journal]:
+def journal_for(operation: Operation, voice: Voice, project: Project, address: Address, *, command: str) -> Iterator[Journal]:
     """The journal of `command`, which changes an address. Raises `UsageError` if nothing can be tracked yet."""
-    project = load(screen, options, load_kinds(), warn=False)  # about what the project declares, which is not asked for
-    service = known_service(screen, options, project)
+    service = known_service(operation, voice, project)
     if service is None:
-        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
+        voice.warn(NO_SANDBOX, id="RC-no-sandbox")
         raise not_tracked(address)
-    with open_store(screen, options, project, service, create=False) as reader:
-        if warn_unseen(screen, options, project, service, reader) is not None:
+    with open_store(operation, voice, project, service, create=False) as reader:
+        if warn_unseen(operation, voice, project, service, reader) is not None:
             raise not_tracked(address)
-    with (
-        open_store(screen, options, project, service, create=True) as store,
-        leased(screen, options, store, command=command) as journal,
-        recording_end(journal),
-    ):
+    with leased(operation, voice, project, service, command=command) as (_, journal):
         yield journal
         journal.finish(exit_code=exits.DONE, summary={})
 

@@ -8,6 +8,7 @@ ids are counted and requests are sent one at a time.
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -20,9 +21,8 @@ from urllib.parse import unquote, urlsplit
 
 from reconciler import exits
 from reconciler.address import Address
-from reconciler.cli.terminal.progress import Narration
-from reconciler.cli.terminal.screen import Screen
 from reconciler.client import ClientSettings
+from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.kinds import load as load_kinds
@@ -38,13 +38,15 @@ from reconciler.run.applying import ApplySession
 from reconciler.run.connecting import ConnectedService, recording_end
 from reconciler.run.embedded import sandbox_errors
 from reconciler.run.guards import check
-from reconciler.run.loading import now, sensitive_texts
+from reconciler.run.loading import keyed, now, sensitive_texts
+from reconciler.run.narration import Narration
 from reconciler.run.operation import EVERYTHING, Limits, Operation
 from reconciler.run.seed_file import SeedFile, seed_errors
-from reconciler.run.stages import Planned, read_only
+from reconciler.run.stages import Planned, Source as PlanSource, checked, make
 from reconciler.state import Store
 from reconciler.testing.declared import TwinStep
 from reconciler.testing.expectations import Counts, Expectation, IsBlocked, IsRefused, Refusal, ServedPage, Snapshot, lines_of
+from reconciler.text.masks import Masks
 from reconciler.twin.colleague import calls_of_create, calls_of_delete, calls_of_edit, send, substituted
 from reconciler.urls.redirects import canonical
 
@@ -89,7 +91,7 @@ def run_test(test: ProjectTest, snapshots: Mapping[str, str], *, update: bool = 
                 if not (update and isinstance(expectation, Snapshot)):
                     mismatches += expectation.check(twin.kinds, twin)
             texts = tuple((name, twin.text) for name in test.snapshots) if update else ()
-            return replace(result, mismatches=twin.screen.masked_data(tuple(dict.fromkeys(mismatches))), written=texts)
+            return replace(result, mismatches=twin.voice.masks.data(tuple(dict.fromkeys(mismatches))), written=texts)
     except ConfigError as error:
         return replace(result, problems=error.problems)
     except ReconcilerError as error:
@@ -109,27 +111,26 @@ def _started(test: ProjectTest, folder: Path, snapshots: Mapping[str, str], stac
 
     with sandbox_errors(), seed_errors(test.seed_file):
         running = stack.enter_context(embedded(file, seed=test.seed, new_id=new_id))
-    screen = Screen()
-    screen.quiet = True
-    screen.hide([running.token])
+    voice = Narration(Masks())
+    voice.hide([running.token])
     # One request at a time, so that everything is created in the same order every time.
-    settings = ClientSettings(running.base_url, running.token, max_concurrency=1, secrets=screen.hidden)
+    settings = ClientSettings(running.base_url, running.token, max_concurrency=1, secrets=voice.masks.values)
     service = ConnectedService(f"sandbox:{running.identity}", settings, "the twin", embedded=True)
     scope = StateScope(test.project.settings.project, test.project.desired.environment, service.identity)
     state = stack.enter_context(Store.open(f"sqlite:///{folder / STATE}", scope, clock=now, create=True, beside=folder))
     sandbox = Sandbox(file)
     stack.callback(sandbox.close)
-    kinds = load_kinds().with_digest_key(state.digest_key(), test.project.sensitive)
-    screen.hide(sensitive_texts(test.project, kinds))
+    kinds = keyed(load_kinds(), state.digest_key(), test.project)
+    voice.hide(sensitive_texts(test.project, kinds))
     limits = EVERYTHING if all(step.consent for step in test.steps) else Limits()
-    return RunningTwin(screen, kinds, service, state, sandbox, test.project, Operation(limits=limits), snapshots)
+    return RunningTwin(voice, kinds, service, state, sandbox, test.project, Operation(limits=limits), snapshots)
 
 
 @dataclass
 class RunningTwin:
     """A twin while its test runs. `operation`: the consents of the fresh plan. `mismatches`: the steps that failed."""
 
-    screen: Screen
+    voice: Narration
     kinds: Kinds
     service: ConnectedService
     state: Store
@@ -169,8 +170,7 @@ class RunningTwin:
         with ExitStack() as stack:
             journal = stack.enter_context(self.state.lease(who=WHO, command="apply"))
             stack.enter_context(recording_end(journal))
-            narration = Narration(self.screen)
-            session = stack.enter_context(ApplySession(narration, self.service, self.kinds, project, journal, Operation(limits=limits)))
+            session = stack.enter_context(ApplySession(self.voice, self.service, self.kinds, project, journal, Operation(limits=limits)))
             try:
                 planned = session.plan()
                 check(planned.plan, project.desired, limits)
@@ -180,7 +180,7 @@ class RunningTwin:
                 return
             outcome = session.apply(planned, on_error="continue")
             if session.signal is not None:
-                raise self.screen.signals.raised()
+                raise self.operation.supervision.signals.raised()
             journal.finish(exit_code=codes.of_outcome(outcome), summary=outcome.summary)
         self.outcomes.append((step, outcome))
         for result in outcome.results:
@@ -197,7 +197,11 @@ class RunningTwin:
         return self._read(project, Operation(limits=EVERYTHING))
 
     def _read(self, project: Project, operation: Operation) -> Planned:
-        return read_only(Narration(self.screen), self.service, self.kinds, project.desired, self.state.read(), operation)
+        async def read() -> Planned:
+            async with Reader(self.service.settings, listener=self.voice) as reader:
+                return await make(PlanSource(reader), self.kinds, project.desired, self.state.read(), operation)
+
+        return checked(asyncio.run(read()))
 
     def _edit(self, step: TwinStep, project: Project) -> Iterator[Mismatch]:
         planned, address = self._planned(project), self._address(step)
@@ -297,7 +301,7 @@ class RunningTwin:
 
     @cached_property
     def text(self) -> str:
-        return self._text(plan_sheet(self.screen.masked_data(self.plan), full=True))
+        return self._text(plan_sheet(self.voice.masks.data(self.plan), full=True))
 
     @staticmethod
     def _text(sheet: Sheet) -> str:

@@ -66,7 +66,7 @@ class Cli:
     def __call__(self, *words: str, env: Mapping[str, str | None] = {}, input: str | None = None, code: int | None = None) -> Result:
         """What a command line answers. `code`: the exit code that it must have; None for any that its help lists."""
         with contextlib.chdir(self.root), foreign() if words[:1] == ("api",) else contextlib.nullcontext():
-            screen = Screen(clock=self.clock)
+            screen = Screen(Supervision(clock=self.clock))
             line, environ = [str(word) for word in words], {**CLEAN, **self.user, **self.env, **env}
             result = CliRunner().invoke(main, line, env=environ, input=input, obj=screen)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli.opening import opened
 from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.config import Project
-from reconciler.config.access import NamedReaders
-from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
-from reconciler.config.source.problems import Enough, Problems
-from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.model import Desired, NamedReader, ReaderSort, Source
-from reconciler.plan.access.review import Review, review
+from reconciler.model import NamedReader
 from reconciler.report.access import access_document, access_html, access_sheet, access_text
 from reconciler.report.brief import brief
-from reconciler.resource import Kinds
-from reconciler.run import stages as run
-from reconciler.run.connecting import connect
-from reconciler.run.loading import load, now
-from reconciler.run.stages import Planned
-from reconciler.run.unseen import read_state
+from reconciler.run.access import FORMS, access_of, named_reader
+from reconciler.run.loading import now
+from reconciler.run.rules import JudgedProject
 from reconciler.text.names import HERE
-
-FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VALUE]"
 
 
 @click.command("access", short_help="Show who can read what, now and after the plan.")
@@ -55,7 +41,14 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
       reconciler access --format html > access.html
     """
     options = Options.of(screen, parameters)
-    reviewed, made_at = screen.masked_data(read(screen, options, load_kinds(), readers).review), now()
+    named: list[NamedReader] = []
+
+    def admit(by: JudgedProject) -> None:
+        named.extend(named_reader(text, load_kinds(), by.project.desired) for text in readers)
+
+    with opened(screen, options, admit=admit) as run:
+        run.warn_unseen()
+        reviewed, made_at = screen.masked_data(access_of(run, named).review), now()
     if options.format == "json":
         screen.document(access_document(reviewed, created_at=made_at))
     elif options.format == "brief":
@@ -64,54 +57,3 @@ def command(screen: Screen, /, readers: tuple[str, ...], **parameters: Any) -> N
         screen.raw(access_html(reviewed, created_at=made_at.astimezone(HERE)))
     else:
         screen.out(access_text(reviewed, width=screen.width))
-
-
-@dataclass(frozen=True)
-class AccessReading:
-    """Who can read what, and what it was found from."""
-
-    kinds: Kinds
-    project: Project
-    planned: Planned
-    review: Review
-
-
-def read(screen: Screen, options: Options, kinds: Kinds, readers: Sequence[str] = ()) -> AccessReading:
-    """Who can read what, found with GET requests. `readers`: those of `--as`; all classes of readers where none is given."""
-    project = load(screen, options, kinds)
-    named = [_reader(text, kinds, project.desired) for text in readers]
-    with connect(screen, options, project, kinds) as service:
-        state, key, new = read_state(screen, options, project, service)
-        if new is not None:
-            screen.warn(str(new), id="RC-unseen-state")
-        kinds = kinds.with_digest_key(key, project.sensitive)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options.operation, everything=True)
-    reviewed = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
-    return AccessReading(kinds, project, planned, reviewed)
-
-
-def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
-    """The reader in an argument of the command line. Raises `UsageError`."""
-    at, problems = Source("--as", 1), Problems([])
-
-    def entries(pairs: list[tuple[str, Node]]) -> Map:
-        return Map(at, {name: MapEntry(name, at, node) for name, node in pairs})
-
-    sort, equals, value = text.partition("=")
-    node: Node = Scalar(at, text)
-    if equals:
-        inner: Node = Scalar(at, value)
-        if sort == ReaderSort.CLAIMS:
-            pairs = [claim.partition("=") for claim in value.split(",") if claim]
-            for name, has_value, _ in pairs:
-                if not has_value:
-                    hint = f"Write claims={name}=VALUE, for example claims={name}=true."
-                    raise UsageError(f"--as {text}: the claim {name} has no value", id="RC-no-value", hint=hint)
-            inner = entries([(name, Scalar(at, claim)) for name, _, claim in pairs])
-        node = entries([(sort, inner)])
-    reader = None
-    with suppress(Enough):
-        reader = NamedReaders(kinds, desired.resources, problems).read(node)
-    if reader is None:
-        raise UsageError(f"--as {text}: {problems.found[0].message}", id=problems.found[0].id, hint=f"A reader is {FORMS}.")
-    return reader

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,21 +11,17 @@ import click
 from reconciler import exits
 from reconciler.address import Address, Glob, Selection, bare
 from reconciler.cli import completion, options as shared
+from reconciler.cli.opening import confirm_new_state, opened
 from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.client.service import Reader
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import Binding, Desired, Plan, State
 from reconciler.model.codec import path_ids
 from reconciler.resource import Kinds
-from reconciler.run import stages as run
-from reconciler.run.connecting import connect, recording_end
-from reconciler.run.leases import leased
-from reconciler.run.loading import load
+from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
-from reconciler.run.unseen import open_to_write
+from reconciler.run.rules import JudgedProject
 from reconciler.state import IntentEnding
 
 
@@ -60,28 +55,28 @@ def command(screen: Screen, /, address: Address, id: str | None, **parameters: A
             f"the id of the object for {address} is missing", id="RC-missing-argument", hint="Run `reconciler adopt ADDRESS ID`."
         )
     options = Options.of(screen, parameters)
-    project = load(screen, options, kinds)
-    id = _identity(kinds, project.desired, address, id)
-    desired = _as_if_written(project.desired, address, id)
-    name = bare(id) if id is not None else str(address)
-    narration = Narration(screen)
-    with (
-        connect(screen, options, project, kinds) as service,
-        open_to_write(screen, options, project, service) as store,
-        leased(screen, options, store, command="adopt") as journal,
-        recording_end(journal),
-    ):
-        state, sealed = journal.state(), kinds.with_digest_key(store.digest_key(), project.sensitive)
+    meant: list[tuple[str | None, Desired]] = []
+
+    def admit(by: JudgedProject) -> None:
+        identity = _identity(kinds, by.project.desired, address, id)
+        meant.append((identity, _as_if_written(by.project.desired, address, identity)))
+
+    with opened(screen, options, admit=admit) as run:
+        confirm_new_state(screen, options, run.project, run.service)
+        binding = _adopted(run, address, *meant[0])
+    screen.out(f"{address} now tracks {bare(binding.id)}.\n")
+
+
+def _adopted(run: Run, address: Address, id: str | None, desired: Desired) -> Binding:
+    """The binding, recorded in the state."""
+    with run.leased("adopt") as (_, journal):
+        state = journal.state()
         _check_free(state, address, id, desired.resources[address].kind)
         settled = replace(state, intents=tuple(intent for intent in state.intents if intent.address != address))
-
-        async def look() -> run.Planned:
-            async with Reader(service.settings, listener=narration) as reader:
-                operation = Operation(Selection((Glob.parse(str(address)),)))
-                return await run.make_plan(reader, sealed, desired, settled, operation)
-
-        with narration.phase(f"Reading {name}", where=service.where):
-            binding = _planned_binding(asyncio.run(look()).plan, settled, address, id)
+        operation = Operation(selection=Selection((Glob.parse(str(address)),)))
+        with run.reading(bare(id) if id is not None else str(address)):
+            planned = run.ask(lambda reader: run.make(reader, desired=desired, state=settled, operation=operation, pages=False))
+        binding = _planned_binding(planned.plan, settled, address, id)
         doubtful = [intent for intent in state.intents if intent.address == address]
         intents = [intent for intent in doubtful if intent.verb == "create"]
         again = [IntentEnding(intent.id, "not-sent", "resolved by hand: planned again") for intent in doubtful if intent not in intents]
@@ -89,7 +84,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **parameters: A
         if not intents:
             journal.remember(bind=[binding])
         journal.finish(exit_code=exits.DONE, summary={})
-    screen.out(f"{address} now tracks {bare(binding.id)}.\n")
+    return binding
 
 
 def _identity(kinds: Kinds, desired: Desired, address: Address, id: str | None) -> str | None:

@@ -14,18 +14,17 @@ from urllib.parse import parse_qsl, quote, unquote
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.declare import STDIN
+from reconciler.cli.opening import connected, loaded
 from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.client import ClientSettings, RetryClass
 from reconciler.client.service import Reader, Writer
 from reconciler.config.keys import project_file
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.links import open_named
-from reconciler.run.connecting import connect
-from reconciler.run.loading import load
+from reconciler.run.operation import STDIN
 from reconciler.text.escape import terminal
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -90,8 +89,8 @@ def command(
     if paginate and method != "GET":
         raise UsageError("--paginate reads a list and requires GET", id="RC-options-conflict")
     kinds = load_kinds() if project_file(options.project).is_file() else None
-    project = load(screen, options, kinds) if kinds is not None else None
-    with connect(screen, options, project, kinds) as service:
+    project = loaded(screen, options, kinds) if kinds is not None else None
+    with connected(screen, options, project, kinds) as service:
         answer = asyncio.run(_call(screen, service.settings, method, place, query, data, paginate))
     if answer is None and not steps:
         return
@@ -103,7 +102,7 @@ def command(
 
 
 async def _call(screen: Screen, settings: ClientSettings, method: str, path: str, query: dict[str, str], data: Any, paginate: bool) -> Any:
-    narration = Narration(screen)
+    narration = TerminalVoice(screen)
     if method == "GET":
         plain = {**query, **{key: _query(value) for key, value in (data or {}).items()}}
         async with Reader(settings, listener=narration) as reader:

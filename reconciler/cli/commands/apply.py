@@ -10,30 +10,26 @@ import click
 from reconciler import exits
 from reconciler.apply import FRESH
 from reconciler.cli import options as shared, reports
+from reconciler.cli.opening import consented, create_there, opened, saved_use
 from reconciler.cli.options import Options, require_commit as require_commit_option
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
-from reconciler.kinds import load as load_kinds
 from reconciler.model import Outcome, Plan
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import not_changed, plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count
-from reconciler.run import codes
 from reconciler.run.applying import ApplySession
-from reconciler.run.connecting import connect, open_store, recording_end
 from reconciler.run.guards import check
-from reconciler.run.leases import leased
-from reconciler.run.loading import load, now
-from reconciler.run.redirect_files import check_redirects
-from reconciler.run.rules import judged
-from reconciler.run.saved import use as apply_saved
+from reconciler.run.loading import now
+from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.origin import run_commit
+from reconciler.run.saved.use import Use
 from reconciler.run.stages import Planned
-from reconciler.run.unseen import Unseen, consented, to_create
+from reconciler.run.unseen import Unseen, to_create
+from reconciler.state import Store
 from reconciler.state.history import WHOLE
 from reconciler.text.names import HERE
 
@@ -93,8 +89,7 @@ def command(
     options = Options.of(screen, parameters)
     use = None
     if file is not None:
-        use = apply_saved.opened(screen, options, file, partial=partial, ask=not yes, commit=require_commit)
-        options = use.options
+        use, options = saved_use(screen, options, file, commit=require_commit)
     elif require_commit is not None:
         raise UsageError(
             "--require-commit requires --plan FILE",
@@ -105,37 +100,26 @@ def command(
         raise UsageError(
             "--partial requires --plan FILE", id="RC-options-conflict", hint="To apply part of a plan without a file, use --target GLOB."
         )
-    kinds = load_kinds()
-    by = judged(screen, options, kinds, load(screen, options, kinds))
-    project = by.project
-    for note in by.notes:
-        screen.say(note)
-    if use is not None:
-        use.check_project(project.settings.project)
-    elif not yes and not screen.can_ask:
-        raise no_terminal("apply")
-    with connect(screen, options, project, kinds, create=use is None) as service:
+
+    def admit(by: JudgedProject) -> None:
+        for note in by.notes:
+            screen.say(note)
         if use is not None:
-            use.check_service(service)
-        new = to_create(screen, options, project, service)
+            use.check_project(by.project.settings.project)
+        elif not yes and not screen.can_ask:
+            raise no_terminal("apply")
+
+    with opened(screen, options, create=use is None, admit=admit) as run:
+        if use is not None:
+            use.check_service(run.service)
+        new = to_create(run.operation, run.voice, run.project, run.service)
         if new is not None and use is not None:
             use.check_new(new)
         if consented(screen, options, new, asks=not yes):
             new = None
-        # In this order: the state is locked before the service is read, so that no other run changes either in between.
-        with (
-            open_store(screen, options, project, service, create=True) as store,
-            leased(screen, options, store, command="apply" if use is None else "apply --plan") as journal,
-            recording_end(journal),
-            ApplySession(
-                Narration(screen),
-                service,
-                kinds.with_digest_key(store.digest_key(), project.sensitive),
-                project,
-                journal,
-                options.operation,
-            ) as session,
-        ):
+        project = run.project
+        with run.applying("apply" if use is None else "apply --plan") as (store, session):
+            journal = session.journal
             for note in session.recover():
                 screen.say(note)
             if use is not None and (earlier := use.applied_before(store)) is not None:
@@ -147,7 +131,7 @@ def command(
                 planned = confirmed_plan(screen, options, session, ask=not yes, full=full, new=new)
             else:
                 try:
-                    planned = use.approved_part(session, store, full=full, new=new)
+                    planned = _approved_plan(screen, options, use, session, store, partial=partial, ask=not yes, full=full, new=new)
                 except StalePlan:
                     if (nothing := use.nothing(journal.run)) is not None:
                         _write_outcome(screen, options, report, project, nothing, text=False)
@@ -157,15 +141,11 @@ def command(
                 screen.say("Nothing was applied.")
                 journal.finish(exit_code=declined, summary={})
                 return declined
-            check_redirects(project.settings.root, planned.plan.redirects)
-            outcome = session.apply(planned, on_error=on_error, verify=verify)
-            written = session.settle_redirects(planned)
-            code = codes.of_outcome(outcome, signal=session.signal)
-            code = code if written else exits.strongest([code, exits.PARTLY])
+            outcome, code = session.carry_out(planned, on_error=on_error, verify=verify)
             if use is not None:
                 outcome, code = use.ended(outcome, code)
             # A later drift began after the newest run that found or left everything as it is declared.
-            whole = {WHOLE: True} if use is None and not options.operation.selection.partial else {}
+            whole = {WHOLE: True} if use is None and not run.operation.selection.partial else {}
             journal.finish(exit_code=code, summary={**outcome.summary, **whole, **run_commit(project)})
     _write_outcome(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
     return code
@@ -182,6 +162,43 @@ def _write_outcome(
         screen.document(document)
     elif text:
         screen.spans(sheet_text(outcome_sheet(outcome, withheld=False), width=screen.width))
+
+
+def _approved_plan(
+    screen: Screen, options: Options, use: Use, session: ApplySession, store: Store, *, partial: bool, ask: bool, full: bool,
+    new: Unseen | None,
+) -> Planned | None:  # fmt: skip
+    """The part of a fresh plan that a file allows, recorded in the journal; None if it was declined. `new`: the state that this creates,
+    where that takes consent: the file did not ask for it.
+
+    Raises `StalePlan` where the file was used, belongs to another state, or does not hold and nobody said that the rest will do.
+    """
+    planned = use.begin(session, store)
+    while True:
+        use.tell()
+        if options.format == "text":
+            screen.spans(sheet_text(plan_sheet(planned.plan, full=full, zone=HERE), width=screen.width))
+        check(planned.plan, session.desired, use.limits)
+        if (shown := use.approval) is None or not shown.refused:
+            break
+        rest = use.rest(planned)
+        if not partial and not (ask and screen.can_ask):
+            raise use.partly(rest)
+        if not partial and not click.confirm(f"Apply {rest}?", default=False, err=True):
+            return None
+        # Somebody may think about the question for an hour. What they agreed to must still be true when it is sent.
+        if planned.age <= FRESH:
+            break
+        again = use.approved(session, store)
+        if again.plan == planned.plan and use.approval is not None and use.approval.refused == shown.refused:
+            planned = again
+            break
+        screen.say("The service changed in the meantime; this is what is still valid.")
+        planned = again
+    if new is not None and not create_there(screen, new):
+        return None
+    session.journal.carry_out(use.saved.digest)
+    return planned
 
 
 def confirmed_plan(

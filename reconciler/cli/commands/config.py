@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli.opening import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
@@ -16,7 +17,7 @@ from reconciler.config.keys import TOP
 from reconciler.config.rendered import rendered
 from reconciler.kinds import load as load_kinds
 from reconciler.report.words import count
-from reconciler.run.loading import load, load_options
+from reconciler.run.loading import load_options
 from reconciler.text.escape import log, terminal
 from reconciler.yamltext.format import document, layout
 
@@ -53,8 +54,8 @@ def render_command(screen: Screen, /, **parameters: Any) -> None:
     """
     options = Options.of(screen, parameters)
     kinds = load_kinds()
-    load(screen, options, kinds, decrypt=False)  # reports all errors, and hides secrets
-    files = rendered(options.project, kinds, **load_options(options))
+    loaded(screen, options, kinds, decrypt=False)  # reports all errors, and hides secrets
+    files = rendered(options.project, kinds, **load_options(options.operation))
     shape = document(kinds, TOP)
     texts = [f"# {log(name)}\n\n{layout(text, shape)}" for name, text in files.items()]
     screen.raw("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))
@@ -75,7 +76,7 @@ def diff_command(screen: Screen, /, one: str, other: str, named: Any, **paramete
     """
     options = Options.of(screen, parameters)
     kinds = load_kinds()
-    projects = [load(screen, replace(options, env=name), kinds) for name in (one, other)]
+    projects = [loaded(screen, replace(options, env=name), kinds) for name in (one, other)]
     lines = list(differences(kinds, *projects))
     screen.out("".join(f"{terminal(line)}\n" for line in lines))
     screen.say(f"{count(len(lines), 'difference')} between {one} and {other}.")

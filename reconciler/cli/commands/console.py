@@ -19,6 +19,7 @@ from reconciler.address import Address
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.config.keys import SECRETS
 from reconciler.config.language.bounds import ExpressionError, Usage
@@ -74,8 +75,8 @@ def command(screen: Screen, /, expression: str | None, **parameters: Any) -> int
     """
     options = Options.of(screen, parameters)
     kinds = load_kinds()
-    project, evaluation = load_evaluated(options.project, kinds, **load_options(options, decrypt=False, stand_ins=True))
-    note_project(screen, options, project)
+    project, evaluation = load_evaluated(options.project, kinds, **load_options(options.operation, decrypt=False, stand_ins=True))
+    note_project(options.operation, TerminalVoice(screen), project)
     screen.hide([*project.sensitive, *sensitive_texts(project, kinds)])
     console = Console(kinds, project, evaluation)
     if expression is not None:

@@ -13,8 +13,10 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared, reports
+from reconciler.cli.opening import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.config.keys import project_file
 from reconciler.git.working import NamedCommit, WorkingRepository
@@ -23,7 +25,7 @@ from reconciler.report.plan import plan_sheet
 from reconciler.resource import Kinds
 from reconciler.run.comparison import comparing_kinds, loaded_version, plan_between
 from reconciler.run.guards import raise_first, violated
-from reconciler.run.loading import load, now
+from reconciler.run.loading import now
 from reconciler.run.rules import judged
 from reconciler.text.names import HERE
 
@@ -74,7 +76,7 @@ def command(
         assert new is not None
         where = ", which does not have this project," if old is None else f", where it was {inside}," if inside != repository.inside else ""
         compared = f"from {start}{where} to {end if after else FILES}."
-        plan = plan_between(kinds, old, new, partial(judged, screen, options, kinds), compared=compared)
+        plan = plan_between(kinds, old, new, partial(judged, options.operation, TerminalVoice(screen), kinds), compared=compared)
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
@@ -104,8 +106,8 @@ def _side(
     """The project of a commit, or of the present files. `inside`: its folder in the commit. `optional`: None if the commit has no such
     project, which is an error otherwise."""
     if commit is None:
-        yield load(screen, options, kinds, decrypt=False, stand_ins=True)
+        yield loaded(screen, options, kinds, decrypt=False, stand_ins=True)
         return
     with repository.files(commit, inside) as folder:
         path = folder if options.project.is_dir() else folder / options.project.name
-        yield loaded_version(screen, replace(options, project=path), kinds, commit, optional=optional)
+        yield loaded_version(replace(options, project=path).operation, TerminalVoice(screen), kinds, commit, optional=optional)

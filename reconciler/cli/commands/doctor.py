@@ -12,9 +12,10 @@ from reconciler.cli import options as shared
 from reconciler.cli.doctor import local
 from reconciler.cli.doctor.local import problem
 from reconciler.cli.doctor.remote import examine
+from reconciler.cli.opening import connected
 from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import ReconcilerError
@@ -23,7 +24,6 @@ from reconciler.model import State
 from reconciler.report.findings import Check, checks_document, checks_text
 from reconciler.report.words import Level
 from reconciler.resource import Kinds
-from reconciler.run.connecting import connect
 
 PATIENCE: Final = 120.0  # seconds for all requests
 
@@ -72,8 +72,8 @@ def command(screen: Screen, /, **parameters: Any) -> int:
 def _service_checks(screen: Screen, options: Options, project: Project | None, kinds: Kinds, state: State | None) -> list[Check]:
     """The checks at the service, or why it cannot be reached."""
     try:
-        with connect(screen, options, project, kinds) as service:
-            narration = Narration(screen)
+        with connected(screen, options, project, kinds) as service:
+            narration = TerminalVoice(screen)
 
             async def ask() -> list[Check]:
                 async with asyncio.timeout(PATIENCE), Reader(service.settings, listener=narration) as reader:

@@ -11,14 +11,8 @@ from reconciler.cli import options as shared
 from reconciler.cli.completion import completer
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.config.policies.keys import SECTIONS
-from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.report import explain
-from reconciler.report.explain import explain_cause, explain_policies
-from reconciler.report.layout import Span
-from reconciler.text.names import did_you_mean
-from reconciler.text.pages import PREFIX, pages
+from reconciler.run.explained import described
 
 
 @completer
@@ -53,39 +47,3 @@ def command(screen: Screen, /, word: str, **parameters: Any) -> None:
     """
     Options.of(screen, parameters)
     screen.spans(described(word, width=screen.width))
-
-
-def described(word: str, *, width: int) -> list[Span]:
-    """What there is to say about a kind, a field, a key of the project file or a cause; the list of kinds for "". Raises `UsageError`."""
-    if word.upper().startswith("RC-"):
-        return _cause(word, width)
-    kinds = load_kinds()
-    if not word:
-        return explain.explain_kinds(kinds, width=width)
-    if word in SECTIONS:
-        return explain_policies(word, width=width)
-    name, dot, field = word.partition(".")
-    kind = kinds.get(name)
-    if kind is None and not dot and word in explain.keys(kinds):
-        return explain.explain_key(kinds, word, width=width)
-    if kind is None:
-        wrong = f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS, *explain.keys(kinds)])}"
-        raise UsageError(wrong, id="RC-unknown-kind", hint="reconciler explain lists them.")
-    if not dot:
-        return explain.explain_kind(kinds, kind, width=width)
-    known = explain.words(kinds, kind)
-    if field not in known:
-        wrong = f"{name} has no field {field!r}{did_you_mean(field, known)}"
-        raise UsageError(wrong, id="RC-unknown-field", hint=f"reconciler explain {name} lists them.")
-    return explain.explain_word(kinds, kind, field, width=width)
-
-
-def _cause(word: str, width: int) -> list[Span]:
-    """The page of one cause. Raises `UsageError` if there is none."""
-    known = pages()
-    id = PREFIX + word[len(PREFIX) :].lower()
-    if id not in known:
-        raise UsageError(
-            f"there is no cause {id!r}{did_you_mean(id, known)}", id="RC-unknown-cause", hint="docs/reference/problems.md lists them."
-        )
-    return explain_cause(known[id], width=width)

@@ -16,6 +16,7 @@ import json
 import os
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,10 +32,8 @@ from reconciler.cli.commands import apply as _apply  # noqa: F401  imported once
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, Program
 from reconciler.cli.reports import write_report
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
-from reconciler.client.service import Reader
-from reconciler.config import Project
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config.source.includes import texts
 from reconciler.errors import Locked, ReconcilerError, Refused, StalePlan
 from reconciler.fleet import health as healths
@@ -44,10 +43,9 @@ from reconciler.fleet.rehearsals import reading_digest
 from reconciler.fleet.runs.forks import forked
 from reconciler.fleet.runs.gate import BEGIN, RULES, VARIABLE, Turnstile
 from reconciler.kinds import load as load_kinds
-from reconciler.model import CheckResult, HealthChecks, WorkEffect
+from reconciler.model import WorkEffect
 from reconciler.model.drift import Drift, DriftBounds
 from reconciler.observe.health import checked
-from reconciler.plan.drift import drift, grouped
 from reconciler.plan.health import HealthInputs, health
 from reconciler.rehearsal.performing import rehearse
 from reconciler.report.documents import drift_document, plan_document
@@ -60,18 +58,16 @@ from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import DriftDocument
 from reconciler.report.schemas.proposal import ProposalDocument
 from reconciler.report.sheet import sheet_text
-from reconciler.resource import Kinds
-from reconciler.run import stages as run
-from reconciler.run.connecting import ConnectedService, connect, open_store, recording_end
 from reconciler.run.drift.proposals import drift_proposal
 from reconciler.run.guards import check
-from reconciler.run.leases import leased
-from reconciler.run.loading import load, now
-from reconciler.run.rules import JudgedProject, judged
+from reconciler.run.health import health_inputs
+from reconciler.run.loading import keyed, now
+from reconciler.run.opened import Run
+from reconciler.run.rules import JudgedProject
 from reconciler.run.saved import plan_file
 from reconciler.run.saved.approval import sent_digest, sent_parts
+from reconciler.run.stages import Planned
 from reconciler.run.supervision import Supervision
-from reconciler.run.unseen import kept_trees, unseen
 from reconciler.state import Store
 from reconciler.state.history import RECOVER
 from reconciler.state.lease import Condition
@@ -105,30 +101,22 @@ def read_command(
 ) -> int:  # fmt: skip
     """Read the service once, and write what a plan and a drift of that reading say. `began`: the digest of the saved plan of an apply
     that did not end, "" for none."""
-    options, kinds = Options.of(screen, parameters), load_kinds()
-    by = _allowed(screen, options, kinds, allowed, folder)
-    project = by.project
-    with connect(screen, options, project, kinds) as service:
-        recovered, locked = _recovered(screen, options, project, kinds, service) if save else ((), None)
-        with open_store(screen, options, project, service, create=False) as store:
-            # What an earlier run was allowed to open does not count here: in a fleet, approvals do.
-            state, key = replace(store.read(), consents=frozenset()), store.digest_key()
+    options = Options.of(screen, parameters)
+    with Run.open(options.operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
+        by, project, service = run.by, run.project, run.service
+        recovered, locked = _recovered(run) if save else ((), None)
+        with run.store() as store:
             recorded = store.recorded_by(began) if began else None
-            unknown = unseen(options, project, service, store)
-            new = unknown.project if unknown is not None else ""
             undone, verified = [_undone(store, id) for id in store.undos()], store.verified()
-        kinds = kinds.with_digest_key(key, project.sensitive)
-        narration, kept = Narration(screen), kept_trees(screen, options, project, service)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options.operation, everything=True, kept=kept)
-        changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=options.operation.selection, whole=True)
+        # What an earlier run was allowed to open does not count here: in a fleet, approvals do.
+        kinds, state, new = run.kinds, replace(run.state, consents=frozenset()), run.seen.new.project if run.seen.new is not None else ""
+        planned = run.plan(state=state, everything=True)
         made_at = now()
-        bounds = DriftBounds(verified, planned.actual.date or made_at)
-        changed = grouped(kinds, project.desired, planned.actual, planned.matches, changed, between=bounds)
-        given = HealthInputs(kinds, project.desired, state, planned.actual, changed, planned.actual.date or made_at)
-        checks = _checks(narration, service, given, project.settings.health, known_checks)
+        given = health_inputs(run, planned, between=DriftBounds(verified, planned.actual.date or made_at))
+        changed, checks = given.drift, _checks(run, given, known_checks)
     # Whoever approves a change of a class is shown the work that it ends: the digest that they approve contains it.
     shown = [work.address for work in planned.plan.open_work if CLASSES[work.effect] in approved]
-    limits = replace(options.limits.with_exposures, open_work=tuple(Glob.parse(str(address)) for address in shown))
+    limits = replace(run.operation.limits.with_exposures, open_work=tuple(Glob.parse(str(address)) for address in shown))
     planned = replace(planned, plan=replace(planned.plan, notes=(*by.notes, *planned.plan.notes)))
     refused = ""
     try:
@@ -137,8 +125,8 @@ def read_command(
         refused = error.message
     concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
-    inputs = plan_file.plan_inputs(options, project, state, service.identity, rules=by.origin)
-    digests = plan_file.digests_of(screen, state.lineage, key)
+    inputs = plan_file.plan_inputs(options.recorded, project, state, service.identity, rules=by.origin)
+    digests = plan_file.digests_of(run.voice, state.lineage, run.seen.key)
     about: dict[str, Any] = {
         "project": project.settings.project,
         "environment": options.env,
@@ -164,9 +152,9 @@ def read_command(
         "reading": about,
     }
     if changed.resources and not new:
-        documents |= _proposal(screen, options, kinds, project, planned, changed, documents["drift"])
+        documents |= _proposal(run, planned, changed, documents["drift"])
     if save and not refused and not new:
-        plan_file.write(screen, folder / "saved.json", planned, kinds, inputs=inputs, digests=digests, created_at=made_at)
+        plan_file.write(run.voice, folder / "saved.json", planned, inputs=inputs, digests=digests, created_at=made_at)
         about["saved"] = plan_file.read(folder / "saved.json").digest
     if keep:
         write_report(folder / "plan.txt", screen.masked(plain(sheet_text(plan_sheet(plan)))))
@@ -175,37 +163,26 @@ def read_command(
     return exits.DONE
 
 
-def _recovered(
-    screen: Screen, options: Options, project: Project, kinds: Kinds, service: ConnectedService
-) -> tuple[tuple[str, ...], dict[str, Any] | None]:
+def _recovered(run: Run) -> tuple[tuple[str, ...], dict[str, Any] | None]:
     """Find out what happened to the requests of earlier runs that are in doubt: a sentence for each; and who holds the state, if another
     run does. Sends GET requests only."""
-    with open_store(screen, options, project, service, create=False) as store:
+    with run.store() as store:
         condition, doubtful = store.condition(), store.read().intents
     if not doubtful or condition.held:
         return (), _holder(condition)
-    narration, lasting = Narration(screen), service.effect_seconds(project)
 
     async def wait(seconds: float, why: str) -> None:
-        narration.waiting(seconds, why)
+        run.voice.waiting(seconds, why)
         await asyncio.sleep(seconds)
 
     try:
-        with (
-            open_store(screen, options, project, service, create=True) as store,
-            leased(screen, options, store, command=RECOVER) as journal,
-            recording_end(journal),
-        ):
-            keyed = kinds.with_digest_key(store.digest_key(), project.sensitive)
-
-            async def settle() -> tuple[str, ...]:
-                async with Reader(service.settings, listener=narration) as reader:
-                    return await recover(reader, keyed, project.desired, journal, settle=lasting, wait=wait)
-
-            notes = asyncio.run(settle())
+        with run.leased(RECOVER) as (store, journal):
+            kinds = keyed(run.plain, store.digest_key(), run.project)
+            lasting = run.service.effect_seconds(run.project)
+            notes = run.ask(lambda reader: recover(reader, kinds, run.project.desired, journal, settle=lasting, wait=wait))
             journal.finish(exit_code=exits.DONE, summary={})
     except Locked:
-        with open_store(screen, options, project, service, create=False) as store:
+        with run.store() as store:
             return (), _holder(store.condition())
     return notes, None
 
@@ -220,49 +197,45 @@ def _holder(condition: Condition) -> dict[str, Any] | None:
     return {"by": by, "seconds": condition.seconds}
 
 
-def _proposal(
-    screen: Screen, options: Options, kinds: Kinds, project: Project, planned: run.Planned, changed: Drift, document: DriftDocument
-) -> dict[str, ProposalDocument]:  # fmt: skip
+def _proposal(run: Run, planned: Planned, changed: Drift, document: DriftDocument) -> dict[str, ProposalDocument]:
     """What was changed outside Reconciler as files, by the name of the document; empty where no file can have it, and where a file contains
     a secret in plain text, which must not be stored."""
+    masks = run.voice.masks
     try:
-        proposal = drift_proposal(screen, options, kinds, project, planned, changed, drift_sheet(screen.masked_data(changed)))
+        sheet = drift_sheet(masks.data(changed))
+        proposal = drift_proposal(run.operation, run.voice, run.kinds, run.project, planned, changed, sheet)
     except ReconcilerError as error:
-        screen.warn(f"what was changed outside Reconciler cannot be proposed: {error.message}", id=error.id)
+        run.voice.warn(f"what was changed outside Reconciler cannot be proposed: {error.message}", id=error.id)
         return {}
-    if not proposal.files or any(screen.masked(text) != text for text in proposal.files.values()):
+    if not proposal.files or any(masks.text(text) != text for text in proposal.files.values()):
         return {}
-    return {"proposal": proposal_document(proposal, texts(options.project, kinds)[1], document)}
+    return {"proposal": proposal_document(proposal, texts(run.operation.project, run.kinds)[1], document)}
 
 
-def _checks(
-    narration: Narration, service: ConnectedService, inputs: HealthInputs, checks: HealthChecks, file: Path | None
-) -> tuple[healths.TimedCheck, ...]:
+def _checks(run: Run, inputs: HealthInputs, file: Path | None) -> tuple[healths.TimedCheck, ...]:
     """The checks that cost requests, made again where that is due. `file`: those of the last run."""
+    checks = run.project.settings.health
     digest, every = hashlib.sha256(repr(checks).encode()).hexdigest(), checks.every * 3_600
     before = healths.checks_of(json.loads(file.read_text(encoding="utf-8"))) if file is not None else ()
     fresh = {check.result.name: check.result for check in before if not check.is_due(inputs.now, digest)}
-
-    async def ask() -> tuple[CheckResult, ...]:
-        async with Reader(service.settings, listener=narration) as reader:
-            return await checked(reader, inputs, checks, fresh)
-
-    results = asyncio.run(ask())
+    results = run.ask(lambda reader: checked(reader, inputs, checks, fresh))
     return tuple(healths.TimedCheck(result, every, digest) for result in results if result.on)
 
 
-def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str, folder: Path) -> JudgedProject:
-    """The project. Raises `Refused` if its files have a name that the fleet file does not allow them; the name is in `claimed.json`
-    then."""
-    loaded = load(screen, options, kinds)
-    if not claims.is_allowed(allowed, loaded.settings.project):  # before the state is opened: it may be another tenant's
-        write_report(folder / "claimed.json", as_json(loaded.settings.project))
-        raise Refused(
-            f"the files are of project {loaded.settings.project}, and the fleet file allows {allowed or 'none'}",
-            id="RC-fleet-project-not-allowed",
-            hint=f"If this project may use that state, write project: {loaded.settings.project} for it in the fleet file.",
-        )
-    return judged(screen, options, kinds, loaded)
+def _allowing(allowed: str, folder: Path) -> Callable[[JudgedProject], None]:
+    """Raises `Refused` if the files have a name that the fleet file does not allow them, which is in `claimed.json` then."""
+
+    def admit(by: JudgedProject) -> None:
+        name = by.project.settings.project
+        if not claims.is_allowed(allowed, name):  # before the state is opened: it may be another tenant's
+            write_report(folder / "claimed.json", as_json(name))
+            raise Refused(
+                f"the files are of project {name}, and the fleet file allows {allowed or 'none'}",
+                id="RC-fleet-project-not-allowed",
+                hint=f"If this project may use that state, write project: {name} for it in the fleet file.",
+            )
+
+    return admit
 
 
 @click.command("rehearse")
@@ -276,17 +249,15 @@ def _allowed(screen: Screen, options: Options, kinds: Kinds, allowed: str, folde
 @click.pass_obj
 def rehearse_command(screen: Screen, /, allowed: str, folder: Path, sent: str, reading: str, **parameters: Any) -> int:
     """Rehearse the plan that would send what has this digest, if the reading is still the one with that digest."""
-    options, kinds = Options.of(screen, parameters), load_kinds()
-    by = _allowed(screen, options, kinds, allowed, folder)
-    with connect(screen, options, by.project, kinds) as service:
-        with open_store(screen, options, by.project, service, create=False) as store:
-            key = store.digest_key()
-        keyed = kinds.with_digest_key(key, by.project.sensitive)
+    options = Options.of(screen, parameters)
+    # In a fleet, the approval of an exposure is the consent to it.
+    operation = replace(options.operation, limits=options.operation.limits.with_exposures)
+    with Run.open(operation, TerminalVoice(screen), admit=_allowing(allowed, folder)) as run:
 
-        def check(planned: run.Planned) -> None:
-            inputs = plan_file.plan_inputs(options, by.project, planned.state, service.identity, rules=by.origin)
-            digests = plan_file.digests_of(screen, planned.state.lineage, key)
-            whole = saved_plan(planned.plan, keyed, planned.actual, created_at=now(), inputs=inputs, digests=digests)
+        def check(planned: Planned) -> None:
+            inputs = plan_file.plan_inputs(options.recorded, run.project, planned.state, run.service.identity, rules=run.by.origin)
+            digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
+            whole = saved_plan(planned.plan, run.kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
             if (sent_digest(whole), reading_digest(planned.actual)) != (sent, reading):
                 raise StalePlan(
                     "the service or the state changed while the plan was rehearsed",
@@ -294,9 +265,7 @@ def rehearse_command(screen: Screen, /, allowed: str, folder: Path, sent: str, r
                     hint="Rehearse the plan that follows from it.",
                 )
 
-        # In a fleet, the approval of an exposure is the consent to it.
-        consenting = replace(options, allow_exposure=(Glob.parse("**"),))
-        rehearsal = screen.masked_data(rehearse(screen, consenting, by.project, kinds, service, everything=True, check=check))
+        rehearsal = screen.masked_data(rehearse(run, everything=True, check=check))
     write_report(folder / "rehearsal.json", screen.masked(as_json(rehearsal_document(rehearsal))))
     write_report(folder / "rehearsal.txt", screen.masked(plain(sheet_text(rehearsal_sheet(rehearsal)))))
     return exits.DONE
@@ -337,7 +306,8 @@ def main() -> None:
         rules = commit, Path(folder)
     applies = sys.argv[1:2] == ["apply"]
     begin = partial(turnstile.refusal, BEGIN) if applies else None
-    child.main(obj=Screen(Supervision(turnstile, turnstile.refusal if applies else None, rules, begin)))
+    clearance = turnstile.refusal if applies else None
+    child.main(obj=Screen(Supervision(budget=turnstile, clearance=clearance, rules=rules, begin=begin, writes=False)))
 
 
 if __name__ == "__main__":

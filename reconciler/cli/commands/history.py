@@ -11,8 +11,10 @@ from typing import Any, Final
 import click
 
 from reconciler.cli import options as shared, reports
+from reconciler.cli.opening import loaded, state_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import RecordedRun
@@ -21,11 +23,10 @@ from reconciler.report.history import history_document, history_text, run_docume
 from reconciler.report.layout import environment_header
 from reconciler.report.reading import sheet_of
 from reconciler.resource import Kinds
-from reconciler.run.loading import load, load_settings
+from reconciler.run.loading import load_settings
 from reconciler.run.past import find_run
 from reconciler.run.saved import plan_file
 from reconciler.run.saved.origin import sentence
-from reconciler.run.unseen import known_state
 from reconciler.state import Store
 from reconciler.text.names import HERE
 
@@ -110,8 +111,8 @@ def _show_plan(screen: Screen, options: Options, path: Path) -> None:
 
 def _runs(screen: Screen, options: Options) -> tuple[RecordedRun, ...]:
     """Every run of the state, newest first."""
-    project = load_settings(screen, options)
-    with known_state(screen, options, project) as store:
+    project = load_settings(options.operation, TerminalVoice(screen))
+    with state_of(screen, options, project) as store:
         return store.runs() if store is not None else ()
 
 
@@ -129,6 +130,6 @@ def _say_environment(screen: Screen, options: Options) -> None:
 def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Kinds]]:
     """The state to read, None if there cannot be one yet; and the kinds."""
     kinds = load_kinds()
-    project = load(screen, options, kinds)
-    with known_state(screen, options, project) as store:
+    project = loaded(screen, options, kinds)
+    with state_of(screen, options, project) as store:
         yield store, kinds

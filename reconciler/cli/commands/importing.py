@@ -15,9 +15,10 @@ import click
 from reconciler import exits
 from reconciler.cli import options as shared
 from reconciler.cli.commands.init import IGNORED
+from reconciler.cli.opening import confirm_new_state, connected, leased_state, loaded, store_of
 from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.config.keys import BASE_URL, MEMBER, SANDBOX
@@ -39,10 +40,9 @@ from reconciler.plan.prove import prove
 from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run import trust
-from reconciler.run.connecting import ConnectedService, connect, open_store, recording_end
-from reconciler.run.leases import leased
-from reconciler.run.loading import load
-from reconciler.run.unseen import confirm_new_state, origin, warn_unseen
+from reconciler.run.connecting import ConnectedService
+from reconciler.run.loading import keyed
+from reconciler.run.unseen import origin, warn_unseen
 from reconciler.text.escape import terminal
 from reconciler.writing import FolderChange
 from reconciler.yamltext import line_ends
@@ -91,7 +91,7 @@ def command(
     """
     options = Options.of(screen, {**parameters, "project": directory or Path()})
     kinds = load_kinds()
-    narration = Narration(screen)
+    narration = TerminalVoice(screen)
     if org is not None and directory is None:
         raise UsageError("no directory was given", id="RC-missing-argument", hint=f"Name a directory: reconciler import DIR --org {org}")
     if into and directory is None:
@@ -99,8 +99,8 @@ def command(
     if into and member is not None:
         raise UsageError("--member only applies to a new project", id="RC-options-conflict", hint="Set service.member in reconciler.yaml.")
     limits = SPLIT if split else LIMITS
-    project = load(screen, options, kinds) if into else None
-    with connect(screen, options, project, kinds if into else None) as service:
+    project = loaded(screen, options, kinds) if into else None
+    with connected(screen, options, project, kinds if into else None) as service:
         org = org if project is None else _declared(project, org)
         if org is None or directory is None:
             _list(screen, narration, service, kinds)
@@ -132,7 +132,7 @@ def command(
 
 
 def _import(
-    narration: Narration,
+    narration: TerminalVoice,
     options: Options,
     service: ConnectedService,
     kinds: Kinds,
@@ -146,15 +146,15 @@ def _import(
     with _changed(options.project) as change:
         with _writing():
             _write(change, imported.files, kinds, project)
-        written = load(screen, replace(options, project=change.root), kinds, phase=phase)
+        written = loaded(screen, replace(options, project=change.root), kinds, phase=phase)
         if project is None:
             _check_untracked(screen, options, written, service)
         # A state in a new folder appears together with it. Any other state would track what no file declares, if the folder came later.
-        together = change.is_hidden and origin(options, written) is None
+        together = change.is_hidden and origin(options.operation, written) is None
         if change.is_hidden and not together:
             with _writing():
                 change.complete()
-            written = load(screen, options, kinds, phase=phase)
+            written = loaded(screen, options, kinds, phase=phase)
         new_plan, before = _adopt(narration, options, service, kinds, actual, written, keep=None if together else change.keep)
         with _writing():
             change.complete()
@@ -193,7 +193,7 @@ def _confirm_host(screen: Screen, directory: Path, service: ConnectedService) ->
         screen.say(f"{error}. So the first command in a terminal asks whether to trust {service.where}.")
 
 
-def _list(screen: Screen, narration: Narration, service: ConnectedService, kinds: Kinds) -> None:
+def _list(screen: Screen, narration: TerminalVoice, service: ConnectedService, kinds: Kinds) -> None:
     """The organizations within reach, one a line."""
     with narration.phase(f"Asking {service.where} for organizations"):
         candidates = asyncio.run(_with_reader(narration, service, lambda reader: roots(reader, kinds)))
@@ -202,7 +202,7 @@ def _list(screen: Screen, narration: Narration, service: ConnectedService, kinds
     screen.say("Next: reconciler import DIR --org ID" if candidates else "This token has no access to any organization.")
 
 
-def _read(narration: Narration, service: ConnectedService, kinds: Kinds, org: str) -> Actual:
+def _read(narration: TerminalVoice, service: ConnectedService, kinds: Kinds, org: str) -> Actual:
     """Everything of one organization. Raises `UsageError` where it is not within reach."""
     with narration.phase(f"Reading {org}", where=service.where):
         actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
@@ -212,7 +212,7 @@ def _read(narration: Narration, service: ConnectedService, kinds: Kinds, org: st
     return actual
 
 
-async def _with_reader(narration: Narration, service: ConnectedService, work: Any) -> Any:
+async def _with_reader(narration: TerminalVoice, service: ConnectedService, work: Any) -> Any:
 
     reader: Reader
     async with Reader(service.settings, listener=narration) as reader:
@@ -239,11 +239,11 @@ def _declared(project: Project, org: str | None) -> str:
 
 
 def _added(
-    narration: Narration, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project, limits: FileSizes
+    narration: TerminalVoice, options: Options, service: ConnectedService, kinds: Kinds, actual: Actual, project: Project, limits: FileSizes
 ) -> ImportedProject:
     """What the project lacks, as changed and new files."""
-    with open_store(narration.screen, options, project, service, create=False) as store:
-        warn_unseen(narration.screen, options, project, service, store)
+    with store_of(narration.screen, options, project, service) as store:
+        warn_unseen(options.operation, narration, project, service, store)
         state = store.read()
     root = project.settings.root
     paths = map(root.joinpath, project.settings.files)
@@ -298,10 +298,10 @@ def _check_empty(directory: Path) -> None:
 
 def _check_untracked(screen: Screen, options: Options, project: Project, service: ConnectedService) -> None:
     """Raises `UsageError` where a shared state tracks a project of that name, whose plan would delete what only these files declare."""
-    source = origin(options, project)
+    source = origin(options.operation, project)
     if source is None:
         return
-    with open_store(screen, options, project, service, create=False) as store:
+    with store_of(screen, options, project, service) as store:
         if not store.read().bindings:
             return
         where = store.condition().where
@@ -313,7 +313,7 @@ def _check_untracked(screen: Screen, options: Options, project: Project, service
 
 
 def _adopt(
-    narration: Narration,
+    narration: TerminalVoice,
     options: Options,
     service: ConnectedService,
     kinds: Kinds,
@@ -324,16 +324,11 @@ def _adopt(
 ) -> tuple[Plan, State]:
     """Track what the planner finds in what was read; the plan, and the state before it. The project was loaded as any is. `keep`: called
     once the state depends on the files; None where both disappear together."""
-    screen = narration.screen
-    with (
-        open_store(screen, options, project, service, create=True) as store,
-        leased(screen, options, store, command="import") as journal,
-        recording_end(journal),
-    ):
+    with leased_state(narration.screen, options, project, service, command="import") as (store, journal):
         with narration.lasting(f"Tracking {_objects(actual)}"):
-            state, kinds = journal.state(), kinds.with_digest_key(store.digest_key(), project.sensitive)
+            state, kinds = journal.state(), keyed(kinds, store.digest_key(), project)
             new_plan = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
-            with screen.signals.uninterrupted():
+            with options.supervision.signals.uninterrupted():
                 journal.remember(**journal_changes(new_plan.state_update))
                 if keep is not None:
                     keep()

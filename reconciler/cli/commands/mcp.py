@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli.drift.groups import api_line
 from reconciler.cli.options import Options, nearest_project
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import PROJECT_FILE, project_file
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.mcp.answers import BYTES, BYTES_MIN
+from reconciler.run.drift.groups import CommandLine
+from reconciler.run.operation import Operation
 from reconciler.text.install import installing_extra
 
 
@@ -54,4 +58,14 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], answer_bytes: int, *
         wrong, hint = "the server for agents requires packages that are not installed: mcp", f"Install it: {installing_extra('mcp')}"
         raise ReconcilerError(wrong, id="RC-package-missing", hint=hint) from None
     nearest = nearest_project(ctx) if not paths else None
-    serve(screen, options, paths, nearest if nearest is not None and project_file(nearest).is_file() else None, answer_bytes)
+
+    def log(level: str, event: str, text: str, **facts: Any) -> None:
+        if screen.event(level, event, text, **facts) and screen.verbose and level == "debug":
+            screen.line(text)
+
+    def lines(operation: Operation) -> tuple[CommandLine, CommandLine]:
+        given = replace(options, project=operation.project)
+        return given.command_line, api_line(given)
+
+    known = nearest if nearest is not None and project_file(nearest).is_file() else None
+    serve(log, options.operation, lines, paths, known, answer_bytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,23 +12,18 @@ from click.core import ParameterSource
 
 from reconciler.cli import options as shared, reports
 from reconciler.cli.declare import OutputFile
+from reconciler.cli.opening import opened
 from reconciler.cli.options import Options, commit as commit_option
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused, UsageError
-from reconciler.kinds import load as load_kinds
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import forecast_text, not_changed, plan_sheet
-from reconciler.resource import Kinds
-from reconciler.run import codes, stages as run
-from reconciler.run.connecting import connect, current_user
+from reconciler.run import codes
+from reconciler.run.connecting import current_user
 from reconciler.run.guards import check, consent_options
-from reconciler.run.loading import load, now
-from reconciler.run.rules import JudgedProject, judged
+from reconciler.run.loading import now
 from reconciler.run.saved import plan_file
 from reconciler.run.saved.origin import origin
-from reconciler.run.stages import Planned
-from reconciler.run.unseen import Unseen, kept_trees, read_state, recorded_urls
 from reconciler.text.names import HERE
 
 
@@ -64,12 +59,12 @@ def command(
     if typed and out is None:
         raise UsageError("--commit requires --out FILE", id="RC-options-conflict", hint="Only a saved plan records a commit.")
     if out is not None:
-        plan_file.signing_key(screen)  # a key that cannot be used is reported before anything is read
-    kinds = load_kinds()
-    reading = read(screen, options, kinds)
-    by, planned, project = reading.by, reading.planned, reading.by.project
-    if reading.new is not None and options.format != "text":
-        screen.warn(str(reading.new), id="RC-unseen-state")
+        plan_file.signing_key(screen.masks)  # a key that cannot be used is reported before anything is read
+    with opened(screen, options) as run:
+        planned, project = run.plan(), run.project
+    planned = replace(planned, plan=replace(planned.plan, notes=(*run.notes, *planned.plan.notes)))
+    if options.format != "text":
+        run.warn_unseen()
     plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
     document = plan_document(shown, created_at=made_at, forecast=planned.forecast, max_urls=options.max_urls)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
@@ -93,36 +88,7 @@ def command(
         screen.out(f"To apply it with --yes, add: {consents}\n" if consents else "")
     if out is not None:
         made_by = origin(project, current_user(), commit=commit)
-        inputs = plan_file.plan_inputs(options, project, planned.state, reading.identity, made_by, by.origin)
-        digests = plan_file.digests_of(screen, planned.state.lineage, reading.key)
-        plan_file.write(screen, out, planned, reading.kinds, inputs=inputs, digests=digests, created_at=made_at)
+        inputs = plan_file.plan_inputs(options.recorded, project, planned.state, run.service.identity, made_by, run.by.origin)
+        digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
+        plan_file.write(run.voice, out, planned, inputs=inputs, digests=digests, created_at=made_at)
     return codes.of_plan(plan, detailed=detailed_exitcode)
-
-
-@dataclass(frozen=True)
-class PlanReading:
-    """A plan and what it was made from. `kinds`, `key`: with the key of the state's digests. `identity`: of the service. `new`: the message
-    about a state that has never seen the project."""
-
-    by: JudgedProject
-    kinds: Kinds
-    planned: Planned
-    key: bytes
-    identity: str
-    new: Unseen | None
-
-
-def read(screen: Screen, options: Options, kinds: Kinds, *, create: bool = True) -> PlanReading:
-    """The plan of a project, made with GET requests. `create`: create a sandbox that does not exist; otherwise refuse it."""
-    by = judged(screen, options, kinds, load(screen, options, kinds))
-    project, narration = by.project, Narration(screen)
-    with connect(screen, options, project, kinds, create=create) as service:
-        with narration.lasting("Reading the state"):
-            state, key, new = read_state(screen, options, project, service)
-        kinds = kinds.with_digest_key(key, project.sensitive)
-        kept = kept_trees(screen, options, project, service)
-        recorded = recorded_urls(screen, options, project, service)
-        planned = run.read_only(narration, service, kinds, project.desired, state, options.operation, kept=kept, recorded=recorded)
-    first = (*((str(new),) if new is not None else ()), *by.notes)
-    planned = replace(planned, plan=replace(planned.plan, notes=(*first, *planned.plan.notes)))
-    return PlanReading(by, kinds, planned, key, service.identity, new)

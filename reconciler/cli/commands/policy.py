@@ -10,6 +10,7 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
+from reconciler.cli.opening import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
@@ -22,7 +23,6 @@ from reconciler.model import Policies, Policy
 from reconciler.policies.cases import EXAMPLES, differences, unexpected
 from reconciler.report.layout import table, wrapped
 from reconciler.report.words import count
-from reconciler.run.loading import load
 from reconciler.testing.keys import TESTS
 from reconciler.text.escape import terminal
 from reconciler.twin import policy_examples
@@ -60,7 +60,7 @@ def list_command(screen: Screen, /, **parameters: Any) -> None:
     options = Options.of(screen, parameters)
     kinds = load_kinds()
     if project_file(options.project).is_file() or options.project != Path():
-        policies = load(screen, options, kinds).desired.policies
+        policies = loaded(screen, options, kinds).desired.policies
         screen.out(_own(policies, screen))
     screen.out("Ready policies, for use: [ID]\n")
     for policy in ready_policies(kinds):
@@ -117,7 +117,7 @@ def test_command(screen: Screen, /, file: Path, **parameters: Any) -> int:
         raise ConfigError(problems.found)
     if policies is None:
         given = options if options.project != Path() else replace(options, project=file.parent)
-        policies = load(screen, given, kinds).desired.policies
+        policies = loaded(screen, given, kinds).desired.policies
     with problems.raised():
         for key, entry in top.entries.items():
             if key not in (EXAMPLES, "policies", "use", TESTS):

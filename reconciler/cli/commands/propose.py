@@ -10,9 +10,9 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.declare import STDIN
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import UsageError
 from reconciler.json_file import json_data, read_json
 from reconciler.kinds import load as load_kinds
@@ -20,6 +20,7 @@ from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count
 from reconciler.run import propose as proposals
+from reconciler.run.operation import STDIN
 from reconciler.run.propose import ProposedChange
 from reconciler.text.names import HERE
 
@@ -51,10 +52,12 @@ def command(screen: Screen, /, operations: Path | None, check: bool, undo: bool,
     if undo:
         if operations is not None or check:
             raise UsageError("--undo takes neither OPERATIONS nor --check", id="RC-options-conflict", hint="Pass one of them.")
-        return _show(screen, proposals.undo(screen, options), "Restored")
+        return _show(screen, proposals.undo(options.operation, TerminalVoice(screen)), "Restored")
     if operations is None:
         raise UsageError("there are no operations", id="RC-missing-argument", hint="Name a JSON file, or - for standard input.")
-    return _show(screen, proposals.propose(screen, options, load_kinds(), _data(operations), write=not check), "Changed")
+    return _show(
+        screen, proposals.propose(options.operation, TerminalVoice(screen), load_kinds(), _data(operations), write=not check), "Changed"
+    )
 
 
 def _data(file: Path) -> Any:

@@ -11,22 +11,21 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared, reports
+from reconciler.cli.opening import opened, saved_use
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.serving import until_interrupted
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
-from reconciler.kinds import load as load_kinds
 from reconciler.model.rehearsal import Rehearsal
 from reconciler.rehearsal.page_texts import pages_of, read_text, read_texts
 from reconciler.rehearsal.performing import rehearse
 from reconciler.report.preview.page import page, policy
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
-from reconciler.run.connecting import ConnectedService, connect
 from reconciler.run.embedded import sandbox_errors
-from reconciler.run.loading import load, now
-from reconciler.run.rules import judged
-from reconciler.run.saved import use as apply_saved
+from reconciler.run.loading import now
+from reconciler.run.opened import Run
+from reconciler.run.rules import JudgedProject
 from reconciler.text.names import HERE
 
 FORMATS = ("brief", "json", "markdown", "html")
@@ -103,37 +102,37 @@ def command(
             hint=f"Write a file: --report {options.format}=FILE.",
         )
     if file is not None:
-        use = apply_saved.opened(screen, options, file, partial=False, ask=False)
-        options = use.options
-    kinds = load_kinds()
-    by = judged(screen, options, kinds, load(screen, options, kinds))
-    if use is not None:
-        use.check_project(by.project.settings.project)
-    with connect(screen, options, by.project, kinds, create=use is None) as service:
+        use, options = saved_use(screen, options, file)
+
+    def admit(by: JudgedProject) -> None:
         if use is not None:
-            use.check_service(service)
-        rehearsal = screen.masked_data(rehearse(screen, options, by.project, kinds, service, use))
+            use.check_project(by.project.settings.project)
+
+    with opened(screen, options, create=use is None, admit=admit) as run:
+        if use is not None:
+            use.check_service(run.service)
+        rehearsal = screen.masked_data(rehearse(run, use))
         document, sheet, made_at = rehearsal_document(rehearsal), partial(rehearsal_sheet, rehearsal), now()
         shown = serve or options.format == "html" or any(name == "html" for name, _ in report)
-        texts = asyncio.run(read_texts(screen, service, pages_of(rehearsal.preview)[:max_pages])) if content and shown else None
+        texts = asyncio.run(read_texts(run, pages_of(rehearsal.preview)[:max_pages])) if content and shown else None
         html = partial(page, document, rehearsal.preview, created_at=made_at.astimezone(HERE), texts=texts)
-        folder = reports.folder(by.project)
+        folder = reports.folder(run.project)
         reports.write(screen, report, document, sheet, created_at=made_at, folder=folder, page=html)
         reports.show(screen, options.format, document, sheet, created_at=made_at, folder=folder, page=html)
         if serve:
-            until_interrupted(_served(screen, service, rehearsal, html(live=True)))
+            until_interrupted(_served(screen, run, rehearsal, html(live=True)))
             screen.say("The preview has ended.")
     return _code(rehearsal, detailed=detailed_exitcode)
 
 
-async def _served(screen: Screen, service: ConnectedService, rehearsal: Rehearsal, html: str) -> None:
+async def _served(screen: Screen, run: Run, rehearsal: Rehearsal, html: str) -> None:
     with sandbox_errors():
         from reconciler.rehearsal.serving import serve_preview  # an extra: the server needs its packages
     known = frozenset(pages_of(rehearsal.preview))
-    async with Reader(service.settings) as reader:
+    async with Reader(run.service.settings) as reader:
 
         async def text(content: str, id: str) -> dict[str, str]:
-            return await read_text(screen, reader, known, (content, id))
+            return await read_text(run.voice, reader, known, (content, id))
 
         await serve_preview(
             html, policy(live=True), text,

@@ -12,9 +12,10 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
+from reconciler.cli.opening import connected, loaded
 from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.client.service import Reader
 from reconciler.config import Project
 from reconciler.errors import UsageError
@@ -22,9 +23,8 @@ from reconciler.kinds import load as load_kinds
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.report.words import count
 from reconciler.resource import Kinds
-from reconciler.run.connecting import ConnectedService, connect
+from reconciler.run.connecting import ConnectedService
 from reconciler.run.embedded import checked, sandbox_errors
-from reconciler.run.loading import load
 
 MAX_PAGES = 1_000
 UNREAD_MAX = 20  # readings named one by one
@@ -82,13 +82,13 @@ def command(
             f"--db {db} exists", id="RC-not-a-sandbox-file", hint="A copy needs a new file: choose another name, or delete it."
         )
     options = Options.of(screen, {**parameters, "project": source or Path()})
-    kinds, narration = load_kinds(), Narration(screen)
-    project = load(screen, options, kinds) if source is not None else None
+    kinds, narration = load_kinds(), TerminalVoice(screen)
+    project = loaded(screen, options, kinds) if source is not None else None
     ids = [org] if org is not None else _roots(project)
     with sandbox_errors():
         from reconciler.sandbox import living  # an extra: the sandbox needs its packages
     wanted = partial(living.wanted, content=content, max_pages=max_pages)
-    with connect(screen, options, project, kinds if project is not None else None) as service:
+    with connected(screen, options, project, kinds if project is not None else None) as service:
         with narration.phase("Reading " + ", ".join(ids), where=service.where):
             read = asyncio.run(_read(narration, service, kinds, ids, wanted))
         base, embedded = service.settings.base_url, service.embedded
@@ -114,7 +114,7 @@ def _roots(project: Project | None) -> list[str]:
     return ids
 
 
-async def _read(narration: Narration, service: ConnectedService, kinds: Kinds, ids: Sequence[str], wanted: Any) -> LivingAnswers:
+async def _read(narration: TerminalVoice, service: ConnectedService, kinds: Kinds, ids: Sequence[str], wanted: Any) -> LivingAnswers:
     async with Reader(service.settings, listener=narration) as reader:
         return await read_living(reader, kinds, ids, wanted)
 

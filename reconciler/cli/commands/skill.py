@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli.opening import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.program import COMMANDS
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.keys import project_file
 from reconciler.kinds import load as load_kinds
 from reconciler.report.skill import SkillProject, skill
-from reconciler.run.loading import load
 
 
 @click.command("skill", short_help="Print a SKILL.md for coding agents.")
@@ -32,7 +32,7 @@ def command(screen: Screen, /, **parameters: Any) -> None:
     options = Options.of(screen, parameters)
     kinds, about = load_kinds(), None
     if project_file(options.project).is_file():
-        project = load(screen, options, kinds, decrypt=False, stand_ins=True, warn=False)
+        project = loaded(screen, options, kinds, decrypt=False, stand_ins=True, warn=False)
         root = project.settings.root.resolve()
         first, *others = (path.resolve() for path in project.settings.files)
         names = [path.relative_to(root).as_posix() for path in others if path.is_relative_to(root)]

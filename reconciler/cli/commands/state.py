@@ -9,9 +9,11 @@ import click
 from reconciler import exits
 from reconciler.address import Address, bare
 from reconciler.cli import completion, options as shared
+from reconciler.cli.opening import journal_of, loaded, state_of
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
@@ -19,8 +21,8 @@ from reconciler.report.documents import binding_document, bindings_document
 from reconciler.report.layout import table
 from reconciler.report.words import HIDDEN, shown
 from reconciler.resource import UNSET, Kinds
-from reconciler.run.loading import load, load_settings
-from reconciler.run.unseen import journal_for, known_state, not_tracked
+from reconciler.run.loading import load_settings
+from reconciler.run.unseen import not_tracked
 from reconciler.state import IntentEnding
 
 command = LazyGroup(
@@ -134,7 +136,7 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **parame
     Example:
       reconciler state forget acme/team/writers examples/acme --sandbox .reconciler/acme.db
     """
-    with journal_for(screen, Options.of(screen, parameters), address, command="state forget") as journal:
+    with journal_of(screen, Options.of(screen, parameters), address, command="state forget") as journal:
         state = journal.state()
         if in_doubt:
             addresses = [intent.address for intent in state.intents if intent.address == address]
@@ -154,13 +156,13 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **parame
 def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
 
     kinds = load_kinds()
-    project = load(screen, options, kinds)
-    with known_state(screen, options, project) as store:
+    project = loaded(screen, options, kinds)
+    with state_of(screen, options, project) as store:
         return store.read() if store is not None else State("", 0), kinds
 
 
 def _tracked(screen: Screen, options: Options) -> State:
     """The state, for what it tracks: nothing of the project but its settings is read for that."""
-    project = load_settings(screen, options)
-    with known_state(screen, options, project) as store:
+    project = load_settings(options.operation, TerminalVoice(screen))
+    with state_of(screen, options, project) as store:
         return store.read() if store is not None else State("", 0)

@@ -12,18 +12,18 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.declare import STDIN, OutputFile
+from reconciler.cli.declare import OutputFile
+from reconciler.cli.opening import leased_state, loaded, service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import Refused, UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.links import open_named
 from reconciler.report.schemas.state import BindingData, StateDocument
 from reconciler.report.words import count
 from reconciler.resource import Kinds
-from reconciler.run.connecting import known_service, open_store, recording_end
-from reconciler.run.leases import leased
-from reconciler.run.loading import load
+from reconciler.run.operation import STDIN
 from reconciler.run.unseen import unseen, warn_unseen
 from reconciler.state.transfer import PUSH
 from reconciler.text.credentials import has_credentials
@@ -48,12 +48,12 @@ def pull_command(screen: Screen, /, out: Path | None, **parameters: Any) -> None
     """
     options = Options.of(screen, parameters)
     kinds = load_kinds()
-    project = load(screen, options, kinds)
-    service = known_service(screen, options, project)
+    project = loaded(screen, options, kinds)
+    service = service_of(screen, options, project)
     document = None
     if service is not None:
-        with open_store(screen, options, project, service, create=False) as store:
-            warn_unseen(screen, options, project, service, store)
+        with store_of(screen, options, project, service) as store:
+            warn_unseen(options.operation, TerminalVoice(screen), project, service, store)
             document = store.pull()
             if store.condition().held:
                 screen.say("A run holds the state; what it does from now on is not exported.")
@@ -98,21 +98,17 @@ def push_command(screen: Screen, /, file: Path, force: bool, **parameters: Any) 
     """
     options = Options.of(screen, parameters)
     carried = read(file)
-    project = load(screen, options, load_kinds())
-    service = known_service(screen, options, project)
+    project = loaded(screen, options, load_kinds())
+    service = service_of(screen, options, project)
     if service is None:
         wrong = "the sandbox does not exist yet, so it contains no objects to track"
         raise UsageError(wrong, id="RC-no-sandbox", hint="Pass the sandbox that the state belongs to.")
-    with open_store(screen, options, project, service, create=False) as reader:
+    with store_of(screen, options, project, service) as reader:
         document = reader.check(carried)
-        new = unseen(options, project, service, reader)
+        new = unseen(options.operation, project, service, reader)
     if new is not None:
         screen.say(f"Creating {new.where} for {new.project}.")
-    with (
-        open_store(screen, options, project, service, create=True) as store,
-        leased(screen, options, store, command=PUSH) as journal,
-        recording_end(journal),
-    ):
+    with leased_state(screen, options, project, service, command=PUSH) as (_, journal):
         journal.replace(document, force=force)
         journal.finish(exit_code=exits.DONE, summary={})
         now = journal.state()

@@ -10,17 +10,18 @@ import click
 from reconciler import exits
 from reconciler.address import Address, bare
 from reconciler.cli import completion, options as shared
+from reconciler.cli.opening import journal_of, loaded, service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import Refused, UsageError
 from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count
-from reconciler.run.connecting import current_user, known_service, open_store, recording_end, state_scope
+from reconciler.run.connecting import current_user, open_store, recording_end, state_scope
 from reconciler.run.leases import waited
-from reconciler.run.loading import load
-from reconciler.run.unseen import NO_SANDBOX, has_environment, journal_for, named, not_tracked
+from reconciler.run.unseen import NO_SANDBOX, has_environment, named, not_tracked
 from reconciler.state.tables.rows import after
 
 SHORT_HELP: Final = "Move what is tracked to another address, or from another project name or environment."
@@ -74,7 +75,7 @@ def command(screen: Screen, /, arguments: tuple[str, ...], old: str | None, form
         return
     param = next(param for param in ctx.command.params if param.name == "arguments")
     source, target = (shared.address(ctx, param, word) for word in arguments[:2])
-    with journal_for(screen, options, source, command="state mv") as journal:
+    with journal_of(screen, options, source, command="state mv") as journal:
         state = journal.state()
         rename = renamed(state, source, target)
         journal.remember(rename=rename, fulfilled={**after(state.fulfilled, rename), source: target})
@@ -86,11 +87,11 @@ def rename_scope(screen: Screen, options: Options, old: str | None, former_env: 
 
     Raises `UsageError` and `Refused` with the remedy.
     """
-    project = load(screen, options, load_kinds())
-    service = known_service(screen, options, project)
+    project = loaded(screen, options, load_kinds())
+    service = service_of(screen, options, project)
     if service is None:
         raise UsageError(NO_SANDBOX, id="RC-no-sandbox")
-    scope = state_scope(options, project, service)
+    scope = state_scope(options.operation, project, service)
     environment = scope.environment if former_env is None else former_env or None
     former = StateScope(old or scope.project, environment, scope.service)
     if former == scope:
@@ -98,7 +99,7 @@ def rename_scope(screen: Screen, options: Options, old: str | None, former_env: 
     if former_env and has_environment(project.settings.root, former_env):
         hint = f"Rename environments/{former_env}.yaml to environments/{scope.environment or 'NEW'}.yaml first, or delete it."
         raise UsageError(f"the environment {former_env} still exists, and its state belongs to it", id="RC-environment-exists", hint=hint)
-    with open_store(screen, options, project, service, create=False) as store:
+    with store_of(screen, options, project, service) as store:
         others = [(tracked, number) for tracked, number in store.tracking() if tracked != scope]
     if not any(tracked == former for tracked, _ in others):
         where = f" in {former.environment}" if former.environment else " without environments" if former_env is not None else ""
@@ -109,8 +110,8 @@ def rename_scope(screen: Screen, options: Options, old: str | None, former_env: 
     given = {"--project": old, "--from-env": former_env}
     command = " ".join(["state mv", *(f"{name} {value or repr('')}" for name, value in given.items() if value is not None)])
     with (
-        open_store(screen, options, project, service, create=True) as store,
-        waited(screen, options, lambda: store.renaming(former, who=current_user(), command=command)) as journal,
+        open_store(options.operation, TerminalVoice(screen), project, service, create=True) as store,
+        waited(options.operation, TerminalVoice(screen), lambda: store.renaming(former, who=current_user(), command=command)) as journal,
         recording_end(journal),
     ):
         journal.rename()

@@ -8,12 +8,13 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
+from reconciler.cli.opening import loaded, service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import Locked, Refused, UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.run.connecting import current_user, known_service, open_store, recording_end
-from reconciler.run.loading import load
+from reconciler.run.connecting import current_user, open_store, recording_end
 from reconciler.run.unseen import warn_unseen
 from reconciler.state.lease import Condition, Holder
 from reconciler.text.escape import terminal
@@ -41,13 +42,13 @@ def command(screen: Screen, /, force: str | None, **parameters: Any) -> None:
       reconciler state unlock examples/acme --sandbox .reconciler/acme.db --state 'postgresql://ada@db.example/reconciler?sslmode=verify-full'
     """
     options = Options.of(screen, parameters)
-    project = load(screen, options, load_kinds())
-    service = known_service(screen, options, project)
+    project = loaded(screen, options, load_kinds())
+    service = service_of(screen, options, project)
     if service is None:
         screen.out("There is no state yet, and nothing to unlock.\n")
         return
-    with open_store(screen, options, project, service, create=False) as store:
-        warn_unseen(screen, options, project, service, store)
+    with store_of(screen, options, project, service) as store:
+        warn_unseen(options.operation, TerminalVoice(screen), project, service, store)
         condition = store.condition()
     if condition.path is not None:
         _of_a_file(screen, condition, force)
@@ -62,7 +63,7 @@ def command(screen: Screen, /, force: str | None, **parameters: Any) -> None:
         return
     holder = _meant(condition.holder, force)
     with (
-        open_store(screen, options, project, service, create=True) as store,
+        open_store(options.operation, TerminalVoice(screen), project, service, create=True) as store,
         store.lease(who=current_user(), command=f"state unlock --force {holder.run[:SHORTEST]}", instead_of=holder.run) as journal,
         recording_end(journal),
     ):

@@ -19,8 +19,8 @@ import click
 from reconciler import exits
 from reconciler.cli import options as shared, reports
 from reconciler.cli.options import Options, nearest_project
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config.keys import project_file
 from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.language.files import ProjectFiles
@@ -82,7 +82,7 @@ def command(
     project, files = chosen(paths)
     project = project if project is not None else nearest_project(ctx)
     kinds = load_kinds()
-    with Narration(screen).lasting("Reading the tests"):
+    with TerminalVoice(screen).lasting("Reading the tests"):
         ready = gather(kinds, project, files, names, environment=options.env)
     screen.hide(ready.hidden)
     run = [*_run(screen, ready.tests, parallel or os.cpu_count() or 1, update=update)]
@@ -108,7 +108,7 @@ def _run(screen: Screen, tests: Sequence[ProjectTest], parallel: int, *, update:
     """The results of tests, in their order."""
     jobs = [(test, _snapshots(test)) for test in tests]
     work = partial(_job, update=update)
-    with Narration(screen).lasting(f"Running {count(len(tests), 'test')}"):
+    with TerminalVoice(screen).lasting(f"Running {count(len(tests), 'test')}"):
         # A daemon of multiprocessing may have no children.
         if min(parallel, len(jobs)) <= 1 or multiprocessing.current_process().daemon:
             yield from map(work, jobs)

@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from contextlib import ExitStack
 from typing import Any, Final, Literal
 
 import click
 
 from reconciler import exits
-from reconciler.address import Selection
 from reconciler.cli import options as shared
 from reconciler.cli.commands.apply import confirmed_plan, no_terminal
+from reconciler.cli.opening import opened, state_of
 from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
-from reconciler.kinds import load as load_kinds
-from reconciler.model import Outcome, RecordedRun, StateChange, StepStatus
+from reconciler.model import RecordedRun, StateChange
 from reconciler.plan.matching.match import identify
 from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, state_change_lines
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.sheet import sheet_text
-from reconciler.run import codes
 from reconciler.run.applying import ApplySession
-from reconciler.run.connecting import connect, open_store, recording_end
-from reconciler.run.leases import leased
-from reconciler.run.loading import load
 from reconciler.run.past import find_run
-from reconciler.run.redirect_files import check_redirects
+from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.origin import run_commit
 from reconciler.run.stages import Planned
-from reconciler.run.unseen import known_state
-from reconciler.state import Journal, Store
+from reconciler.run.undoing import change_state, inverse_of, undo_only
 from reconciler.undo import (
     Cannot,
-    Inverse,
     YamlLine,
-    desired_for_reading,
-    entries_today,
-    inverse,
-    journal_arguments,
     redeclaring_lines,
-    run_effects,
-    state_changes_today,
-    stop_managing_fields,
 )
 
 ONLY_RECORDED: Final = (
@@ -84,18 +69,16 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
       reconciler undo last examples/acme --sandbox .reconciler/acme.db
     """
     options = Options.of(screen, parameters)
-    kinds = load_kinds()
-    project = load(screen, options, kinds)
-    recorded_run = _recorded_run(screen, options, project, run)
-    with (
-        connect(screen, options, project, kinds) as service,
-        open_store(screen, options, project, service, create=True) as store,
-        leased(screen, options, store, command=f"undo {recorded_run.id[:ID_SHOWN]}") as journal,
-        recording_end(journal),
-        ApplySession(
-            Narration(screen), service, kinds.with_digest_key(store.digest_key(), project.sensitive), project, journal, options.operation
-        ) as session,
-    ):
+    chosen: list[RecordedRun] = []
+
+    def admit(by: JudgedProject) -> None:
+        chosen.append(_recorded_run(screen, options, by.project, run))
+
+    with ExitStack() as stack:
+        opened_run = stack.enter_context(opened(screen, options, admit=admit))
+        recorded_run, project = chosen[0], opened_run.project
+        store, session = stack.enter_context(opened_run.applying(f"undo {recorded_run.id[:ID_SHOWN]}"))
+        journal = session.journal
         for note in session.recover():
             screen.say(note)
         # An undo does not continue the run before it, whose consents would otherwise let it open things unasked.
@@ -114,12 +97,13 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
             journal.finish(exit_code=exits.FAILED, summary={})
             return exits.FAILED
         lines = _lines(session, planned, inverse.state_changes)
-        check_redirects(project.settings.root, planned.plan.redirects)
-        outcome = session.apply(planned, on_error=on_error)
-        written = session.settle_redirects(planned)
-        changed = change_state(screen, journal, outcome, inverse, recorded_run.id[:ID_SHOWN])
-        code = codes.of_outcome(outcome, signal=session.signal)
-        code = code if written else exits.strongest([code, exits.PARTLY])
+        outcome, code = session.carry_out(planned, on_error=on_error)
+        changed = change_state(journal, outcome, inverse)
+        if changed is None:
+            screen.note(
+                f"The state was not changed, because not everything was done. To try again: reconciler undo {recorded_run.id[:ID_SHOWN]}"
+            )
+            changed = ()
         if inverse.cannot:
             code = exits.strongest([code, exits.PARTLY if outcome.results or changed or outcome.plan.changes else exits.REFUSED])
         journal.finish(exit_code=code, summary={**outcome.summary, **run_commit(project)})
@@ -138,38 +122,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
 
 def _recorded_run(screen: Screen, options: Options, project: Project, run: str) -> RecordedRun:
     """The run that is meant, found before anything is asked or sent. Raises `UsageError` where there is none."""
-    with known_state(screen, options, project) as store:
+    with state_of(screen, options, project) as store:
         return find_run(store.runs() if store is not None else (), run)
-
-
-def inverse_of(session: ApplySession, store: Store, run: str) -> Inverse:
-    """Read the current objects, and find what takes the run back."""
-    kinds, project, state = session.kinds, session.project.desired, session.journal.state()
-    later = store.later_state_changes(run)
-    done, state_changes = run_effects(kinds, entries_today(store.entries(run), later)), state_changes_today(store.state_changes(run), later)
-    actual = session.look(desired_for_reading(kinds, project, state, done, state_changes))
-    return inverse(kinds, project, state, actual, done, state_changes, ever=store.ids())
-
-
-def change_state(screen: Screen, journal: Journal, outcome: Outcome, inverse: Inverse, run: str) -> tuple[StateChange, ...]:
-    """Change the bindings once everything else is done; answers what was changed. Fields that were not managed are unmanaged again."""
-    state_changes = inverse.state_changes
-    if not state_changes and not inverse.unmanaged:
-        return ()
-    if outcome.plan.deferred or outcome.plan.blocked or any(result.status is not StepStatus.DONE for result in outcome.results):
-        screen.note(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
-        return ()
-    for address, unset in stop_managing_fields(inverse, journal.state()).items():
-        journal.note(address, sent=unset, seen=unset)
-    forget, rename, protect = journal_arguments(state_changes)
-    journal.remember(forget=forget, rename=rename, protect=protect)
-    return tuple(state_changes)
-
-
-def undo_only(session: ApplySession, inverse: Inverse) -> None:
-    """Let the session plan and apply what takes a run back, and nothing else."""
-    session.desired = inverse.desired
-    session.operation = replace(session.operation, selection=Selection(only=inverse.only))
 
 
 def _lines(session: ApplySession, planned: Planned, state_changes: Collection[StateChange]) -> tuple[YamlLine, ...]:

@@ -15,24 +15,23 @@ import click
 from reconciler import exits
 from reconciler.address import Address
 from reconciler.cli import options as shared
+from reconciler.cli.opening import confirm_hosts, opened
 from reconciler.cli.options import Decorator, Options
 from reconciler.cli.program import Lazy, LazyGroup
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import UsageError
-from reconciler.kinds import load as load_kinds
 from reconciler.model import Redirect, RedirectFormat, UrlSettings
-from reconciler.model.ledger import UrlHistory
 from reconciler.report.ledger import SITEMAP_MOST, history_document, history_lines, record_data, record_line, sitemap
-from reconciler.run.connecting import connect
-from reconciler.run.loading import load, load_settings
+from reconciler.run.ledger import NOTHING, ledger, recorded, site_of
+from reconciler.run.loading import load_settings
 from reconciler.run.redirect_files import write_redirects
-from reconciler.run.stages import read_present
-from reconciler.run.unseen import kept_trees, known_state, read_state, recorded_urls
+from reconciler.run.rules import JudgedProject
+from reconciler.run.stages import present
 from reconciler.state import Store
-from reconciler.text.names import HERE, did_you_mean
+from reconciler.text.names import HERE
 from reconciler.urls.formats import texts
-from reconciler.urls.redirects import recorded_url
+from reconciler.urls.planned import with_redirects
 
 command = LazyGroup(
     name="urls",
@@ -56,7 +55,6 @@ command = LazyGroup(
 )
 
 LINES: Final = 1_000  # printed at once
-NOTHING: Final = "No published URLs are recorded. An apply of a project with urls: in its file records them."
 
 
 def site_option() -> Decorator:
@@ -81,7 +79,7 @@ def list_command(screen: Screen, /, ended: bool, site: str | None, **parameters:
       reconciler urls list examples/urls --sandbox .reconciler/urls.db --ended --format json
     """
     options = Options.of(screen, parameters)
-    with ledger(screen, options) as store:
+    with _ledger(screen, options) as store:
         records = store.urls(site=site_of(store, site), ended=ended)
         if options.format == "json":
             screen.document({"format": "reconciler.urls/1", "urls": [record_data(record) for record in records]})
@@ -109,23 +107,12 @@ def where_command(screen: Screen, /, url: str, **parameters: Any) -> None:
       reconciler urls where http://127.0.0.1/published/docs/guides/install examples/urls --sandbox .reconciler/urls.db
     """
     options = Options.of(screen, parameters)
-    with ledger(screen, options) as store:
+    with _ledger(screen, options) as store:
         history = recorded(store, url)
     if options.format == "json":
         screen.document(history_document(history))
     else:
         screen.out("".join(f"{line}\n" for line in history_lines(history, HERE)))
-
-
-def recorded(store: Store, url: str) -> UrlHistory:
-    """What the ledger knows of a URL. Raises `UsageError` where that is nothing."""
-    history = store.url_history(recorded_url(url))
-    if history.records:
-        return history
-    hint = "The ledger begins with the first apply of a project with urls: in its file."
-    if not store.url_digests():
-        hint = NOTHING
-    raise UsageError(f"{url} was never public, as far as the ledger knows", id="RC-url-not-recorded", hint=hint)
 
 
 @click.command("export", short_help="Print the published URLs as a sitemap, or redirects for those that ended.")
@@ -159,7 +146,7 @@ def export_command(screen: Screen, /, site: str | None, write: bool, **parameter
     if write or options.format != "sitemap":
         _redirects(screen, options, site, write=write)
         return
-    with ledger(screen, options) as store:
+    with _ledger(screen, options) as store:
         urls = [record.url for record in store.urls(site=site_of(store, site))]
     if len(urls) > SITEMAP_MOST:
         screen.warn(f"A sitemap has at most {SITEMAP_MOST:,} URLs, and this one has {len(urls):,}.", id="RC-sitemap-too-large")
@@ -168,22 +155,24 @@ def export_command(screen: Screen, /, site: str | None, write: bool, **parameter
 
 def _redirects(screen: Screen, options: Options, site: str | None, *, write: bool) -> None:
     """Write or print the redirects that follow from the ledger and from what answers now. Raises `UsageError`."""
-    kinds = load_kinds()
-    project = load(screen, options, kinds)
-    settings = project.desired.urls
-    if write and (settings is None or not (settings.sites or settings.formats)):
-        raise UsageError(
-            "this project writes no redirects", id="RC-url-not-recorded", hint="Write urls: {redirects: [nginx]}, or another format."
-        )
-    with ledger(screen, options) as store:
-        of_site = site_of(store, site)
-    desired = replace(project.desired, urls=settings or UrlSettings())
-    with connect(screen, options, project, kinds, create=False) as service:
-        state, key, _ = read_state(screen, options, project, service)
-        planned = read_present(
-            Narration(screen), service, kinds.with_digest_key(key, project.sensitive), desired, state,
-            kept=kept_trees(screen, options, project, service), recorded=recorded_urls(screen, options, project, service)(),
-        )  # fmt: skip
+    chosen_sites: list[str | None] = []
+
+    def admit(by: JudgedProject) -> None:
+        settings = by.project.desired.urls
+        if write and (settings is None or not (settings.sites or settings.formats)):
+            raise UsageError(
+                "this project writes no redirects", id="RC-url-not-recorded", hint="Write urls: {redirects: [nginx]}, or another format."
+            )
+        with ledger(options.operation, TerminalVoice(screen), by.project) as store:
+            chosen_sites.append(site_of(store, site))
+
+    with opened(screen, options, create=False, admit=admit) as run:
+        project, of_site = run.project, chosen_sites[0]
+        settings = project.desired.urls
+        desired, recorded = replace(project.desired, urls=settings or UrlSettings()), run.recorded_urls()
+        with run.reading():
+            planned = run.ask(lambda reader: present(reader, run.kinds, desired, run.state, run.page_trees))
+        planned = with_redirects(desired, planned, recorded)
     redirects = planned.redirects
     assert redirects is not None
     if not write:
@@ -203,29 +192,14 @@ def _redirects(screen: Screen, options: Options, site: str | None, *, write: boo
     chosen = [file for file in redirects.files if of_site is None or file.table in tables]
     for url in redirects.ended:
         screen.warn(f"Nothing answers at {url.url}, which was public: {url.reason}", id="RC-dead-urls")
-    if not write_redirects(screen, project.settings.root, replace(redirects, files=tuple(chosen))):
+    if not write_redirects(run.voice, project.settings.root, replace(redirects, files=tuple(chosen))):
         screen.say("The files of redirects have all that they must have.")
 
 
 @contextmanager
-def ledger(screen: Screen, options: Options) -> Iterator[Store]:
-    """The state to read. Raises `UsageError` if there is none."""
-    project = load_settings(screen, options)
-    with known_state(screen, options, project) as store:
-        if store is None:
-            raise UsageError("there is no state yet, and so no ledger of URLs", id="RC-url-not-recorded", hint=NOTHING)
+def _ledger(screen: Screen, options: Options) -> Iterator[Store]:
+    """The state to read; see `ledger`."""
+    project = load_settings(options.operation, TerminalVoice(screen))
+    confirm_hosts(screen, options, project)
+    with ledger(options.operation, TerminalVoice(screen), project) as store:
         yield store
-
-
-def site_of(store: Store, name: str | None) -> str | None:
-    """The address of a site of the ledger by its key or address. Raises `UsageError` for one that it does not have."""
-    if name is None:
-        return None
-    sites = sorted(store.url_digests())
-    chosen = [site for site in sites if name in (str(site), site.key)]
-    if len(chosen) == 1:
-        return str(chosen[0])
-    if chosen:
-        raise UsageError(f"{name} names {len(chosen)} sites", id="RC-url-not-recorded", hint=f"Pass one of: {', '.join(map(str, chosen))}")
-    known = did_you_mean(name, [site.key for site in sites])
-    raise UsageError(f"the ledger has no site {name}{known}", id="RC-url-not-recorded", hint="reconciler urls list shows what it has.")

@@ -16,10 +16,11 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared, reports
-from reconciler.cli.commands.urls import site_of, site_option
+from reconciler.cli.commands.urls import site_option
+from reconciler.cli.opening import connected, loaded, service_of, store_of
 from reconciler.cli.options import Options
-from reconciler.cli.terminal.progress import Narration
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
@@ -27,8 +28,9 @@ from reconciler.links import read_file
 from reconciler.published.checking import SITEMAP_MAX, CheckedUrl, UrlChecker, counts, findings_of
 from reconciler.report.findings import findings_document, findings_sheet, findings_text
 from reconciler.report.words import count
-from reconciler.run.connecting import TOKEN, connect, known_service, open_store
-from reconciler.run.loading import load, now
+from reconciler.run.connecting import TOKEN
+from reconciler.run.ledger import site_of
+from reconciler.run.loading import now
 from reconciler.urls.redirects import LOOPBACK
 
 LOCATION: Final = re.compile(r"<loc>([^<>]{1,4096}+)</loc>")
@@ -61,14 +63,14 @@ def command(
     """
     options = Options.of(screen, parameters)
     kinds = load_kinds()
-    project = load(screen, options, kinds)
+    project = loaded(screen, options, kinds)
     with ExitStack() as stack:
-        service = known_service(screen, options, project)
+        service = service_of(screen, options, project)
         if service is None:
             raise UsageError("there is no sandbox yet, and so no ledger of URLs", id="RC-url-not-recorded", hint="Apply the project first.")
         if service.embedded:
-            service = stack.enter_context(connect(screen, options, project, kinds, create=False))
-        with open_store(screen, options, project, service, create=False) as store:
+            service = stack.enter_context(connected(screen, options, project, kinds, create=False))
+        with store_of(screen, options, project, service) as store:
             chosen = site_of(store, site)
             live = [record.url for record in store.urls(site=chosen)]
             old = [record.url for record in store.urls(site=chosen, ended=True)] if ended else []
@@ -86,7 +88,7 @@ def command(
         screen.hide([secret])
         checker = UrlChecker(hosts, per_second=options.max_rps, served=served, secret=secret, clock=service.settings.clock)
         urls = list(dict.fromkeys([*live, *old])) if sitemap is None else _of_sitemap(checker, sitemap)
-        with Narration(screen).lasting(f"Asking {count(len(urls), 'URL')}"):
+        with TerminalVoice(screen).lasting(f"Asking {count(len(urls), 'URL')}"):
             answers = asyncio.run(checker.answers(urls, pages=[*live, *(urls if sitemap is not None else [])]))
     return _report(screen, options, project, report, answers, frozenset(old) - frozenset(live))
 

@@ -10,8 +10,10 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared, reports
+from reconciler.cli.opening import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as load_kinds
@@ -24,7 +26,7 @@ from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run import linting
 from reconciler.run.guards import raise_first, violated
-from reconciler.run.loading import load, now
+from reconciler.run.loading import now
 from reconciler.text.escape import as_json, terminal
 
 FORMATS: Final = ("json", "github", *reports.CHECKS)
@@ -120,7 +122,7 @@ def _folder(options: Options) -> str:
 def _load(screen: Screen, options: Options, kinds: Kinds, report: Sequence[tuple[str, Path]], *, decrypt: bool, warn: bool) -> Project:
     """The project. Its problems are printed in the format that was asked for, and raised."""
     try:
-        return load(screen, options, kinds, decrypt=decrypt, warn=warn)
+        return loaded(screen, options, kinds, decrypt=decrypt, warn=warn)
     except ConfigError as error:
         if options.format != "text" or report:
             findings = [of_problem(problem) for problem in error.problems]
@@ -128,13 +130,6 @@ def _load(screen: Screen, options: Options, kinds: Kinds, report: Sequence[tuple
             if options.format != "text":
                 _print(screen, options, findings, None)
         raise
-
-
-def checked(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project, Sequence[Finding]]:
-    """The project, and what `--lint` finds in it with the policies that it violates, by place. Raises `ConfigError`."""
-    project = load(screen, options, kinds, decrypt=False, warn=False)
-    violations, _ = _judged(kinds, project.desired)
-    return project, _listed(_linted(screen, options, kinds, project, fix=False, edits=False), violations)
 
 
 def _valid(project: Project) -> str:
@@ -145,10 +140,12 @@ def _valid(project: Project) -> str:
 
 def _linted(screen: Screen, options: Options, kinds: Kinds, project: Project, *, fix: bool, edits: bool) -> Sequence[Finding]:
     """What lint finds, without what it corrected. `edits`: with the changes of text that a correction consists of."""
-    results = linting.everywhere(project.settings.root, findings(linting.facts_of(screen, options, kinds, project)))
+    results = linting.everywhere(
+        project.settings.root, findings(linting.facts_of(options.operation, TerminalVoice(screen), kinds, project))
+    )
     if not fix:
-        return linting.with_edits(options, kinds, results) if edits else results
-    done, left, files = linting.fix(options, kinds, results)
+        return linting.with_edits(options.operation, kinds, results) if edits else results
+    done, left, files = linting.fix(options.operation, kinds, results)
     for finding in done:
         assert finding.fix is not None
         screen.say(f"Fixed {finding.name}: {finding.fix.says}.")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from reconciler.cli.opening import loaded, service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.client import ClientSettings, normalise
@@ -18,9 +19,8 @@ from reconciler.report.findings import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds
 from reconciler.run import embedded, trust
-from reconciler.run.connecting import BASE_URL, STATE, TOKEN, ConnectedService, known_service, open_store
+from reconciler.run.connecting import BASE_URL, STATE, TOKEN, ConnectedService
 from reconciler.run.conventions import conventions
-from reconciler.run.loading import load
 from reconciler.run.unseen import unseen
 from reconciler.text.credentials import file_of
 from reconciler.text.install import installing_extra
@@ -38,18 +38,18 @@ def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | N
     """The project, None if it is invalid, and its check."""
     option = ""
     try:
-        if load(screen, options, kinds, decrypt=False).undecrypted:
+        if loaded(screen, options, kinds, decrypt=False).undecrypted:
             option = " --decrypt"
-        loaded = load(screen, options, kinds)
+        project = loaded(screen, options, kinds)
     except ConfigError as error:
         first = error.problems[0]
         more = f", and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
         return None, Check(
             "project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')}{option} shows all of them.", id=first.id
         )
-    declared = [resource for resource in loaded.desired.resources.values() if not resource.implied]
-    text = f"{loaded.settings.project}: {count(len(declared), 'resource')} in {count(len(loaded.settings.files), 'file')}"
-    return loaded, Check("project", Level.OK, text)
+    declared = [resource for resource in project.desired.resources.values() if not resource.implied]
+    text = f"{project.settings.project}: {count(len(declared), 'resource')} in {count(len(project.settings.files), 'file')}"
+    return project, Check("project", Level.OK, text)
 
 
 def agents(project: Project | None) -> Check:
@@ -125,10 +125,10 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     if not trusted:
         return None, [Check("state", Level.SKIPPED, "not checked: the service is not known")]
     try:
-        identity = known_service(screen, options, project) or _nowhere()
-        with open_store(screen, options, project, identity, create=False) as store:
+        identity = service_of(screen, options, project) or _nowhere()
+        with store_of(screen, options, project, identity) as store:
             condition, tracked = store.condition(), store.read()
-            new = unseen(options, project, identity, store)
+            new = unseen(options.operation, project, identity, store)
     except ReconcilerError as error:
         return None, [problem("state", error)]
     findings: list[Check] = []

@@ -14,6 +14,7 @@ from typing import Final
 from reconciler.cli.options import Options
 from reconciler.cli.preview.versions import FleetVersions
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.config.keys import NO_PROJECT, project_file
 from reconciler.errors import ConfigError, Problem, ReconcilerError, UsageError
@@ -131,7 +132,8 @@ def _version(screen: Screen, options: Options, kinds: Kinds, project: FleetProje
     folder, below = side.folder(project), side.below(project)
     if not optional and not project_file(folder).is_file():
         raise ConfigError([Problem(f"{side.commit.label}:{below}", 0, 0, NO_PROJECT, id="RC-no-project")])
-    return loaded_version(screen, _chosen(options, project, folder), kinds, side.commit, below=below, optional=optional, quiet=True)
+    operation = _chosen(options, project, folder).operation
+    return loaded_version(operation, TerminalVoice(screen), kinds, side.commit, below=below, optional=optional, quiet=True)
 
 
 def _chosen(options: Options, project: FleetProject, folder: Path) -> Options:
@@ -157,7 +159,8 @@ def _judged(
     if isinstance(side, ReconcilerError):
         raise side
     chosen = _chosen(options, project, side.folder(project))
-    return JudgedProject(with_rules_of(kinds, new, rules_at(screen, chosen, kinds, side.commit, chosen.project, environ={})), side.commit)
+    theirs = rules_at(chosen.operation, TerminalVoice(screen), kinds, side.commit, chosen.project, environ={})
+    return JudgedProject(with_rules_of(kinds, new, theirs), side.commit)
 
 
 def _add(result: PlannedFleet, row: PlannedRow, plan: Plan, versions: Sequence[Project], kinds: Kinds) -> None:

@@ -20,15 +20,14 @@ from reconciler.cli.terminal import tracing
 from reconciler.cli.terminal.bar import Bar
 from reconciler.cli.terminal.log import EventLog
 from reconciler.errors import ConfigError, UsageError, os_reason
-from reconciler.signals import StopSignals
+from reconciler.run.operation import VARIABLES
+from reconciler.run.supervision import Supervision
 from reconciler.text.escape import UNLIMITED, as_json, log as escaped, terminal
 from reconciler.text.masks import Masks
 
 # At run time this would import the client and the apply, which `--help` does not need.
 if TYPE_CHECKING:
     from reconciler.cli.terminal.traces import Traces  # needs the extra otel
-    from reconciler.client.pacing import Clock
-    from reconciler.run.supervision import Supervision
 
 T = TypeVar("T")
 
@@ -41,7 +40,7 @@ class UnknownCommand(click.UsageError):
         self.hint = hint
 
 
-VARIABLES: Final = "RECONCILER_VAR_"
+OWN: Final = "reconciler."  # what the names of attributes begin with that no other program has
 LOG_FORMATS: Final = ("text", "json")
 WIDTH: Final = 100  # columns of a terminal that does not say how wide it is
 COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -61,19 +60,17 @@ class Screen:
 
     `command`: the command without its options.
     `directories`: those of `-C`. `began`: the time of the start, in nanoseconds since 1970.
-    `about` and `service`: the attributes of the run and of requests in traces. `signals`: who handles the signals of this run.
-    `supervision`: what the program that embeds this one supplies. `clock`: of the client; None for the machine's.
+    `about`: the attributes of the run and of requests in traces. `supervision`: who watches over the runs of this program.
     """
 
-    def __init__(self, supervision: Supervision | None = None, *, clock: Clock | None = None) -> None:
-        self.supervision, self.clock, self.signals = supervision, clock, StopSignals()
+    def __init__(self, supervision: Supervision | None = None) -> None:
+        self.supervision = supervision or Supervision()
         self.color, self.quiet, self.verbose = "auto", False, False
         self.masks = Masks()
         self.log = EventLog(self.masks)
         self.command, self.began = "", time.time_ns()
         self.directories: tuple[str, ...] = ()
         self.about: dict[str, str | int] = {}
-        self.service: dict[str, str | int] = {}
         self.bar: Bar | None = None  # while a terminal shows how far something is
         self._traces: Traces | None = None
         self._traced = False
@@ -182,9 +179,6 @@ class Screen:
         if self.event("info", event, text, **facts) and not self.quiet:
             self.line(text)
 
-    def end_if_cancelled(self) -> None:
-        """Raise if nobody waits for the result any more; on a terminal, a signal does that."""
-
     def note(self, text: str) -> None:
         """A part of the result that is printed beside it; also where they asked for no narration."""
         if self.event("info", "message", text):
@@ -257,7 +251,8 @@ class Screen:
 
     def ended(self, code: int) -> None:
         """Log the end of the program, and end its traces."""
-        if self._traces is not None and (lost := self._traces.end(code, self.about)) is not None:
+        about = {name: value for name, value in self.about.items() if name.startswith(OWN)}
+        if self._traces is not None and (lost := self._traces.end(code, about)) is not None:
             self.say(f"Not all traces were delivered: {lost}.", event="traces")
         self.event("debug", "end", f"{self.command} ends with exit code {code}", command=self.command, exitCode=code)
 

@@ -1,1 +1,1 @@
-"""What people do about drift: accept it into the files, propose that as a branch or a request, put a group back."""
+"""Drift: what was changed outside Reconciler, read, and taken into the files."""

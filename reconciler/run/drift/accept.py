@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, ReconcilerError, Refused
@@ -23,30 +21,35 @@ from reconciler.report.drift_groups import ACCEPTED_MAX
 from reconciler.resource import Kinds
 from reconciler.run.guards import missing_consent, raise_first
 from reconciler.run.loading import load
+from reconciler.run.operation import Operation
 from reconciler.run.rules import judged
 from reconciler.run.stages import Planned
+from reconciler.run.voice import Voice
 from reconciler.yamltext import line_ends
 
 ACCEPTING: Final = "accepting this makes something public or removes a protection, which"
 
 
-def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, names: Sequence[str]) -> None:
-    """Write the named values. Raises `Refused`, `UsageError` or `ReconcilerError`; then the files are as before."""
-    root, before = read(options.project, kinds)
+def accept(
+    operation: Operation, voice: Voice, kinds: Kinds, project: Project, planned: Planned, drift: Drift, names: Sequence[str]
+) -> list[str]:
+    """Write the named values; returns a line for each. Raises `Refused`, `UsageError` or `ReconcilerError`: the files are as before."""
+    root, before = read(operation.project, kinds)
     picked = chosen(drift, names, project.desired.generated, kinds)
-    taken = taken_in(screen, options, kinds, project, planned, before, picked)
+    taken = taken_in(operation, voice, kinds, project, planned, before, picked)
     if taken.left:
         wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(taken.left)}"
         raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")
-    raise_first(missing_consent(taken.exposures, options.limits.exposures, ACCEPTING))
+    raise_first(missing_consent(taken.exposures, operation.limits.exposures, ACCEPTING))
     try:
         rewrite(root, taken.texts)
     except ReconcilerError:
         rewrite(root, {file: before[file] for file in taken.texts})
         raise
-    for accepted in picked:
-        where = f" in {accepted.drifted.source.file}" if accepted.drifted.source is not None else ""
-        screen.out(f"{accepted}: its lines were moved.\n" if accepted.moved else f"{accepted} was updated{where}.\n")
+    where = {accepted: f" in {source.file}" if (source := accepted.drifted.source) is not None else "" for accepted in picked}
+    return [
+        f"{accepted}: its lines were moved.\n" if accepted.moved else f"{accepted} was updated{of}.\n" for accepted, of in where.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def acceptance(kinds: Kinds, project: Project, planned: Planned, before: Mapping
 
 
 def taken_in(
-    screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, before: Mapping[str, str],
+    operation: Operation, voice: Voice, kinds: Kinds, project: Project, planned: Planned, before: Mapping[str, str],
     picked: Sequence[AcceptedField],
 ) -> TakenIn:  # fmt: skip
     """The files with the current values of these fields, and what a plan of them says. Writes nothing.
@@ -78,7 +81,7 @@ def taken_in(
     edited = acceptance(kinds, project, planned, before).edited(picked, planned.plan.moved_outside)
     texts = {file: line_ends.as_before(text, before[file]) for file, text in edited.items()}
     try:
-        desired = judged(screen, options, kinds, load(screen, options, kinds, texts=texts)).project.desired
+        desired = judged(operation, voice, kinds, load(operation, voice, kinds, texts=texts)).project.desired
     except ConfigError as error:
         wrong = f"the files would become invalid and were not changed: {error.message}"
         raise Refused(wrong, id="RC-accepted-invalid", hint="Change them by hand.") from None
@@ -90,7 +93,7 @@ def taken_in(
     return TakenIn(texts, tuple(left), exposures)
 
 
-def by_hand(options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift) -> dict[str, str]:
+def by_hand(operation: Operation, kinds: Kinds, project: Project, planned: Planned, drift: Drift) -> dict[str, str]:
     """What `accept` would refuse, ADDRESS or ADDRESS.field, and what people do instead, as a clause. Of many changes, only what `forEach`
     generates: no command line names them all."""
     generated = project.desired.generated
@@ -100,7 +103,7 @@ def by_hand(options: Options, kinds: Kinds, project: Project, planned: Planned, 
         left = [str(resource.address) for resource in drift.resources if resource.address in generated]
         ways = dict.fromkeys(left, "")
     else:
-        fitting = acceptance(kinds, project, planned, read(options.project, kinds)[1])
+        fitting = acceptance(kinds, project, planned, read(operation.project, kinds)[1])
         ways = {item.name: item.way for item in acceptable(drift, fitting, generated, planned.plan.moved_outside)[1]}
     by_name = {name: resource.address for resource in drift.resources for name in _names(resource)}
     clauses = {}

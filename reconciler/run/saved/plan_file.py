@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from reconciler import __version__
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.errors import Refused, UsageError, os_reason
 from reconciler.json_file import read_json
@@ -22,9 +20,10 @@ from reconciler.report.documents import PLAN_FORMAT
 from reconciler.report.saved import Digests, PlanInputs, canonical, digest_of, saved_plan
 from reconciler.report.schemas.documents import problem
 from reconciler.report.schemas.plan import OptionsData, OriginData, PlanDocument, RulesFromData, SavedPlanDocument
-from reconciler.resource import Kinds
 from reconciler.run.stages import Planned
+from reconciler.run.voice import Voice
 from reconciler.text.escape import as_json
+from reconciler.text.masks import Masks
 from reconciler.writing import write_whole
 
 SIZE_MAX: Final = 20 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
@@ -41,12 +40,10 @@ class Saved:
     digest: str
 
 
-def write(
-    screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, inputs: PlanInputs, digests: Digests, created_at: datetime
-) -> None:
+def write(voice: Voice, path: Path, planned: Planned, *, inputs: PlanInputs, digests: Digests, created_at: datetime) -> None:
     """Save a plan in a file that only its owner can read; signed if the environment has a key."""
-    key = signing_key(screen)
-    document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, inputs=inputs, digests=digests)
+    key = signing_key(voice.masks)
+    document = saved_plan(planned.plan, planned.kinds, planned.actual, created_at=created_at, inputs=inputs, digests=digests)
     text = as_json(document, indent=1) + "\n"
     if key is not None:
         # Not of `document` itself: numbers and texts can change on their way through JSON, and whoever checks has only the file.
@@ -59,23 +56,26 @@ def write(
     except OSError as error:
         wrong = f"the plan cannot be saved to {path}: {os_reason(error)}"
         raise UsageError(wrong, id="RC-file-not-written") from error
-    screen.say(f"Saved the {'signed ' if key is not None else ''}plan to {path}.")
+    voice.say(f"Saved the {'signed ' if key is not None else ''}plan to {path}.")
 
 
 def plan_inputs(
-    options: Options, project: Project, state: State, service: str, origin: OriginData | None = None, rules: RulesFromData | None = None
+    recorded: OptionsData,
+    project: Project,
+    state: State,
+    service: str,
+    origin: OriginData | None = None,
+    rules: RulesFromData | None = None,
 ) -> PlanInputs:
-    """The inputs of a plan that is created now. `service`: its identity. `origin`: who creates it from which commit, if it is saved.
-
-    `rules`: the commit whose rules judged it, None for those of its own files.
+    """The inputs of a plan that is created now. `recorded`: the options of the run that a file has. `service`: its identity. `origin`: who
+    creates it from which commit, if it is saved. `rules`: the commit whose rules judged it, None for those of its own files.
     """
-    recorded = cast("OptionsData", options.saved())
     return PlanInputs(__version__, service, project.digest, state.lineage, state.serial, recorded, origin, rules)
 
 
-def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:
+def digests_of(voice: Voice, lineage: str, key: bytes) -> Digests:
     """The digests of a file: with a key if it was created from a state."""
-    return Digests(key if lineage else None, screen.masked_data)
+    return Digests(key if lineage else None, voice.masks.data)
 
 
 def read(path: Path) -> Saved:
@@ -143,20 +143,20 @@ def sign(document: Mapping[str, Any], key: bytes) -> str:
     return f"{ALGORITHM}:{hmac.digest(key, PURPOSE + text.encode(), 'sha256').hex()}"
 
 
-def signing_key(screen: Screen, environ: Mapping[str, str] = os.environ) -> bytes | None:
+def signing_key(masks: Masks, environ: Mapping[str, str] = os.environ) -> bytes | None:
     """The key for the signatures of new plans; None if none is set. Raises `UsageError` for one that is too short."""
-    return _key(screen, KEY, environ)
+    return _key(masks, KEY, environ)
 
 
-def check(screen: Screen, path: Path, document: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> None:
+def check(voice: Voice, path: Path, document: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> None:
     """Raise `Refused` if a key is set and the file was not signed with it, or with the old one. Without a key nothing is checked."""
-    key, old = _key(screen, KEY, environ), _key(screen, OLD, environ)
+    key, old = _key(voice.masks, KEY, environ), _key(voice.masks, OLD, environ)
     signature = document.get(NAME)
     if key is None:
         if old is not None:
             raise UsageError(f"{OLD} is set without {KEY}", id="RC-plan-key", hint=f"Set {KEY} to the new key, or to this one.")
         if signature is not None:
-            screen.say(f"The signature of {path} was not checked, because {KEY} is not set.")
+            voice.say(f"The signature of {path} was not checked, because {KEY} is not set.")
         return
     if signature is None:
         raise Refused(
@@ -175,7 +175,7 @@ def check(screen: Screen, path: Path, document: Mapping[str, Any], environ: Mapp
         )
 
 
-def _key(screen: Screen, name: str, environ: Mapping[str, str]) -> bytes | None:
+def _key(masks: Masks, name: str, environ: Mapping[str, str]) -> bytes | None:
     """The key in a variable. Raises `UsageError`; a variable that is set and empty is a secret that the pipeline does not have."""
     text = environ.get(name)
     if text is None or (text == "" and name == OLD):
@@ -183,7 +183,7 @@ def _key(screen: Screen, name: str, environ: Mapping[str, str]) -> bytes | None:
     key = text.strip().encode("utf-8", "surrogateescape")
     if not key:
         raise UsageError(f"{name} is set and empty", id="RC-plan-key", hint=f"Is the secret missing? Set it, or remove the variable. {HOW}")
-    screen.hide([text, text.strip()])
+    masks.hide([text, text.strip()])
     if len(key) < BYTES_MIN:
         raise UsageError(f"{name} has {len(key)} bytes, and at least {BYTES_MIN} are required", id="RC-plan-key", hint=HOW)
     return key

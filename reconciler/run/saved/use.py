@@ -8,32 +8,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-import click
-
 from reconciler import exits
 from reconciler.address import Address, Glob
-from reconciler.cli.option_table import ROWS
-from reconciler.cli.options import Options
-from reconciler.cli.terminal.screen import Screen
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
 from reconciler.model import Outcome, Plan, RecordedRun, StepStatus, Withheld
-from reconciler.report.plan import plan_sheet
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
-from reconciler.report.sheet import sheet_text
-from reconciler.report.words import count, listed
+from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.applying import ApplySession
 from reconciler.run.connecting import ConnectedService
-from reconciler.run.guards import check as check_plan
 from reconciler.run.loading import now
-from reconciler.run.operation import Limits
+from reconciler.run.operation import Limits, Operation
 from reconciler.run.saved.approval import ApprovedPlan, approve, more_urls
 from reconciler.run.saved.origin import sentence
 from reconciler.run.saved.plan_file import Saved, check, digests_of, plan_inputs, read
-from reconciler.run.stages import Planned, narrowed
+from reconciler.run.stages import Planned, narrow
 from reconciler.run.unseen import Unseen
+from reconciler.run.voice import Voice
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time
 
@@ -45,23 +38,21 @@ AGAIN: Final = "Create a new one: reconciler plan --out FILE."
 
 @dataclass
 class Use:
-    """One use of a saved plan. `options`: those of the command line, with the scope of the run from the file.
+    """One use of a saved plan. `operation`: what this run is asked, with the scope from the file.
 
     `same`: whether the evaluated configuration is that of the file; None if the file does not contain its digest.
     """
 
-    screen: Screen
-    options: Options
+    voice: Voice
+    operation: Operation
     saved: Saved
-    partial: bool
-    ask: bool
     approval: ApprovedPlan | None = field(default=None, init=False)
     same: bool | None = field(default=None, init=False)
 
     def check_project(self, project: str) -> None:
         """Raise `StalePlan` if the file was created for another project or environment. Called before a connection creates a sandbox."""
         self._same("project", self.saved.document["project"], project)
-        self._same("environment", self.saved.document["environment"], self.options.env or None)
+        self._same("environment", self.saved.document["environment"], self.operation.environment or None)
 
     def check_service(self, service: ConnectedService) -> None:
         """Raise `StalePlan` if the file was created for another service."""
@@ -92,45 +83,16 @@ class Use:
         onward = f"The plan was applied already, at {clock_time(earlier.ended or earlier.started, HERE)} by {earlier.who}."
         return Outcome(run, Plan(document["project"], document["environment"]), onward=onward)
 
-    def approved_part(self, session: ApplySession, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
-        """The part of a fresh plan that the file allows, recorded in the journal; None if it was declined.
-
-        `new`: the state that this creates, where that takes consent: the file did not ask for it.
-
-        Raises `StalePlan` where the file was used, belongs to another state, or does not hold and nobody said that the rest will do.
-        """
+    def begin(self, session: ApplySession, store: Store) -> Planned:
+        """The part of a fresh plan that the file allows. Raises `StalePlan` where the file was used, or belongs to another state."""
         self._check_state(session.journal.state().lineage, store)
         self._compare(session.project, store)
-        planned = self._approved(session, store)
-        while True:
-            assert self.approval is not None
-            self._tell()
-            self._show(planned, full=full)
-            check_plan(planned.plan, session.desired, self.limits)
-            if not self.approval.refused:
-                break
-            if not self._rest_will_do(planned):
-                return None
-            # Somebody may think about the question for an hour. What they agreed to must still be true when it is sent.
-            if planned.age <= FRESH:
-                break
-            shown, again = self.approval, self._approved(session, store)
-            if again.plan == planned.plan and self.approval.refused == shown.refused:
-                planned = again
-                break
-            self.screen.say("The service changed in the meantime; this is what is still valid.")
-            planned = again
-        if new is not None:
-            self.screen.say(new.fact)
-            if not click.confirm("Create the state there?", default=False, err=True):
-                return None
-        session.journal.carry_out(self.saved.digest)
-        return planned
+        return self.approved(session, store)
 
     @property
     def limits(self) -> Limits:
         """What this run allows: what is typed again, and what the file shows, which whoever saved or approved it has seen."""
-        limits, shown = self.options.limits.with_exposures, self.saved.document.get("redirects")
+        limits, shown = self.operation.limits.with_exposures, self.saved.document.get("redirects")
         dead = [url["url"] for url in shown["dead"]] if shown is not None else []
         return replace(limits, dead_urls=(*limits.dead_urls, *dead))
 
@@ -184,17 +146,17 @@ class Use:
         then = self.saved.document["digests"]["configuration"]
         if then is None:
             return
-        self.same = then == digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key()).of(project.digest)
+        self.same = then == digests_of(self.voice, self.saved.document["digests"]["lineage"], store.digest_key()).of(project.digest)
         if self.same:
-            self.screen.say("The evaluated configuration is the one that the plan was created from.")
+            self.voice.say("The evaluated configuration is the one that the plan was created from.")
         else:
-            self.screen.say(
+            self.voice.say(
                 "The evaluated configuration changed since the plan was created; only addresses whose plan is the same are applied."
             )
 
-    def _approved(self, session: ApplySession, store: Store) -> Planned:
+    def approved(self, session: ApplySession, store: Store) -> Planned:
         """Plan again, and narrow that to the file."""
-        session.operation = self.options.operation
+        session.operation = self.operation
         with self.fitting():
             fresh = session.plan()
         self.approval = self._limited(fresh, session.project, session.kinds, store, session.narrowed)
@@ -216,16 +178,14 @@ class Use:
         """What the file allows of a fresh plan that nobody sends. Raises `StalePlan` where `apply` would, or would ask about the rest."""
         self._check_state(store.read().lineage, store)
         self._compare(project, store)
-        operation = self.options.operation
-        approval = self._limited(
-            fresh, project, kinds, store, lambda planned, only: narrowed(kinds, project.desired, planned, operation.only(only))
-        )
+        operation = self.operation
+        approval = self._limited(fresh, project, kinds, store, lambda planned, only: narrow(planned, operation.only(only)))
         if approval.refused:
             raise StalePlan(
                 f"part of {self.saved.path} is no longer valid: {_first(approval.refused)}", id="RC-saved-plan-stale", hint=AGAIN
             )
         if approval.new:
-            self.screen.say("These changes are not in the saved plan, and not part of this:")
+            self.voice.say("These changes are not in the saved plan, and not part of this:")
             self._list(approval.new)
         return approval
 
@@ -233,82 +193,80 @@ class Use:
         self, fresh: Planned, project: Project, kinds: Kinds, store: Store, narrow: Callable[[Planned, frozenset[Address]], Planned]
     ) -> ApprovedPlan:
         """A fresh plan, limited to the file."""
-        digests = digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key())
+        digests = digests_of(self.voice, self.saved.document["digests"]["lineage"], store.digest_key())
 
         def describe(planned: Planned) -> Mapping[str, Any]:
-            inputs = plan_inputs(self.options, project, planned.state, self.saved.document["service"])
+            document = self.saved.document  # what only a new file records is compared with nothing
+            inputs = plan_inputs(document["options"], project, planned.state, document["service"])
             return saved_plan(planned.plan, kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
 
         return approve(self.saved.document, fresh, describe=describe, narrow=narrow)
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Say what of the file does not hold, and what is not in it."""
         assert self.approval is not None
         refused, new = self.approval.refused, self.approval.new
         if refused:
-            self.screen.say("These parts of the saved plan are no longer valid and were not applied:")
+            self.voice.say("These parts of the saved plan are no longer valid and were not applied:")
             self._list(f"{at}: {why}" for at, why in sorted(refused.items()))
         if new:
-            self.screen.say("These changes are not in the saved plan and were not applied:")
+            self.voice.say("These changes are not in the saved plan and were not applied:")
             self._list(new)
         # Pages are written all the time, so a plan does not become invalid by them; what it ends is a decision that somebody took.
         if more := more_urls(self.saved.document, self.approval.planned.plan):
-            self.screen.say(
-                f"Pages were added since the plan was saved: it ends or moves {count(more, 'more URL')} of pages than it shows."
-            )
+            self.voice.say(f"Pages were added since the plan was saved: it ends or moves {count(more, 'more URL')} of pages than it shows.")
 
     def _list(self, lines: Iterable[str]) -> None:
         every = list(lines)
         for line in every[:NAMED]:
-            self.screen.say(f"  {line}")
+            self.voice.say(f"  {line}")
         if len(every) > NAMED:
-            self.screen.say(f"  and {len(every) - NAMED:,} more")
+            self.voice.say(f"  and {len(every) - NAMED:,} more")
 
-    def _show(self, planned: Planned, *, full: bool) -> None:
-
-        if self.options.format == "text":
-            self.screen.spans(sheet_text(plan_sheet(planned.plan, full=full, zone=HERE), width=self.screen.width))
-
-    def _rest_will_do(self, planned: Planned) -> bool:
-        assert self.approval is not None
-        refused = self.approval.refused
-        first = _first(refused)
+    def rest(self, planned: Planned) -> str:
+        """What of the file still holds, where not all of it does: somebody must want it alone. Raises `StalePlan` where that is nothing."""
         if not planned.plan.pending:
-            raise StalePlan(f"nothing in {self.saved.path} is still valid: {first}", id="RC-saved-plan-stale", hint=AGAIN)
+            raise StalePlan(f"nothing in {self.saved.path} is still valid: {self._first_refused}", id="RC-saved-plan-stale", hint=AGAIN)
         number = len(planned.plan.steps)
-        rest = f"the {number:,} request{'s' if number != 1 else ''} that {'is' if number == 1 else 'are'} still valid"
-        if self.partial:
-            return True
-        if self.ask and self.screen.can_ask:
-            return click.confirm(f"Apply {rest}?", default=False, err=True)
-        raise StalePlan(
-            f"part of {self.saved.path} is no longer valid: {first}",
+        return f"the {number:,} request{'s' if number != 1 else ''} that {'is' if number == 1 else 'are'} still valid"
+
+    def partly(self, rest: str) -> StalePlan:
+        """The error where nobody wants the rest alone."""
+        return StalePlan(
+            f"part of {self.saved.path} is no longer valid: {self._first_refused}",
             id="RC-saved-plan-stale",
             hint=f"--partial applies {rest}. Or create a new plan: reconciler plan --out FILE.",
         )
 
+    @property
+    def _first_refused(self) -> str:
+        assert self.approval is not None
+        return _first(self.approval.refused)
 
-def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: bool, commit: str | None = None) -> Use:
-    """The use of a file, which contains the scope of the run. `commit`: the first digits of the commit it must be of.
+
+def opened(voice: Voice, path: Path, *, commit: str | None = None) -> Saved:
+    """A plan file that may be used. `commit`: the first digits of the commit it must be of.
 
     Raises `UsageError`, `Refused` where it is not signed as it should be, `StalePlan` where it is of another commit.
     """
-    if any(options.saved("scope").values()):
-        scope = [f"--{row.name}" for row in ROWS if row.saved == "scope"]
-        hint = f"Remove {listed(scope, len(scope))}."
-        raise UsageError("--plan FILE already selects the addresses", id="RC-options-conflict", hint=hint)
     saved = read(path)
-    check(screen, path, saved.document)
+    check(voice, path, saved.document)
     origin = saved.document.get("origin")
     if commit is not None:
         _check_commit(path, origin, commit)
     if origin is not None:
-        screen.say(sentence(origin))
+        voice.say(sentence(origin))
     if (rules := saved.document.get("rulesFrom")) is not None:
-        screen.say(f"It was judged by the rules of {rules['ref'][:100]} ({rules['commit'][:9]}).")
-    options = options.with_scope(saved.document["options"], lambda texts: _globs(path, texts))
+        voice.say(f"It was judged by the rules of {rules['ref'][:100]} ({rules['commit'][:9]}).")
+    return saved
+
+
+def use_of(voice: Voice, operation: Operation, saved: Saved) -> Use:
+    """The use of a file by an operation that has its scope."""
     # Whoever saved the plan typed these, and was shown what the file still shows.
-    allowed = _globs(path, saved.document["options"].get("allowOpenWork", []))
-    return Use(screen, replace(options, allow_open_work=(*options.allow_open_work, *allowed)), saved, partial, ask)
+    allowed = globs(saved.path, saved.document["options"].get("allowOpenWork", []))
+    limits = replace(operation.limits, open_work=(*operation.limits.open_work, *allowed))
+    return Use(voice, replace(operation, limits=limits), saved)
 
 
 def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
@@ -327,7 +285,8 @@ def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
         )
 
 
-def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
+def globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
+    """The patterns in a file. Raises `UsageError`."""
 
     # The file may come from anybody. Each pattern is compared with each address.
     if len(texts) > GLOBS_MAX:

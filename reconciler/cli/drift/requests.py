@@ -17,6 +17,7 @@ from typing import Final
 
 from reconciler import exits
 from reconciler.cli.comment_parts import read_event
+from reconciler.cli.opening import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.source.includes import texts as read
@@ -41,7 +42,6 @@ from reconciler.report.words import listed
 from reconciler.resource import Kinds
 from reconciler.run.drift.accept import ACCEPTING
 from reconciler.run.guards import missing_consent, raise_first
-from reconciler.run.loading import load
 from reconciler.text.escape import terminal
 from reconciler.yamltext.line_ends import as_before, plain
 
@@ -91,7 +91,7 @@ def saved_proposal(screen: Screen, options: Options, kinds: Kinds, file: Path) -
     Raises `UsageError` for a file that is not a proposal of this project, `StalePlan` if the files of the project are others by now, and
     `ConfigError` if it makes them invalid.
     """
-    project = load(screen, options, kinds, decrypt=False, stand_ins=True, warn=False)
+    project = loaded(screen, options, kinds, decrypt=False, stand_ins=True, warn=False)
     try:
         document = read_json(file, most=DOCUMENT_MAX, parts=PARTS_MAX)
         wrong = problem(ProposalDocument, document)
@@ -108,7 +108,7 @@ def saved_proposal(screen: Screen, options: Options, kinds: Kinds, file: Path) -
         if entry["path"] not in before or digest_of(before[entry["path"]]) != entry["before"]:
             wrong = f"{terminal(entry['path'])} is another file than the one that the proposal was made from"
             raise StalePlan(wrong, id="RC-proposal-stale", hint="Wait for the next run of the fleet, and get its proposal.")
-    load(screen, options, kinds, decrypt=False, stand_ins=True, warn=False, texts=proposal.files)
+    loaded(screen, options, kinds, decrypt=False, stand_ins=True, warn=False, texts=proposal.files)
     return proposal, sheet_of(document["drift"])
 
 

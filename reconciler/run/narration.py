@@ -1,12 +1,11 @@
-"""Narration of a run on stderr: a live line on a terminal; elsewhere a line for each phase and one at least every ten seconds.
+"""Narration of a run: its phases, and how far it is, at least every ten seconds. Whoever shows it says how, by `tell`.
 
 Hears the client (`queued`, `request`, `answer`, `read`, `waiting`) and the apply (`planned`, `began`, `ended`, `looking`, `comparing`).
-`-v` shows every request, without query and body. What it counts is in `tally`.
+What it counts is in `tally`.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections import Counter, deque
@@ -16,9 +15,8 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.cli.terminal.bar import Bar
-from reconciler.cli.terminal.screen import Screen
 from reconciler.model import Listener, Step, StepResult
+from reconciler.text.masks import Masks
 from reconciler.text.names import duration
 
 HEARTBEAT: Final = 10.0  # seconds between lines where there is no terminal
@@ -40,11 +38,17 @@ def current_step() -> Step | None:
     return _STEP.get()
 
 
-class Narration(Listener):
-    """Reports the progress of a run. `every`: seconds between lines if there is no terminal."""
+def current_request() -> int:
+    """The number of the request that this task waits for."""
+    return _REQUEST.get()
 
-    def __init__(self, screen: Screen, *, every: float | None = None) -> None:
-        self.screen = screen
+
+class Narration(Listener):
+    """The voice of a run, apart from where it is heard. `every`: seconds between lines if there is no live one."""
+
+    def __init__(self, masks: Masks, *, every: float | None = None) -> None:
+        self.masks = masks
+        self.about: dict[str, str | int] = {}
         self._every = HEARTBEAT if every is None else every
         self._lock = threading.Lock()
         self._sent = 0
@@ -63,18 +67,54 @@ class Narration(Listener):
     def _name(self) -> None:
         """Show the name of the phase, unless a live line shows it."""
         self._named, self._said = True, time.monotonic()
-        self._tell("info", "phase", f"{self._what}{self._where} …", shown=not self._live)
+        self.tell("info", "phase", f"{self._what}{self._where} …", shown=not self.live)
+
+    # -- where it is heard -----------------------------------------------------------------------------------------------------------
+
+    def tell(self, level: str, event: str, text: str, *, shown: bool = True, **facts: Any) -> None:
+        """An event. `shown`: also to whoever reads no log. By itself nobody hears it."""
 
     @property
-    def _live(self) -> bool:
-        return self.screen.live and not self.screen.quiet
+    def live(self) -> bool:
+        """Whether a line is drawn again and again instead."""
+        return False
+
+    @property
+    def follows_requests(self) -> bool:
+        """Whether somebody wants to know of each request."""
+        return False
+
+    @contextmanager
+    def drawn(self) -> Iterator[None]:
+        """In this block a live line may be drawn."""
+        yield
+
+    def draw(self) -> None:
+        """Draw the live line."""
+
+    # -- the verbs of a voice --------------------------------------------------------------------------------------------------------
+
+    @property
+    def listener(self) -> Listener:
+        """Itself."""
+        return self
+
+    def say(self, text: str, *, event: str = "message", **facts: Any) -> None:
+        """A sentence."""
+        self.tell("info", event, text, **facts)
+
+    def warn(self, text: str, *, id: str) -> None:
+        """A warning, with the id of its cause."""
+        self.tell("warning", "warning", text, id=id)
+
+    def hide(self, values: Iterable[str]) -> None:
+        """Mask these values from now on."""
+        self.masks.hide(values)
 
     @contextmanager
     def phase(self, what: str, steps: Sequence[Step] = (), *, where: str = "") -> Iterator[None]:
         """A part of the run, named in the present: `Reading acme-docs`. `steps`: those it applies. `where`: what it reads from."""
         self._begin(what, steps, where=where)
-        # The span of the run has to exist before a request can be inside it.
-        _ = self.screen.traces  # begin before the first request
         self._name()
         with self._narrated():
             yield
@@ -95,24 +135,19 @@ class Narration(Listener):
         """Report the progress regularly, in a thread."""
         over = threading.Event()
         self._visible = self._named
-        if self._live:
-            colored = self.screen.colored(sys.stderr)
-            self.screen.bar = Bar(sys.stderr, self._short, self._part, lambda: self.screen.narration_width, colored=colored)
-        thread = threading.Thread(target=self._narrate, args=(over,), daemon=True, name="narration")
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
-            if self.screen.bar is not None:
-                self.screen.bar.erase()
-                self.screen.bar = None
+        with self.drawn():
+            thread = threading.Thread(target=self._narrate, args=(over,), daemon=True, name="narration")
+            thread.start()
+            try:
+                yield
+            finally:
+                over.set()
+                thread.join()
 
     def _narrate(self, over: threading.Event) -> None:
         """Name a phase that takes long, once; then report its progress: at every change of the live line, or at every heartbeat."""
         # A thread, because the event loop may be busy for seconds with one large answer, and that is when somebody looks.
-        pause = DRAWN if self.screen.bar is not None else min(LOOKED, self._every)
+        pause = DRAWN if self.live else min(LOOKED, self._every)
         while True:
             now = time.monotonic()
             due = self._visible and now - self._said >= self._every
@@ -122,13 +157,13 @@ class Narration(Listener):
             elif due:
                 self._said = now
                 text = f"{self._what}{self._where}: {self._so_far()}"
-                self._tell("info", "progress", text, shown=not self._live, **self._tally.counts())
-            if self._visible and self.screen.bar is not None:
-                self.screen.bar.draw()
+                self.tell("info", "progress", text, shown=not self.live, **self._tally.counts())
+            if self._visible:
+                self.draw()
             if over.wait(pause):
                 return
 
-    def _part(self) -> tuple[int, int]:
+    def part(self) -> tuple[int, int]:
         """How much of how many is done; 0 of 0 if unknown."""
         tally = self._tally
         return (tally.done, tally.steps) if tally.steps else (tally.answered, tally.queued)
@@ -139,20 +174,15 @@ class Narration(Listener):
         now = f"now {self._path}" if self._path and not self._tally.steps else ""
         return self._tally.facts(time.monotonic(), between=f"under way: {running}" if running else now)
 
-    def _short(self) -> str:
-        """The same for the line of a terminal, with the name of the phase."""
-        return self.screen.masked(f"{self._what}: {self._tally.short(time.monotonic(), last=self._under_way())}")
+    def short(self) -> str:
+        """The progress in fewer characters, with the name of the phase."""
+        return self.masks.text(f"{self._what}: {self._tally.short(time.monotonic(), last=self._under_way())}")
 
     def _under_way(self) -> str:
         """`acme/space/guides and 3 more`; "" without a step under way."""
         with self._lock:
             running = list(self._running.values())
         return _first(running) if running else ""
-
-    def _tell(self, level: str, event: str, text: str, *, shown: bool = True, **facts: Any) -> None:
-        """Log an event, and show it in a line of its own."""
-        if self.screen.event(level, event, text, **facts) and shown and not self.screen.quiet:
-            self.screen.line(text)
 
     # -- the client ------------------------------------------------------------------------------------------------------------------
 
@@ -163,22 +193,16 @@ class Narration(Listener):
         self._path = f"{method} {path}"
         self._sent += 1
         _REQUEST.set(self._sent)
-        if self.screen.log.active:
-            self.screen.event("debug", "sending", f"{method} /v1{path}", **self._facts(method, path), attempt=attempt)
-        if self.screen.traces is not None:
-            step = _STEP.get()
-            of = {"reconciler.address": str(step.address), "reconciler.verb": step.verb} if step is not None else {}
-            self.screen.traces.request_began(self._sent, method, path, attempt, {**self.screen.service, **of})
+        if self.follows_requests:
+            self.tell("debug", "sending", f"{method} /v1{path}", shown=False, **self._facts(method, path), attempt=attempt)
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         self._tally.answered += 1
         self._tally.sample(time.monotonic())
-        if self.screen.log.active or self.screen.verbose:
+        if self.follows_requests:
             text = f"{method} /v1{path} {status or 'no answer'} {seconds * 1000:.0f} ms"
             facts = {**self._facts(method, path), "status": status, "milliseconds": round(seconds * 1000)}
-            self._tell("debug", "request", text, shown=self.screen.verbose, **facts)
-        if self.screen.traces is not None:
-            self.screen.traces.request_ended(_REQUEST.get(), status)
+            self.tell("debug", "request", text, **facts)
 
     def _facts(self, method: str, path: str) -> dict[str, Any]:
         """The facts about the request that this task sends."""
@@ -191,7 +215,7 @@ class Narration(Listener):
 
     def waiting(self, seconds: float, why: str) -> None:
         level = "info" if seconds >= TOLD else "debug"
-        self._tell(level, "waiting", f"Waiting {seconds:.0f} s: {why}", shown=seconds >= TOLD, seconds=round(seconds, 3))
+        self.tell(level, "waiting", f"Waiting {seconds:.0f} s: {why}", shown=seconds >= TOLD, seconds=round(seconds, 3))
 
     # -- the apply -------------------------------------------------------------------------------------------------------------------
 
@@ -203,17 +227,12 @@ class Narration(Listener):
             self._running[step.id] = step.address
         # A context variable is inherited by the tasks that this one starts, so each request knows its step without being told.
         _STEP.set(step)  # in the task of this step
-        if self.screen.traces is not None:
-            self.screen.traces.step_began(step)
 
     def ended(self, result: StepResult) -> None:
-        self.screen.acted = self.screen.acted or result.status == "done"
-        if self.screen.log.active:
+        if self.follows_requests:
             step, why = result.step, f": {result.error}" if result.error else ""
             facts = {"address": str(step.address), "verb": step.verb, "step": step.id, "status": str(result.status.value)}
-            self.screen.event("debug", "step", f"{step.verb} {step.address} {result.status.value}{why}", **facts)
-        if self.screen.traces is not None:
-            self.screen.traces.step_ended(result)
+            self.tell("debug", "step", f"{step.verb} {step.address} {result.status.value}{why}", shown=False, **facts)
         with self._lock:
             self._running.pop(result.step.id, None)
         self._tally.ended(result.step.address, failed=result.status == "failed")

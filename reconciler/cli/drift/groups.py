@@ -1,0 +1,115 @@
+"""Groups of drift on the command line: since when they exist, the options that name classes and groups, and the plan that reverts some."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from shlex import quote
+from typing import Final
+
+import click
+
+from reconciler.address import Address, Glob
+from reconciler.cli.option_table import ROWS
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import Refused
+from reconciler.model import Action, Cause, Plan
+from reconciler.model.drift import DriftClass, DriftGroup
+from reconciler.report.plan import plan_sheet
+from reconciler.report.sheet import sheet_text
+from reconciler.report.words import listed
+from reconciler.run.connecting import current_user
+from reconciler.run.drift.groups import CommandLine, delete_line
+from reconciler.run.loading import now
+from reconciler.run.opened import Run
+from reconciler.run.saved import plan_file
+from reconciler.run.saved.origin import origin
+from reconciler.run.stages import Planned, narrow
+from reconciler.text.names import HERE, did_you_mean, one_of
+
+SEPARATORS: Final = re.compile(r"[,\s]+")
+
+
+def classes(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> frozenset[DriftClass]:
+    """The classes of a list with commas. Raises `BadParameter` for another word."""
+    words = [word for value in values for word in SEPARATORS.split(value) if word]
+    if values and not words:
+        raise click.BadParameter(f"no class is named: {one_of(DriftClass)}", ctx=ctx, param=param)
+    for word in words:
+        if word not in list(DriftClass):
+            raise click.BadParameter(
+                f"{word!r} is not a class of drift{did_you_mean(word, DriftClass) or f': {one_of(DriftClass)}'}", ctx=ctx, param=param
+            )
+    return frozenset(map(DriftClass, words))
+
+
+NAMED: Final = 5  # addresses of a refusal
+
+
+def api_line(options: Options) -> CommandLine:
+    """The command line of a single request, with the service and the project of these options."""
+    reading = {row.field: getattr(options, row.field) for row in ROWS if row.group in ("reading", "service")}
+    alone = Options(**reading, directories=options.directories)
+    project = f" --project {quote(str(options.project))}" if options.project != Path() else ""
+    return lambda command: alone.command_line(command) + project
+
+
+def save_revert(
+    screen: Screen, run: Run, path: Path, options: Options, planned: Planned, groups: Sequence[DriftGroup]
+) -> None:  # fmt: skip
+    """Save the plan that puts these groups back, and nothing else. Raises `Refused` where no plan does
+    only that, with another way."""
+    managed = [group for group in groups if group.unmanaged is None]
+    by_hand = list(_by_hand(options, planned, groups))
+    addresses = tuple(dict.fromkeys(address for group in managed for address in group.addresses))
+    if not addresses:
+        wrong = "no plan can put this back: a plan is about what the project declares"
+        raise Refused(wrong, id="RC-not-reverted", hint="\n".join(by_hand) or "Nothing was changed outside Reconciler.")
+    for line in by_hand:
+        screen.say(line)
+    targeted = replace(options, target=tuple(Glob.parse(str(address)) for address in addresses), exclude=())
+    reverting = narrow(planned, targeted.operation)
+    _check_only(targeted, reverting.plan, addresses)
+    changed = {change.address for change in reverting.plan.changes}
+    left = [str(address) for address in addresses if address not in changed and address in reverting.plan.differing]
+    if left:
+        screen.say(f"this plan does not put back {listed(left, NAMED)}. Plan it and decide: {options.command_line('plan')}")
+    screen.spans(sheet_text(plan_sheet(screen.masked_data(reverting.plan), zone=HERE), width=screen.width))
+    project, made_by = run.project, origin(run.project, current_user())
+    inputs = plan_file.plan_inputs(targeted.recorded, project, planned.state, run.service.identity, made_by, run.by.origin)
+    digests = plan_file.digests_of(run.voice, planned.state.lineage, run.seen.key)
+    plan_file.write(run.voice, path, reverting, inputs=inputs, digests=digests, created_at=now())
+    screen.out(f"Apply it with: {targeted.saved_line(path)}\n")
+
+
+def _check_only(options: Options, plan: Plan, addresses: Sequence[Address]) -> None:
+    """Raise `Refused` where the plan does something else too, or nothing."""
+    by_hand = f"Plan it and decide: {options.command_line('plan')}"
+    others = sorted({change.address for change in plan.changes} - set(addresses))
+    if others:
+        names = listed(list(map(str, others)), NAMED)
+        raise Refused(f"what puts this back also changes {names}", id="RC-not-reverted", hint=by_hand)
+    created = {Action.CREATE, Action.RESTORE, Action.REPLACE, Action.ADOPT}  # all values of such an object are declared again
+    existing = [change for change in plan.changes if created.isdisjoint(change.actions)]
+    yours = [(change.address, delta) for change in existing for delta in change.fields if delta.cause is Cause.YOURS]
+    declared = [f"{address}.{delta.name}" for address, delta in yours if delta.note is None]
+    if declared:
+        names = listed(declared, NAMED)
+        raise Refused(f"the same requests would also apply changes of your files: {names}", id="RC-not-reverted", hint=by_hand)
+    if not plan.steps and not plan.changes:
+        raise Refused("no request puts this back", id="RC-not-reverted", hint=f"See why: {options.command_line('plan')}")
+
+
+def _by_hand(options: Options, planned: Planned, groups: Sequence[DriftGroup]) -> Iterator[str]:
+    """For each unmanaged object, the command that deletes it."""
+    for group in groups:
+        if group.unmanaged is None:
+            continue
+        line = delete_line(api_line(options), planned, group.unmanaged)
+        if line is None:
+            yield f"{group.addresses[0]}: it is unmanaged, and no request deletes it."
+        else:
+            yield f"{group.addresses[0]}: it is unmanaged, so no plan deletes it. Delete it with: {line}"

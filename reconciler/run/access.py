@@ -1,0 +1,61 @@
+"""Who can read what, now and after the plan: read from every list, and reviewed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.config.access import NamedReaders
+from reconciler.config.source.nodes import Map, MapEntry, Node, Scalar
+from reconciler.config.source.problems import Enough, Problems
+from reconciler.errors import UsageError
+from reconciler.model import Desired, NamedReader, ReaderSort, Source
+from reconciler.plan.access.review import Review, review
+from reconciler.resource import Kinds
+from reconciler.run.opened import Run
+from reconciler.run.stages import Planned
+
+FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VALUE]"
+
+
+@dataclass(frozen=True)
+class AccessReading:
+    """Who can read what, and the plan that it was found from."""
+
+    planned: Planned
+    review: Review
+
+
+def access_of(run: Run, readers: Sequence[NamedReader] = ()) -> AccessReading:
+    """Who can read what, found with GET requests. `readers`: only these; all classes of readers where none is given."""
+    planned = run.plan(everything=True, pages=False)
+    return AccessReading(planned, review(planned.kinds, planned.desired, planned.state, planned.actual, planned.plan, readers))
+
+
+def named_reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
+    """The reader in a text such as `role=guest`. Raises `UsageError`."""
+    at, problems = Source("--as", 1), Problems([])
+
+    def entries(pairs: list[tuple[str, Node]]) -> Map:
+        return Map(at, {name: MapEntry(name, at, node) for name, node in pairs})
+
+    sort, equals, value = text.partition("=")
+    node: Node = Scalar(at, text)
+    if equals:
+        inner: Node = Scalar(at, value)
+        if sort == ReaderSort.CLAIMS:
+            pairs = [claim.partition("=") for claim in value.split(",") if claim]
+            for name, has_value, _ in pairs:
+                if not has_value:
+                    hint = f"Write claims={name}=VALUE, for example claims={name}=true."
+                    raise UsageError(f"--as {text}: the claim {name} has no value", id="RC-no-value", hint=hint)
+            inner = entries([(name, Scalar(at, claim)) for name, _, claim in pairs])
+        node = entries([(sort, inner)])
+    reader = None
+    with suppress(Enough):
+        reader = NamedReaders(kinds, desired.resources, problems).read(node)
+    if reader is None:
+        raise UsageError(f"--as {text}: {problems.found[0].message}", id=problems.found[0].id, hint=f"A reader is {FORMS}.")
+    return reader

@@ -1,0 +1,50 @@
+"""The drift of a project, found with GET requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reconciler.model.drift import Drift, DriftBounds, KnownDrift
+from reconciler.plan.drift import drift, grouped, looking_for_access, without_known
+from reconciler.run.drift.accept import by_hand
+from reconciler.run.drift.groups import CommandLine, instead_of_plans
+from reconciler.run.loading import now
+from reconciler.run.opened import Run
+from reconciler.run.operation import Limits
+from reconciler.run.stages import Planned
+
+
+@dataclass(frozen=True)
+class DriftReading:
+    """Drift and the plan that it was found from. `shown`: the drift in groups, without what a baseline ignores."""
+
+    planned: Planned
+    drift: Drift
+    shown: Drift
+
+
+def drift_of(run: Run, *, coverage: bool = False, known: Sequence[KnownDrift] = (), pages: bool = False) -> DriftReading:
+    """The drift of a project. `coverage`: read every list. `known`: what a baseline ignores. `pages`: read what a plan needs to say what it
+    does to URLs of pages."""
+    desired, operation = run.project.desired, replace(run.operation, limits=Limits())  # what would be replaced has drifted all the same
+    planned = run.plan(desired=looking_for_access(run.kinds, desired), operation=operation, everything=coverage, pages=pages)
+    kinds, selection = run.kinds, operation.selection
+    drifted = drift(kinds, desired, planned.state, planned.actual, planned.plan, selection=selection, whole=coverage)
+    drifted = replace(drifted, notes=(*run.notes, *drifted.notes))
+    at = planned.actual.date or now()
+    with run.store() as store:
+        between = DriftBounds(store.verified(), at)
+    shown = without_known(drifted, known, at.date())
+    shown = grouped(kinds, desired, planned.actual, planned.matches, shown, between=between, selection=selection)
+    return DriftReading(replace(planned, desired=desired), drifted, shown)
+
+
+def ways_on(run: Run, reading: DriftReading, command: CommandLine, request: CommandLine) -> dict[str, Any]:
+    """What `drift_sheet` must know of the two ways on: the commands, which changes none accepts, and which groups no plan puts back.
+    `request`: the command line of a single request."""
+    planned, shown = reading.planned, reading.shown
+    refused = by_hand(run.operation, run.kinds, run.project, planned, shown)
+    instead = instead_of_plans(request, planned, shown.groups)
+    return {"command": command, **run.voice.masks.data({"by_hand": refused, "instead": instead})}
