@@ -26,6 +26,7 @@ from reconciler.run.loading import load
 from reconciler.run.opened import Run
 from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.use import Use, globs, opened as open_saved, use_of
+from reconciler.run.trust import NamedHost
 from reconciler.run.unseen import Unseen, journal_for, known_state, to_create
 from reconciler.state import Journal, Store
 from reconciler.text.redact import of_urls
@@ -52,14 +53,21 @@ def loaded(screen: Screen, options: Options, kinds: Kinds | None = None, **setti
 
 def confirm_hosts(screen: Screen, options: Options, project: Project) -> None:
     """Ask about each host that only the YAML names, where somebody can be asked. Raises `UsageError` if it is not confirmed."""
-    for host in hosts_in_yaml(options.operation, project) if screen.can_ask else ():
-        if host.confirmed:
-            continue
-        screen.hide(of_urls([host.url]))
-        screen.say(f"The YAML of {host.root} names {host.what} {host.shown}.")
-        if not click.confirm("Trust it with your credentials from now on?", default=False, err=True):
-            raise host.declined()
-        host.remember()
+    if screen.can_ask:
+        for host in hosts_in_yaml(options.operation, project):
+            confirm_host(screen, host)
+
+
+def confirm_host(screen: Screen, host: NamedHost) -> None:
+    """Ask about a host. Raises `UsageError` if it is not confirmed, or nobody can be asked."""
+    if host.confirmed or not screen.can_ask:
+        host.require()
+        return
+    screen.hide(of_urls([host.url]))
+    screen.say(f"The YAML of {host.root} names {host.what} {host.shown}.")
+    if not click.confirm("Trust it with your credentials from now on?", default=False, err=True):
+        raise host.declined()
+    host.remember()
 
 
 def consented(screen: Screen, options: Options, new: Unseen | None, *, asks: bool) -> bool:

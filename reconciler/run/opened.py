@@ -143,7 +143,8 @@ class Run:
             return checked(self.ask(lambda reader: self.make(reader, **others)))
 
     def reading(self, what: str = "") -> AbstractContextManager[None]:
-        """The phase of a run in which it reads the service."""
+        """The phase of a run in which it reads the service, after its state."""
+        _ = self.seen
         return self.voice.phase(f"Reading {what or self.project.desired.project}", where=self.service.where)
 
     def ask(self, work: Callable[[Reader], Awaitable[T]]) -> T:

@@ -21,6 +21,7 @@ from reconciler.cli import main
 from reconciler.cli.program import LazyGroup
 from reconciler.cli.terminal.screen import Screen
 from reconciler.client.pacing import Clock
+from reconciler.run.supervision import Supervision
 from tests.request_bodies import foreign
 
 CLEAN = dict.fromkeys(

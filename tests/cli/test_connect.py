@@ -27,6 +27,7 @@ import pytest
 from click.testing import CliRunner
 
 from reconciler.cli.doctor.remote import examine
+from reconciler.cli.opening import confirm_host
 from reconciler.cli.terminal.screen import Screen
 from reconciler.client.service import Reader
 from reconciler.errors import UsageError
@@ -36,6 +37,7 @@ from reconciler.own_files import OwnFolder
 from reconciler.report.findings import Check
 from reconciler.report.words import Level
 from reconciler.run import trust
+from reconciler.run.trust import NamedHost
 from reconciler.sandbox.seed import seed
 from tests import processes
 from tests.cli.conftest import Cli
@@ -124,7 +126,7 @@ def require(root: Path, answer: str | None, url: str = "https://api.example.com/
     with CliRunner().isolation(input=answer, env=env):
         screen = Asked() if answer is not None else Screen()
         with contextlib.suppress(UsageError):
-            trust.require(screen, root / "p", url, what="the service", instead="--base-url")
+            confirm_host(screen, NamedHost(root / "p", url, "the service", "--base-url"))
             return None
         return "refused"
 
@@ -200,7 +202,7 @@ def test_the_whole_url_of_a_state_is_what_is_confirmed(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path / "home"), "XDG_STATE_HOME": str(tmp_path / "home" / ".state")}
     url = "postgresql://ada@db.example/x?sslmode=verify-full"
     with CliRunner().isolation(input="y\n", env=env):
-        trust.require(Asked(), tmp_path / "p", url, what="the state's server", instead="--state", whole=True)
+        confirm_host(Asked(), NamedHost(tmp_path / "p", url, "the state's server", "--state", whole=True))
         assert trust.confirmed(tmp_path / "p", url, whole=True)
         for other in (url.replace("ada", "bob"), url + "&sslrootcert=evil.pem", url.replace("/x", "/y"), url.partition("?")[0]):
             assert not trust.confirmed(tmp_path / "p", other, whole=True)

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from reconciler.cli.terminal import progress
 from reconciler.cli.terminal.bar import Bar
-from reconciler.cli.terminal.progress import Tally
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.voice import TerminalVoice
+from reconciler.run import narration
+from reconciler.run.narration import Tally
 from reconciler.text.names import duration
 from tests import processes
 from tests.cli.conftest import Cli, initialised, prepared
@@ -25,9 +26,9 @@ from tests.cli.conftest import Cli, initialised, prepared
 PROGRAM = """
 import sys
 from reconciler.cli import main
-from reconciler.cli.terminal import progress
-progress.HEARTBEAT = 0.1
-progress.STEADY = 0.2
+from reconciler.run import narration
+narration.HEARTBEAT = 0.1
+narration.STEADY = 0.2
 main(sys.argv[1:])
 """
 SLOW = '{"fault": "latency", "seconds": 0.25}'
@@ -91,14 +92,14 @@ def test_a_reading_says_how_many_requests_and_objects_it_read_how_fast_and_which
 
 
 def test_what_sends_no_requests_is_named_where_it_lasts(slow: Cli) -> None:
-    lines = narrated(slow, "plan", "p", program=PROGRAM.replace("main(", "progress.LASTING = 0.0\nmain("))
+    lines = narrated(slow, "plan", "p", program=PROGRAM.replace("main(", "narration.LASTING = 0.0\nmain("))
     assert [line for line in lines if line.endswith("…")][:2] == ["Loading the project …", "Reading the state …"]
     assert narrated(slow, "validate", "p") == []
 
 
 def test_an_import_says_what_it_does_with_what_it_read(slow: Cli) -> None:
     words = ("import", "taken", "--org", "org_acme", "--sandbox", "p/.reconciler/sandbox.db")
-    lines = narrated(slow, *words, program=PROGRAM.replace("main(", "progress.LASTING = 0.0\nmain("))
+    lines = narrated(slow, *words, program=PROGRAM.replace("main(", "narration.LASTING = 0.0\nmain("))
     phases = [line.removesuffix(" …") for line in lines if line.endswith("…")]
     assert [re.sub(r"\d+", "N", phase).split(" from ")[0] for phase in phases] == [
         "Reading org_acme",
@@ -111,29 +112,29 @@ def test_an_import_says_what_it_does_with_what_it_read(slow: Cli) -> None:
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
     """The lines on stderr so far, where a part of a run lasts from a tenth of a second on."""
-    monkeypatch.setattr(progress, "LASTING", 0.1)
-    monkeypatch.setattr(progress, "LOOKED", 0.01)
+    monkeypatch.setattr(narration, "LASTING", 0.1)
+    monkeypatch.setattr(narration, "LOOKED", 0.01)
     return lambda: capsys.readouterr().err.splitlines()
 
 
 def test_where_there_is_no_terminal_each_part_that_lasts_is_named_once(said: Callable[[], list[str]]) -> None:
-    narration = progress.Narration(Screen())
-    with narration.phase("Reading p", where="https://api.example.com"):
+    voice = TerminalVoice(Screen())
+    with voice.phase("Reading p", where="https://api.example.com"):
         time.sleep(0.3)
-        narration.stage("Planning 12 objects")
+        voice.stage("Planning 12 objects")
         time.sleep(0.3)
-        narration.stage("Checking the plan for 12 objects")
-    with narration.lasting("Loading the project"):
+        voice.stage("Checking the plan for 12 objects")
+    with voice.lasting("Loading the project"):
         time.sleep(0.3)
-    with narration.lasting("Reading the state"):
+    with voice.lasting("Reading the state"):
         pass
     assert said() == ["Reading p from https://api.example.com …", "Planning 12 objects …", "Loading the project …"]
 
 
 def test_a_part_that_is_named_late_is_named_before_it_says_how_far_it_is(said: Callable[[], list[str]]) -> None:
-    narration = progress.Narration(Screen(), every=0.05)
-    with narration.phase("Reading p"):
-        narration.stage("Planning 12 objects")
+    voice = TerminalVoice(Screen(), every=0.05)
+    with voice.phase("Reading p"):
+        voice.stage("Planning 12 objects")
         time.sleep(0.3)
     assert said()[:3] == ["Reading p …", "Planning 12 objects …", "Planning 12 objects: 1 s so far"]
 
@@ -157,7 +158,7 @@ def test_the_bar_of_a_terminal_shows_the_address_under_way_and_fits_into_a_line(
 
 
 def test_a_terminal_shows_what_lasts_without_requests_too(slow: Cli) -> None:
-    program = PROGRAM.replace("main(", "progress.LASTING = 0.0\nmain(")
+    program = PROGRAM.replace("main(", "narration.LASTING = 0.0\nmain(")
     lines = on_a_terminal(slow, [sys.executable, "-c", program, "plan", "p"])
     assert [line for line in lines if re.search("Loading the project: 1 s so far", line)]
     assert not [line for line in lines if line.endswith("…")]

@@ -19,7 +19,7 @@ from tests.proofs import spread
 
 HEAD = """
 import asyncio, os, signal
-from reconciler.cli.terminal import signals
+from reconciler import signals
 def told(name): os.kill(os.getpid(), getattr(signal, name))
 """
 TWICE = """

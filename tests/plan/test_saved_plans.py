@@ -7,7 +7,6 @@ import json
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -21,15 +20,12 @@ from reconciler.apply import ApplyOptions, apply
 from reconciler.config.canonical import digest
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
-from reconciler.model import Desired, Forecast, Step, StepStatus
-from reconciler.observe import observe
-from reconciler.plan.matching.match import identify
-from reconciler.plan.planner import plan
-from reconciler.plan.prove import prove
+from reconciler.model import Desired, Step, StepStatus
 from reconciler.report.saved import Digests, PlanInputs, saved_plan
+from reconciler.run.operation import EVERYTHING, Operation
 from reconciler.run.saved.approval import ApprovedPlan, approve
 from reconciler.run.saved.plan_file import read
-from reconciler.run.stages import Planned
+from reconciler.run.stages import Planned, Source, make, narrow
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import anything
 from tests.proofs import sampled, tries
@@ -37,6 +33,8 @@ from tests.small import node, small
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+OPERATION = Operation(limits=EVERYTHING)
 
 
 class Saving:
@@ -46,9 +44,7 @@ class Saving:
         self.desired, self.digests = desired, Digests(key, lambda value: value)
 
     def planned(self, planned: Planned, only: frozenset[Any] | None = None) -> Planned:
-        selection = Selection(only=only)
-        proposal = plan(kinds(), self.desired, planned.state, planned.actual, selection=selection, allow_replace=("**",))
-        return replace(planned, plan=prove(kinds(), self.desired, planned.state, planned.actual, proposal, selection=selection))
+        return narrow(planned, OPERATION.only(only))
 
     def document(self, planned: Planned) -> Mapping[str, Any]:
         options = {"target": [], "exclude": [], "allowReplace": ["**"], "allowDelete": None, "allowExposure": []}
@@ -61,9 +57,7 @@ class Saving:
 
 
 async def planned(org: Org, saving: Saving, client: Any, state: Any) -> Planned:
-    actual = await observe(client, kinds(), saving.desired, state)
-    matches = identify(kinds(), saving.desired, state, actual)
-    return saving.planned(Planned(plan(kinds(), saving.desired, state, actual), state, actual, matches, 0.0, Forecast(0, 0, 0.0)))
+    return await make(Source(client), kinds(), saving.desired, state, OPERATION)
 
 
 def save(org: Org) -> Mapping[str, Any]:

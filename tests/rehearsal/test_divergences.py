@@ -14,9 +14,8 @@ import yaml
 
 from reconciler import exits
 from reconciler.model import Action, BrokenUrl, Plan
-from reconciler.rehearsal import performing as wiring
-from reconciler.run import applying as session
-from reconciler.run.stages import Planned, make_plan
+from reconciler.run import applying, opened
+from reconciler.run.stages import Planned, make
 from tests.cli.conftest import Cli, cli as cli
 from tests.organizations import pair, project, with_readers
 from tests.rehearsal.test_rehearse import Tree, _tree, _write_with
@@ -59,11 +58,11 @@ def _mistaken(monkeypatch: pytest.MonkeyPatch, edit: Callable[[Plan], Plan]) -> 
     """A planner that makes a mistake."""
 
     async def wrong(*arguments: Any, **options: Any) -> Planned:
-        planned = await make_plan(*arguments, **options)
+        planned = await make(*arguments, **options)
         return replace(planned, plan=edit(planned.plan))
 
-    monkeypatch.setattr(wiring, "make_plan", wrong)
-    monkeypatch.setattr(session, "make_plan", wrong)
+    monkeypatch.setattr(opened, "make", wrong)
+    monkeypatch.setattr(applying, "make", wrong)
 
 
 def _underived(plan: Plan) -> Plan:

@@ -12,7 +12,7 @@ import pytest
 
 from reconciler import exits
 from reconciler.model import Plan, Redirect
-from reconciler.rehearsal import performing as wiring
+from reconciler.run import stages
 from reconciler.urls.planned import with_redirects
 from tests.cli.conftest import Cli
 
@@ -74,12 +74,13 @@ def test_an_earlier_redirect_that_leads_nowhere_is_removed_by_the_plan(living: C
 def test_a_redirect_of_the_plan_that_leads_nowhere_is_a_defect(living: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def mistaken(*arguments: Any) -> Plan:
         plan = with_redirects(*arguments)
-        assert plan.redirects is not None
+        if plan.redirects is None or not plan.redirects.redirects:
+            return plan
         first, *rest = plan.redirects.redirects
         wrong = Redirect(first.site, first.source, f"{first.target}x")
         return replace(plan, redirects=replace(plan.redirects, redirects=(wrong, *rest)))
 
-    monkeypatch.setattr(wiring, "with_redirects", mistaken)
+    monkeypatch.setattr(stages, "with_redirects", mistaken)
     document = rehearsed(living, code=exits.FAILED)
     (defect,) = document["divergences"]
     assert defect["address"] == "example/site/docs"

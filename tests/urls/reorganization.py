@@ -14,7 +14,7 @@ import yaml
 from reconciler.client.service import Reader
 from reconciler.model import PageChange, PageTree, StepStatus, UrlReason
 from reconciler.run.operation import EVERYTHING, Operation
-from reconciler.run.stages import Planned, make_plan
+from reconciler.run.stages import Planned, Source, make
 from reconciler.sandbox.sites.readers import Reader as AudienceReader
 from tests.harness import Org, kinds
 from tests.organizations import Tree, project
@@ -35,14 +35,9 @@ class Site(Org):
         async def run() -> Planned:
             with self.store() as store:
                 async with self.client(Reader) as reader:
-                    return await make_plan(
-                        reader,
-                        kinds(),
-                        self.load().desired,
-                        store.read(),
-                        Operation(limits=EVERYTHING),
-                        kept=store.page_trees if kept is None else lambda keys: {key: kept[key] for key in keys if key in kept},
-                    )
+                    trees = store.page_trees if kept is None else lambda keys: {key: kept[key] for key in keys if key in kept}
+                    source, operation = Source(reader, trees), Operation(limits=EVERYTHING)
+                    return await make(source, kinds(), self.load().desired, store.read(), operation)
 
         return asyncio.run(run())
 

@@ -55,9 +55,8 @@ def command(screen: Screen, /, operations: Path | None, check: bool, undo: bool,
         return _show(screen, proposals.undo(options.operation, TerminalVoice(screen)), "Restored")
     if operations is None:
         raise UsageError("there are no operations", id="RC-missing-argument", hint="Name a JSON file, or - for standard input.")
-    return _show(
-        screen, proposals.propose(options.operation, TerminalVoice(screen), load_kinds(), _data(operations), write=not check), "Changed"
-    )
+    data, voice = _data(operations), TerminalVoice(screen)
+    return _show(screen, proposals.propose(options.operation, voice, load_kinds(), data, write=not check), "Changed")
 
 
 def _data(file: Path) -> Any:

@@ -46,10 +46,12 @@ def accept(
     except ReconcilerError:
         rewrite(root, {file: before[file] for file in taken.texts})
         raise
-    where = {accepted: f" in {source.file}" if (source := accepted.drifted.source) is not None else "" for accepted in picked}
-    return [
-        f"{accepted}: its lines were moved.\n" if accepted.moved else f"{accepted} was updated{of}.\n" for accepted, of in where.items()
-    ]
+    return [f"{accepted}{_written(accepted)}.\n" for accepted in picked]
+
+
+def _written(accepted: AcceptedField) -> str:
+    where = f" in {accepted.drifted.source.file}" if accepted.drifted.source is not None else ""
+    return ": its lines were moved" if accepted.moved else f" was updated{where}"
 
 
 @dataclass(frozen=True)
