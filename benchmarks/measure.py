@@ -30,7 +30,7 @@ class Cost:
 
 
 def run(arguments: Sequence[str], *, environment: Mapping[str, str] | None = None, log: Path | None = None, limit: float = 900.0) -> Cost:
-    """Run a command and measure it. `log`: where its output is kept; `limit`: seconds after which it is ended."""
+    """BenchmarkRun a command and measure it. `log`: where its output is kept; `limit`: seconds after which it is ended."""
     output = log or Path(os.devnull)
     with output.open("w+b") as stream:
         began = time.perf_counter()

@@ -45,7 +45,7 @@ class Prepared:
         return [*command.split(), str(self.folder / self.project), *options, *arguments]
 
     def reconciler(self, command: str, *arguments: str) -> Cost:
-        """Run a command of the program on it."""
+        """BenchmarkRun a command of the program on it."""
         words = reconciler(*self.words(command, *arguments))
         state = {"RECONCILER_STATE": f"sqlite:///{self.folder}/{self.state}"} if command in OFFLINE else {}
         return run(words, environment={"RECONCILER_TOKEN": TOKEN, **state}, log=self.folder / "log.txt")

@@ -28,7 +28,7 @@ from reconciler.plan.matching.match import identify
 from reconciler.plan.matching.missing import believable
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
-from reconciler.run.embedded import own_seed, seed_document
+from reconciler.run.connection.embedded import own_seed, seed_document
 from tests.harness import BASE, TOKEN, Org, Still
 from tests.transports import Onward, Through, between
 

@@ -44,7 +44,7 @@ LARGE = Extent(10_000, 3, 10_000, (2_500, 10_000, 100_000), 1_000)
 
 
 @dataclass(frozen=True)
-class Run:
+class BenchmarkRun:
     """A command that was measured, with the requests that the service counted."""
 
     cost: Cost
@@ -60,17 +60,17 @@ class Run:
         return sum(self.requests.values()) - self.gets
 
 
-def measure(case: Prepared, command: str, *more: str) -> Run:
-    """Run a command once. Ends the program where it failed."""
+def measure(case: Prepared, command: str, *more: str) -> BenchmarkRun:
+    """BenchmarkRun a command once. Ends the program where it failed."""
     case.service.restart()
     cost = case.reconciler(command, *more)
     note(f"{command} {' '.join(more)}: {cost}")
     if cost.code not in (0, 5):
         sys.exit(f"{command} ended with {cost.code}: {cost.said}")
-    return Run(cost, case.service.count(), tuple(case.service.seen()))
+    return BenchmarkRun(cost, case.service.count(), tuple(case.service.seen()))
 
 
-def best(runs: Iterable[Run]) -> Run:
+def best(runs: Iterable[BenchmarkRun]) -> BenchmarkRun:
     """The quickest: whatever else the machine does makes runs slower and never quicker."""
     return min(runs, key=lambda made: made.cost.wall)
 

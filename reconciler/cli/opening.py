@@ -6,28 +6,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from reconciler.address import Address
+from reconciler.cli.loading import loaded
 from reconciler.cli.option_table import ROWS
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.config import Project
 from reconciler.errors import Refused, UsageError
-from reconciler.kinds import load as load_kinds
 from reconciler.report.words import listed
 from reconciler.resource import Kinds
-from reconciler.run.connecting import ConnectedService, connect, hosts_in_yaml, known_service, open_store
-from reconciler.run.leases import leased
-from reconciler.run.loading import load
+from reconciler.run.connection.connecting import ConnectedService, connect, hosts_in_yaml, known_service, open_store
+from reconciler.run.connection.leases import leased
+from reconciler.run.connection.trust import NamedHost
+from reconciler.run.connection.unseen import Unseen, journal_for, known_state, to_create
 from reconciler.run.opened import Run
 from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.use import Use, globs, opened as open_saved, use_of
-from reconciler.run.trust import NamedHost
-from reconciler.run.unseen import Unseen, journal_for, known_state, to_create
 from reconciler.state import Journal, Store
 from reconciler.text.redact import of_urls
 
@@ -44,11 +42,6 @@ def opened(
 
     with Run.open(options.operation, TerminalVoice(screen), create=create, admit=admitted) as run:
         yield run
-
-
-def loaded(screen: Screen, options: Options, kinds: Kinds | None = None, **settings: Any) -> Project:
-    """The project, read from its files. `settings`: see `load`. Raises `ConfigError`."""
-    return load(options.operation, TerminalVoice(screen), kinds or load_kinds(), **settings)
 
 
 def confirm_hosts(screen: Screen, options: Options, project: Project) -> None:

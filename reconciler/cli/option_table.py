@@ -26,7 +26,7 @@ from reconciler.address import Glob, Selection
 from reconciler.cli.declare import env_files, files, globs, pairs, seconds, url_patterns
 from reconciler.cli.terminal.screen import Screen
 from reconciler.files import path_from_here
-from reconciler.run.operation import Limits, Operation, Reading
+from reconciler.run.operation import Limits, Operation, ProjectInputs
 from reconciler.run.supervision import Supervision
 from reconciler.text.credentials import BUCKET, SQLITE
 
@@ -244,7 +244,7 @@ class Options:
     @property
     def operation(self) -> Operation:
         """What they ask of a run."""
-        reading = Reading(self.var, self.var_file, self.public_var, self.allow_file)
+        reading = ProjectInputs(self.var, self.var_file, self.public_var, self.allow_file)
         return Operation(
             self.project, self.env, Selection(self.target, self.exclude), self.limits, reading, self.rules_from, self.sandbox,
             self.base_url, self.max_concurrency, self.max_rps, self.state, self.create_state, self.lock_timeout, self.supervision,

@@ -35,6 +35,7 @@ from reconciler.report.sheet import Sheet
 from reconciler.resource import Kinds
 from reconciler.run import propose as proposals
 from reconciler.run.access import AccessReading, access_of, named_reader
+from reconciler.run.connection.unseen import known_state
 from reconciler.run.conventions import conventions
 from reconciler.run.drift.groups import CommandLine
 from reconciler.run.drift.reading import drift_of, ways_on
@@ -49,7 +50,6 @@ from reconciler.run.operation import Operation
 from reconciler.run.propose import ProposedChange
 from reconciler.run.rules import JudgedProject
 from reconciler.run.stages import Planned
-from reconciler.run.unseen import known_state
 from reconciler.text.names import HERE, did_you_mean
 
 TEXT_MAX: Final = 2_000  # characters of an argument

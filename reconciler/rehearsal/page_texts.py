@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from reconciler.client.service import Reader
 from reconciler.errors import ServiceError
-from reconciler.run.embedded import sandbox_errors
+from reconciler.run.connection.embedded import sandbox_errors
 from reconciler.run.opened import Run
 from reconciler.run.voice import Voice
 

@@ -45,8 +45,8 @@ from reconciler.report.documents import plan_document
 from reconciler.report.rehearsal import step_text
 from reconciler.resource import Kinds
 from reconciler.run.applying import ApplySession
-from reconciler.run.connecting import ConnectedService, current_user, recording_end
-from reconciler.run.embedded import embedded, sandbox_errors
+from reconciler.run.connection.connecting import ConnectedService, current_user, recording_end
+from reconciler.run.connection.embedded import embedded, sandbox_errors
 from reconciler.run.guards import CONSENTS, listed_sorts, refusals as refusals_of
 from reconciler.run.loading import now
 from reconciler.run.narration import current_step

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -25,12 +25,14 @@ from reconciler.observe.ledger import read_answering, read_ledger
 from reconciler.plan.audience.disclosure import caller
 from reconciler.resource import Kinds
 from reconciler.run import codes
-from reconciler.run.connecting import ConnectedService
+from reconciler.run.connection.connecting import ConnectedService
+from reconciler.run.loading import keyed
+from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
 from reconciler.run.redirect_files import check_redirects, settled_redirects
-from reconciler.run.stages import Planned, Source, checked, make, narrow, tracked
+from reconciler.run.stages import Planned, PlanSource, checked, make, narrow, tracked
 from reconciler.run.voice import Voice
-from reconciler.state import Journal
+from reconciler.state import Journal, Store
 from reconciler.urls.planned import private_moves, with_redirects
 
 
@@ -112,7 +114,7 @@ class ApplySession:
         earlier, stage = self._fresh_reading(), self.voice.stage
         reading = self.voice.phase(f"Reading {self.desired.project}", where=self.service.where)
         with reading if earlier is None else self.voice.lasting("Reading what the plan needs"):
-            source = Source(self.writer, self.journal.page_trees, self.journal.recorded_urls)
+            source = PlanSource(self.writer, self.journal.page_trees, self.journal.recorded_urls)
             planned = self._runner.run(
                 make(source, self.kinds, self.desired, self._state(), self.operation, stage=stage, earlier=earlier)
             )  # fmt: skip
@@ -239,3 +241,13 @@ class ApplySession:
         answering, more = await read_answering(self.writer, self.kinds, actual, called, self.journal.page_trees)
         self.journal.keep_trees(more)
         return answering
+
+
+@contextmanager
+def applying(run: Run, command: str) -> Iterator[tuple[Store, ApplySession]]:
+    """The state, and a session that applies, under one lease. The state is locked before the service is read, so that no other run changes
+    either in between."""
+    with run.leased(command) as (store, journal):
+        kinds = keyed(run.plain, store.digest_key(), run.project)
+        with ApplySession(run.voice, run.service, kinds, run.project, journal, run.operation) as session:
+            yield store, session

@@ -9,8 +9,8 @@ from typing import Final
 from reconciler.config import Project
 from reconciler.errors import UsageError
 from reconciler.model.ledger import UrlHistory
+from reconciler.run.connection.unseen import known_state
 from reconciler.run.operation import Operation
-from reconciler.run.unseen import known_state
 from reconciler.run.voice import Voice
 from reconciler.state import Store
 from reconciler.text.names import did_you_mean

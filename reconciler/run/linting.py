@@ -15,7 +15,7 @@ from reconciler.model import Finding, State
 from reconciler.policies.judge import by_configuration
 from reconciler.report.findings import of_violation
 from reconciler.resource import Kinds
-from reconciler.run.connecting import known_service, open_store
+from reconciler.run.connection.connecting import known_service, open_store
 from reconciler.run.loading import load, now
 from reconciler.run.operation import Operation
 from reconciler.run.voice import Voice

@@ -22,14 +22,13 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import Desired, PageTree, RecordedUrls, State
 from reconciler.observe.pages import KeptTrees
 from reconciler.resource import Kinds
-from reconciler.run.applying import ApplySession
-from reconciler.run.connecting import ConnectedService, connect, open_store
-from reconciler.run.leases import leased
+from reconciler.run.connection.connecting import ConnectedService, connect, open_store
+from reconciler.run.connection.leases import leased
+from reconciler.run.connection.unseen import Unseen, unseen
 from reconciler.run.loading import keyed, load
 from reconciler.run.operation import Operation
 from reconciler.run.rules import JudgedProject, judged
-from reconciler.run.stages import Planned, Source, checked, make
-from reconciler.run.unseen import Unseen, unseen
+from reconciler.run.stages import Planned, PlanSource, checked, make
 from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store
 
@@ -131,14 +130,14 @@ class Run:
     ) -> Planned:  # fmt: skip
         """A plan. `everything`: of all that exists. `pages`: also what happens to pages, and to what people are working on. `kept`, the
         trees of pages, `desired`, `state` and `operation`: instead of its own."""
-        source = Source(reader, (kept or self.page_trees) if pages else None, self.recorded_urls)
+        source = PlanSource(reader, (kept or self.page_trees) if pages else None, self.recorded_urls)
         return await make(
             source, self.kinds, desired or self.project.desired, state or self.state, operation or self.operation,
             everything=everything, stage=self.voice.stage,
         )  # fmt: skip
 
     def plan(self, **others: Any) -> Planned:
-        """A plan, read with a client that cannot write; see `make`. Raises `Refused` where so much is missing that it may be an outage."""
+        """A plan, read with a client that cannot write; see `make`. Raises `Refused` where too much is missing."""
         with self.reading():
             return checked(self.ask(lambda reader: self.make(reader, **others)))
 
@@ -155,19 +154,10 @@ class Run:
         async with Reader(self.service.settings, listener=self.voice.listener) as reader:
             return await work(reader)
 
-    # -- an apply --------------------------------------------------------------------------------------------------------------------
+    # -- the lease --------------------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def leased(self, command: str) -> Iterator[tuple[Store, Journal]]:
         """The state, created where there is none, under a lease."""
         with leased(self.operation, self.voice, self.project, self.service, command=command) as (store, journal):
             yield store, journal
-
-    @contextmanager
-    def applying(self, command: str) -> Iterator[tuple[Store, ApplySession]]:
-        """The same, with a client that can write. The state is locked before the service is read, so that no other run changes either in
-        between."""
-        with self.leased(command) as (store, journal):
-            kinds = keyed(self.plain, store.digest_key(), self.project)
-            with ApplySession(self.voice, self.service, kinds, self.project, journal, self.operation) as session:
-                yield store, session

@@ -59,7 +59,7 @@ EVERYTHING: Final = Limits(**{known.name: known.metadata["everything"] for known
 
 
 @dataclass(frozen=True)
-class Reading:
+class ProjectInputs:
     """What the files of a project are read with. `variables`: by name. `files`: of variables, each with its name. `public`: the variables
     of the environment that are no secrets. `allowed`: files and folders outside the project that expressions may read."""
 
@@ -83,7 +83,7 @@ class Operation:
     environment: str | None = None
     selection: Selection = field(default_factory=Selection)
     limits: Limits = field(default_factory=Limits)
-    reading: Reading = field(default_factory=Reading)
+    reading: ProjectInputs = field(default_factory=ProjectInputs)
     rules: str | None = None
     sandbox: Path | None = None
     base_url: str | None = None

@@ -28,11 +28,11 @@ from reconciler.model import Desired, Plan, Severity, Violation
 from reconciler.policies.judge import SORT, asks_the_plan, by_configuration
 from reconciler.resource import Kinds
 from reconciler.run.comparison import comparing_kinds, plan_between
+from reconciler.run.connection.unseen import known_state
 from reconciler.run.loading import load_options, now, sensitive_texts
 from reconciler.run.operation import Operation
 from reconciler.run.replaced_files import only_change, replace_files, settle, taken_back
 from reconciler.run.rules import judged
-from reconciler.run.unseen import known_state
 from reconciler.run.voice import Voice
 from reconciler.text.escape import terminal
 

@@ -90,7 +90,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Source:
+class PlanSource:
     """What a plan is read from. `kept`: the trees of pages that the state has; None to leave out what happens to pages and to what people
     are working on. `recorded`: returns what the state knows of URLs, asked at most once, and only with `urls:`. `links`: answers that two
     stages need."""
@@ -108,12 +108,12 @@ class Stage:
 
     name: str
     work: Callable[[Planned], Planned]
-    reads: Callable[[Source, Planned], Awaitable[Planned]] | None = None
+    reads: Callable[[PlanSource, Planned], Awaitable[Planned]] | None = None
     says: str = ""
 
 
 async def make(
-    source: Source, kinds: Kinds, desired: Desired, state: State, operation: Operation, *, everything: bool = False,
+    source: PlanSource, kinds: Kinds, desired: Desired, state: State, operation: Operation, *, everything: bool = False,
     stage: Callable[[str], None] = lambda what: None, earlier: tuple[Mapping[str, Answer], float] | None = None,
 ) -> Planned:  # fmt: skip
     """Read, and run every stage.
@@ -168,7 +168,7 @@ def _decided(planned: Planned) -> Planned:
     return replace(planned, plan=plan)
 
 
-async def _with_readers(source: Source, planned: Planned) -> Planned:
+async def _with_readers(source: PlanSource, planned: Planned) -> Planned:
     """Planning may need the lists of more readers, which are only read if the plan opens something."""
 
     def again(seen: Actual) -> Plan:
@@ -206,7 +206,7 @@ def _proved(planned: Planned) -> Planned:
     return replace(planned, plan=plan)
 
 
-async def _with_pages(source: Source, planned: Planned) -> Planned:
+async def _with_pages(source: PlanSource, planned: Planned) -> Planned:
     if source.kept is None:
         return planned
     reader, kinds, desired, actual = source.reader, planned.kinds, planned.desired, planned.actual
@@ -236,7 +236,7 @@ def _paged(planned: Planned) -> Planned:
     return replace(planned, plan=with_answering(plan, planned.trees) if planned.answering else plan)
 
 
-async def _with_work(source: Source, planned: Planned) -> Planned:
+async def _with_work(source: PlanSource, planned: Planned) -> Planned:
     lost = lost_work(planned) if planned.pages else ()
     if not lost:
         return planned
@@ -291,7 +291,7 @@ def tracked(state: State) -> dict[tuple[str, str], Address]:
 
 
 def checked(planned: Planned) -> Planned:
-    """The same. Raises `Refused` where so much is missing that an outage is likelier."""
+    """The same. Raises `Refused` where an outage is likelier than that so many objects were deleted."""
     believable(planned.matches, planned.desired, accept=planned.operation.limits.gone)
     return planned
 

@@ -29,9 +29,9 @@ from reconciler.model import Policies, Source
 from reconciler.model.testing import Mismatch, ProjectTestResult
 from reconciler.policies.cases import EXAMPLES, Case, differences
 from reconciler.resource import Kinds
-from reconciler.run.embedded import own_seed, seed_document
+from reconciler.run.connection.embedded import own_seed, seed_document
+from reconciler.run.connection.seed_file import SeedFile, parsed_seed
 from reconciler.run.loading import sensitive_texts
-from reconciler.run.seed_file import SeedFile, parsed_seed
 from reconciler.testing.declared import Header, TwinStep
 from reconciler.testing.expectations import Readers
 from reconciler.testing.files import ENDING, FOLDER, discovered, in_folder

@@ -35,14 +35,14 @@ from reconciler.report.sheet import Sheet, sheet_text
 from reconciler.resource import Kinds
 from reconciler.run import codes
 from reconciler.run.applying import ApplySession
-from reconciler.run.connecting import ConnectedService, recording_end
-from reconciler.run.embedded import sandbox_errors
+from reconciler.run.connection.connecting import ConnectedService, recording_end
+from reconciler.run.connection.embedded import sandbox_errors
+from reconciler.run.connection.seed_file import SeedFile, seed_errors
 from reconciler.run.guards import check
 from reconciler.run.loading import keyed, now, sensitive_texts
 from reconciler.run.narration import Narration
 from reconciler.run.operation import EVERYTHING, Limits, Operation
-from reconciler.run.seed_file import SeedFile, seed_errors
-from reconciler.run.stages import Planned, Source as PlanSource, checked, make
+from reconciler.run.stages import Planned, PlanSource, checked, make
 from reconciler.state import Store
 from reconciler.testing.declared import TwinStep
 from reconciler.testing.expectations import Counts, Expectation, IsBlocked, IsRefused, Refusal, ServedPage, Snapshot, lines_of

@@ -36,8 +36,8 @@ from reconciler.model import State
 from reconciler.own_files import OwnFolder
 from reconciler.report.findings import Check
 from reconciler.report.words import Level
-from reconciler.run import trust
-from reconciler.run.trust import NamedHost
+from reconciler.run.connection import trust
+from reconciler.run.connection.trust import NamedHost
 from reconciler.sandbox.seed import seed
 from tests import processes
 from tests.cli.conftest import Cli

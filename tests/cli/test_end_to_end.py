@@ -213,7 +213,7 @@ def test_quiet_is_quiet_and_json_alone_is_on_stdout(docs: Cli) -> None:
 def test_a_state_that_is_held_is_exit_code_6(applied: Cli) -> None:
     holder = (
         "import sys, datetime\nfrom reconciler.state import StateScope, Store\n"
-        "from reconciler.run.embedded import identity\nfrom pathlib import Path\n"
+        "from reconciler.run.connection.embedded import identity\nfrom pathlib import Path\n"
         "scope = StateScope('p', None, 'sandbox:' + identity(Path('p/.reconciler/sandbox.db')))\n"
         "store = Store.open('sqlite:///p/.reconciler/state.db', scope, clock=lambda: datetime.datetime.now(datetime.UTC), create=True)\n"
         "with store.lease(who='someone', command='apply'):\n    print('held', flush=True)\n    sys.stdin.read()\n"

@@ -16,8 +16,8 @@ import pytest
 from reconciler.config import load
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.kinds import load as kinds
-from reconciler.run.embedded import checked, own_seed, seed_document
-from reconciler.run.seed_file import read_document, read_seed
+from reconciler.run.connection.embedded import checked, own_seed, seed_document
+from reconciler.run.connection.seed_file import read_document, read_seed
 from reconciler.sandbox.seed_fields import LISTS
 from reconciler.sandbox.server import Embedded, embedded
 from tests.certificates import IDP

@@ -13,7 +13,7 @@ import pytest
 
 from reconciler import exits, signals
 from reconciler.errors import StateError
-from reconciler.run.connecting import recording_end
+from reconciler.run.connection.connecting import recording_end
 from reconciler.state import Journal
 from tests.proofs import spread
 

@@ -134,7 +134,7 @@ def test_nothing_comes_out_of_a_defect(world: World, monkeypatch: pytest.MonkeyP
     for place in (
         "reconciler.observe.choose.Survey.next_wave",
         "reconciler.config.project.Loading.run",
-        "reconciler.run.connecting.normalise",
+        "reconciler.run.connection.connecting.normalise",
         "reconciler.state.Store.open",
     ):
         with monkeypatch.context() as patched:

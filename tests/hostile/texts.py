@@ -22,7 +22,7 @@ from reconciler.report.markdown import markdown
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import Sheet
-from reconciler.run import baselines
+from reconciler.run.drift import baselines
 from reconciler.text.escape import is_plain
 from reconciler.yamltext.format import document, layout
 from tests.config.corpus import GOOD

@@ -27,7 +27,7 @@ from reconciler.model import Action, Plan, State
 from reconciler.observe import observe
 from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
-from reconciler.run.embedded import own_seed, seed_document
+from reconciler.run.connection.embedded import own_seed, seed_document
 from tests.harness import TOKEN, Org
 from tests.organizations import anything
 from tests.proofs import sampled, spread, tries

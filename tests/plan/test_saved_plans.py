@@ -25,7 +25,7 @@ from reconciler.report.saved import Digests, PlanInputs, saved_plan
 from reconciler.run.operation import EVERYTHING, Operation
 from reconciler.run.saved.approval import ApprovedPlan, approve
 from reconciler.run.saved.plan_file import read
-from reconciler.run.stages import Planned, Source, make, narrow
+from reconciler.run.stages import Planned, PlanSource, make, narrow
 from tests.harness import ORGANIZATION, Org
 from tests.organizations import anything
 from tests.proofs import sampled, tries
@@ -57,7 +57,7 @@ class Saving:
 
 
 async def planned(org: Org, saving: Saving, client: Any, state: Any) -> Planned:
-    return await make(Source(client), kinds(), saving.desired, state, OPERATION)
+    return await make(PlanSource(client), kinds(), saving.desired, state, OPERATION)
 
 
 def save(org: Org) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from reconciler.config import load
 from reconciler.kinds import load as kinds
-from reconciler.run.embedded import own_seed, seed_document
+from reconciler.run.connection.embedded import own_seed, seed_document
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.organizations import Drawing
 from tests.small import node, small

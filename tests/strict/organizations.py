@@ -12,7 +12,7 @@ import yaml
 
 from reconciler.config import load
 from reconciler.kinds import load as kinds
-from reconciler.run.embedded import own_seed, seed_document
+from reconciler.run.connection.embedded import own_seed, seed_document
 from tests.organizations import TOKEN, pair, project
 from tests.strict.journey import ROOT
 from tests.strict.turns import Files

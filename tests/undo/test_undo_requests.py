@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.run.operation import Operation
-from reconciler.run.stages import Planned, Source, make
+from reconciler.run.stages import Planned, PlanSource, make
 from tests.cli.conftest import Cli, cli as cli, retitled
 from tests.harness import Org, kinds
 
@@ -47,11 +47,11 @@ def test_a_plan_of_an_earlier_reading_is_as_old_as_that_and_leaves_no_answer_for
         state = org.remembered()
         async with org.client() as writer:
             with writer.keeping() as answers:
-                first = await make(Source(writer), kinds(), desired, state, Operation())
+                first = await make(PlanSource(writer), kinds(), desired, state, Operation())
             sent = len(org.requests)
             began = first.read_at - 5.0
             earlier = (answers, began)
-            second = await make(Source(writer), kinds(), desired, state, Operation(), earlier=earlier)
+            second = await make(PlanSource(writer), kinds(), desired, state, Operation(), earlier=earlier)
             assert second.plan == first.plan
             assert len(org.requests) == sent, "everything was answered before"
             await writer.get("/orgs/org_acme")

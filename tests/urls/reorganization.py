@@ -14,7 +14,7 @@ import yaml
 from reconciler.client.service import Reader
 from reconciler.model import PageChange, PageTree, StepStatus, UrlReason
 from reconciler.run.operation import EVERYTHING, Operation
-from reconciler.run.stages import Planned, Source, make
+from reconciler.run.stages import Planned, PlanSource, make
 from reconciler.sandbox.sites.readers import Reader as AudienceReader
 from tests.harness import Org, kinds
 from tests.organizations import Tree, project
@@ -36,7 +36,7 @@ class Site(Org):
             with self.store() as store:
                 async with self.client(Reader) as reader:
                     trees = store.page_trees if kept is None else lambda keys: {key: kept[key] for key in keys if key in kept}
-                    source, operation = Source(reader, trees), Operation(limits=EVERYTHING)
+                    source, operation = PlanSource(reader, trees), Operation(limits=EVERYTHING)
                     return await make(source, kinds(), self.load().desired, store.read(), operation)
 
         return asyncio.run(run())

@@ -14,7 +14,8 @@ from urllib.parse import parse_qsl, quote, unquote
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.opening import connected, loaded
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import connected
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice

@@ -21,14 +21,14 @@ from reconciler.report.outcome import outcome_sheet
 from reconciler.report.plan import not_changed, plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import count
-from reconciler.run.applying import ApplySession
+from reconciler.run.applying import ApplySession, applying
+from reconciler.run.connection.unseen import Unseen, to_create
 from reconciler.run.guards import check
 from reconciler.run.loading import now
 from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.origin import run_commit
 from reconciler.run.saved.use import Use
 from reconciler.run.stages import Planned
-from reconciler.run.unseen import Unseen, to_create
 from reconciler.state import Store
 from reconciler.state.history import WHOLE
 from reconciler.text.names import HERE
@@ -118,7 +118,7 @@ def command(
         if consented(screen, options, new, asks=not yes):
             new = None
         project = run.project
-        with run.applying("apply" if use is None else "apply --plan") as (store, session):
+        with applying(run, "apply" if use is None else "apply --plan") as (store, session):
             journal = session.journal
             for note in session.recover():
                 screen.say(note)

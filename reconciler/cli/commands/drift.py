@@ -21,7 +21,8 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model.drift import DriftClass
 from reconciler.report.documents import drift_document
 from reconciler.report.drift import drift_sheet
-from reconciler.run import baselines, codes
+from reconciler.run import codes
+from reconciler.run.drift import baselines
 from reconciler.run.drift.accept import accept as accept_into_files
 from reconciler.run.drift.groups import CommandLine, chosen
 from reconciler.run.drift.proposals import drift_proposal

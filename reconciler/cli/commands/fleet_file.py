@@ -21,7 +21,7 @@ from reconciler.fleet.refresh import generation
 from reconciler.fleet.reports import plan_document, plan_text
 from reconciler.fleet.sources.listing import listing
 from reconciler.fleet.store import FleetDatabase, connected, projects
-from reconciler.run.connecting import current_user
+from reconciler.run.connection.connecting import current_user
 
 FILE = click.argument("file", type=click.Path(path_type=Path), default=Path("fleet.yaml"), metavar="[FILE]")
 

@@ -22,7 +22,7 @@ from reconciler.fleet.store import FleetDatabase, connected
 from reconciler.fleet.up import started_url
 from reconciler.git import user_email
 from reconciler.own_files import OwnFolder
-from reconciler.run.connecting import current_user
+from reconciler.run.connection.connecting import current_user
 from reconciler.text.install import installing_extra
 from reconciler.text.names import did_you_mean
 from reconciler.text.redact import of_urls

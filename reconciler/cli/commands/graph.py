@@ -8,7 +8,8 @@ from typing import Any, Literal
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.opening import loaded, opened
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import opened
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.report import graph

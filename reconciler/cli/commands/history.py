@@ -11,7 +11,8 @@ from typing import Any, Final
 import click
 
 from reconciler.cli import options as shared, reports
-from reconciler.cli.opening import loaded, state_of
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import state_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice

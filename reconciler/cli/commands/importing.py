@@ -15,7 +15,8 @@ import click
 from reconciler import exits
 from reconciler.cli import options as shared
 from reconciler.cli.commands.init import IGNORED
-from reconciler.cli.opening import confirm_new_state, connected, leased_state, loaded, store_of
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import confirm_new_state, connected, leased_state, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
@@ -39,10 +40,10 @@ from reconciler.plan.planner import plan
 from reconciler.plan.prove import prove
 from reconciler.report.words import count
 from reconciler.resource import Kinds
-from reconciler.run import trust
-from reconciler.run.connecting import ConnectedService
+from reconciler.run.connection import trust
+from reconciler.run.connection.connecting import ConnectedService
+from reconciler.run.connection.unseen import origin, warn_unseen
 from reconciler.run.loading import keyed
-from reconciler.run.unseen import origin, warn_unseen
 from reconciler.text.escape import terminal
 from reconciler.writing import FolderChange
 from reconciler.yamltext import line_ends

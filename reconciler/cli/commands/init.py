@@ -15,7 +15,7 @@ from reconciler.config.schemas.document import dumped
 from reconciler.errors import UsageError, os_reason
 from reconciler.kinds import load as load_kinds
 from reconciler.links import written_place
-from reconciler.run.embedded import require_extra
+from reconciler.run.connection.embedded import require_extra
 from reconciler.writing import create_folder, write_whole
 
 SANDBOX = """\

@@ -19,7 +19,7 @@ from reconciler.errors import Refused, UsageError
 from reconciler.report.documents import plan_document
 from reconciler.report.plan import forecast_text, not_changed, plan_sheet
 from reconciler.run import codes
-from reconciler.run.connecting import current_user
+from reconciler.run.connection.connecting import current_user
 from reconciler.run.guards import check, consent_options
 from reconciler.run.loading import now
 from reconciler.run.saved import plan_file

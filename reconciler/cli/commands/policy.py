@@ -10,7 +10,7 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.opening import loaded
+from reconciler.cli.loading import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen

@@ -22,7 +22,7 @@ from reconciler.rehearsal.page_texts import pages_of, read_text, read_texts
 from reconciler.rehearsal.performing import rehearse
 from reconciler.report.preview.page import page, policy
 from reconciler.report.rehearsal import rehearsal_document, rehearsal_sheet
-from reconciler.run.embedded import sandbox_errors
+from reconciler.run.connection.embedded import sandbox_errors
 from reconciler.run.loading import now
 from reconciler.run.opened import Run
 from reconciler.run.rules import JudgedProject

@@ -13,8 +13,8 @@ from reconciler.cli.program import READS, Lazy, LazyGroup
 from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 from reconciler.report.words import count
-from reconciler.run.embedded import checked, sandbox_errors
-from reconciler.run.seed_file import read_seed, seed_errors
+from reconciler.run.connection.embedded import checked, sandbox_errors
+from reconciler.run.connection.seed_file import read_seed, seed_errors
 
 command = LazyGroup(
     name="sandbox",

@@ -20,8 +20,8 @@ from reconciler.kinds import load
 from reconciler.links import read_file
 from reconciler.report.layout import table
 from reconciler.report.words import count
-from reconciler.run.embedded import sandbox_errors
-from reconciler.run.seed_file import read_document, read_seed, seed_errors
+from reconciler.run.connection.embedded import sandbox_errors
+from reconciler.run.connection.seed_file import read_document, read_seed, seed_errors
 
 
 @click.command("clock", short_help="Show, stop or move the clock.")

@@ -12,7 +12,8 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.opening import connected, loaded
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import connected
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
@@ -23,8 +24,8 @@ from reconciler.kinds import load as load_kinds
 from reconciler.rehearsal.copying import LivingAnswers, read_living, root_ids
 from reconciler.report.words import count
 from reconciler.resource import Kinds
-from reconciler.run.connecting import ConnectedService
-from reconciler.run.embedded import checked, sandbox_errors
+from reconciler.run.connection.connecting import ConnectedService
+from reconciler.run.connection.embedded import checked, sandbox_errors
 
 MAX_PAGES = 1_000
 UNREAD_MAX = 20  # readings named one by one

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.opening import loaded
+from reconciler.cli.loading import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.program import COMMANDS
 from reconciler.cli.terminal.screen import Screen

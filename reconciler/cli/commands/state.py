@@ -9,7 +9,8 @@ import click
 from reconciler import exits
 from reconciler.address import Address, bare
 from reconciler.cli import completion, options as shared
-from reconciler.cli.opening import journal_of, loaded, state_of
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import journal_of, state_of
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
 from reconciler.cli.terminal.screen import Screen
@@ -21,8 +22,8 @@ from reconciler.report.documents import binding_document, bindings_document
 from reconciler.report.layout import table
 from reconciler.report.words import HIDDEN, shown
 from reconciler.resource import UNSET, Kinds
+from reconciler.run.connection.unseen import not_tracked
 from reconciler.run.loading import load_settings
-from reconciler.run.unseen import not_tracked
 from reconciler.state import IntentEnding
 
 command = LazyGroup(

@@ -13,7 +13,8 @@ import click
 from reconciler import exits
 from reconciler.cli import options as shared
 from reconciler.cli.declare import OutputFile
-from reconciler.cli.opening import leased_state, loaded, service_of, store_of
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import leased_state, service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
@@ -23,8 +24,8 @@ from reconciler.links import open_named
 from reconciler.report.schemas.state import BindingData, StateDocument
 from reconciler.report.words import count
 from reconciler.resource import Kinds
+from reconciler.run.connection.unseen import unseen, warn_unseen
 from reconciler.run.operation import STDIN
-from reconciler.run.unseen import unseen, warn_unseen
 from reconciler.state.transfer import PUSH
 from reconciler.text.credentials import has_credentials
 from reconciler.text.escape import as_json

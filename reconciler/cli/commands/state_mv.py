@@ -10,7 +10,8 @@ import click
 from reconciler import exits
 from reconciler.address import Address, bare
 from reconciler.cli import completion, options as shared
-from reconciler.cli.opening import journal_of, loaded, service_of, store_of
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import journal_of, service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
@@ -19,9 +20,9 @@ from reconciler.kinds import load as load_kinds
 from reconciler.model import State
 from reconciler.model.state import StateScope
 from reconciler.report.words import count
-from reconciler.run.connecting import current_user, open_store, recording_end, state_scope
-from reconciler.run.leases import waited
-from reconciler.run.unseen import NO_SANDBOX, has_environment, named, not_tracked
+from reconciler.run.connection.connecting import current_user, open_store, recording_end, state_scope
+from reconciler.run.connection.leases import waited
+from reconciler.run.connection.unseen import NO_SANDBOX, has_environment, named, not_tracked
 from reconciler.state.tables.rows import after
 
 SHORT_HELP: Final = "Move what is tracked to another address, or from another project name or environment."

@@ -8,14 +8,15 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared
-from reconciler.cli.opening import loaded, service_of, store_of
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
 from reconciler.errors import Locked, Refused, UsageError
 from reconciler.kinds import load as load_kinds
-from reconciler.run.connecting import current_user, open_store, recording_end
-from reconciler.run.unseen import warn_unseen
+from reconciler.run.connection.connecting import current_user, open_store, recording_end
+from reconciler.run.connection.unseen import warn_unseen
 from reconciler.state.lease import Condition, Holder
 from reconciler.text.escape import terminal
 from reconciler.text.names import HERE, clock_time_of

@@ -32,7 +32,7 @@ from reconciler.model.testing import ProjectTestResult
 from reconciler.report.annotations import github_findings
 from reconciler.report.testing import findings, summary, tests_document, tests_junit, tests_text
 from reconciler.report.words import count
-from reconciler.run.embedded import require_extra
+from reconciler.run.connection.embedded import require_extra
 from reconciler.text.escape import as_json
 from reconciler.twin.project_tests import chosen, gather
 from reconciler.twin.running import ProjectTest, run_test

@@ -21,7 +21,7 @@ from reconciler.report.documents import undo_document
 from reconciler.report.history import ID_SHOWN, state_change_lines
 from reconciler.report.outcome import outcome_sheet
 from reconciler.report.sheet import sheet_text
-from reconciler.run.applying import ApplySession
+from reconciler.run.applying import ApplySession, applying
 from reconciler.run.past import find_run
 from reconciler.run.rules import JudgedProject
 from reconciler.run.saved.origin import run_commit
@@ -77,7 +77,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     with ExitStack() as stack:
         opened_run = stack.enter_context(opened(screen, options, admit=admit))
         recorded_run, project = chosen[0], opened_run.project
-        store, session = stack.enter_context(opened_run.applying(f"undo {recorded_run.id[:ID_SHOWN]}"))
+        store, session = stack.enter_context(applying(opened_run, f"undo {recorded_run.id[:ID_SHOWN]}"))
         journal = session.journal
         for note in session.recover():
             screen.say(note)

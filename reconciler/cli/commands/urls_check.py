@@ -17,7 +17,8 @@ import click
 from reconciler import exits
 from reconciler.cli import options as shared, reports
 from reconciler.cli.commands.urls import site_option
-from reconciler.cli.opening import connected, loaded, service_of, store_of
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import connected, service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice
@@ -28,7 +29,7 @@ from reconciler.links import read_file
 from reconciler.published.checking import SITEMAP_MAX, CheckedUrl, UrlChecker, counts, findings_of
 from reconciler.report.findings import findings_document, findings_sheet, findings_text
 from reconciler.report.words import count
-from reconciler.run.connecting import TOKEN
+from reconciler.run.connection.connecting import TOKEN
 from reconciler.run.ledger import site_of
 from reconciler.run.loading import now
 from reconciler.urls.redirects import LOOPBACK

@@ -10,7 +10,7 @@ import click
 
 from reconciler import exits
 from reconciler.cli import options as shared, reports
-from reconciler.cli.opening import loaded
+from reconciler.cli.loading import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.terminal.voice import TerminalVoice

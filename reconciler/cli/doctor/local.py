@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from reconciler.cli.opening import loaded, service_of, store_of
+from reconciler.cli.loading import loaded
+from reconciler.cli.opening import service_of, store_of
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.client import ClientSettings, normalise
@@ -18,10 +19,10 @@ from reconciler.model import State
 from reconciler.report.findings import Check
 from reconciler.report.words import Level, count, listed
 from reconciler.resource import Kinds
-from reconciler.run import embedded, trust
-from reconciler.run.connecting import BASE_URL, STATE, TOKEN, ConnectedService
+from reconciler.run.connection import embedded, trust
+from reconciler.run.connection.connecting import BASE_URL, STATE, TOKEN, ConnectedService
+from reconciler.run.connection.unseen import unseen
 from reconciler.run.conventions import conventions
-from reconciler.run.unseen import unseen
 from reconciler.text.credentials import file_of
 from reconciler.text.install import installing_extra
 from reconciler.text.names import HERE, clock_time_of

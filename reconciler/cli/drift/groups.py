@@ -21,7 +21,7 @@ from reconciler.model.drift import DriftClass, DriftGroup
 from reconciler.report.plan import plan_sheet
 from reconciler.report.sheet import sheet_text
 from reconciler.report.words import listed
-from reconciler.run.connecting import current_user
+from reconciler.run.connection.connecting import current_user
 from reconciler.run.drift.groups import CommandLine, delete_line
 from reconciler.run.loading import now
 from reconciler.run.opened import Run

@@ -17,7 +17,7 @@ from typing import Final
 
 from reconciler import exits
 from reconciler.cli.comment_parts import read_event
-from reconciler.cli.opening import loaded
+from reconciler.cli.loading import loaded
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.config.source.includes import texts as read

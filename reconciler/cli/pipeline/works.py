@@ -23,7 +23,7 @@ from reconciler.cli.pipeline.results import CHECKED, PLAN, REHEARSAL, Results
 from reconciler.cli.pipeline.trigger import PipelineEvent, Trigger
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Locked, UsageError
-from reconciler.run.connecting import TOKEN
+from reconciler.run.connection.connecting import TOKEN
 from reconciler.writing import write_whole
 
 JUDGED: Final = frozenset({"plan", "apply", "drift", "diff", "rehearse"})

@@ -18,7 +18,7 @@ from reconciler.cli.declare import SharedOption
 from reconciler.cli.secret_option import secret, warn_if_visible
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ReconcilerError, UsageError
-from reconciler.run.embedded import checked, sandbox_errors
+from reconciler.run.connection.embedded import checked, sandbox_errors
 
 TOKEN: Final = "RECONCILER_TOKEN"  # noqa: S105 - the name of a variable
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")

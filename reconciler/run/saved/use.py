@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from reconciler import exits
 from reconciler.address import Address, Glob
@@ -17,20 +17,21 @@ from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.words import count
 from reconciler.resource import Kinds
-from reconciler.run.applying import ApplySession
-from reconciler.run.connecting import ConnectedService
+from reconciler.run.connection.connecting import ConnectedService
+from reconciler.run.connection.unseen import Unseen
 from reconciler.run.loading import now
 from reconciler.run.operation import Limits, Operation
 from reconciler.run.saved.approval import ApprovedPlan, approve, more_urls
 from reconciler.run.saved.origin import sentence
 from reconciler.run.saved.plan_file import Saved, check, digests_of, plan_inputs, read
 from reconciler.run.stages import Planned, narrow
-from reconciler.run.unseen import Unseen
 from reconciler.run.voice import Voice
 from reconciler.state import Store
 from reconciler.text.names import HERE, clock_time
 
-FRESH: Final = 10.0  # seconds; what was read longer ago is read again before anything is sent
+if TYPE_CHECKING:  # a plan imports no apply
+    from reconciler.run.applying import ApplySession
+
 NAMED: Final = 50  # addresses that are said at most
 GLOBS_MAX: Final = 1_000  # patterns of one option; more than anybody types
 AGAIN: Final = "Create a new one: reconciler plan --out FILE."
@@ -224,14 +225,14 @@ class Use:
             self.voice.say(f"  and {len(every) - NAMED:,} more")
 
     def rest(self, planned: Planned) -> str:
-        """What of the file still holds, where not all of it does: somebody must want it alone. Raises `StalePlan` where that is nothing."""
+        """What of the file still holds, where not all of it does. Raises `StalePlan` where that is nothing."""
         if not planned.plan.pending:
             raise StalePlan(f"nothing in {self.saved.path} is still valid: {self._first_refused}", id="RC-saved-plan-stale", hint=AGAIN)
         number = len(planned.plan.steps)
         return f"the {number:,} request{'s' if number != 1 else ''} that {'is' if number == 1 else 'are'} still valid"
 
     def partly(self, rest: str) -> StalePlan:
-        """The error where nobody wants the rest alone."""
+        """The error where nobody asked for the rest alone."""
         return StalePlan(
             f"part of {self.saved.path} is no longer valid: {self._first_refused}",
             id="RC-saved-plan-stale",

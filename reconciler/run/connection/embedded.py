@@ -18,7 +18,7 @@ from reconciler.links import written_place
 from reconciler.model import Declared
 from reconciler.resource import Kind, Kinds
 from reconciler.resource.risks import LEVELS
-from reconciler.run.seed_file import SeedFile, read_seed, seed_errors
+from reconciler.run.connection.seed_file import SeedFile, read_seed, seed_errors
 from reconciler.sandbox.file import NotASandbox, identity_of
 from reconciler.text.install import installing
 

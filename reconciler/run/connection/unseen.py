@@ -23,8 +23,8 @@ from reconciler.errors import UsageError
 from reconciler.files import path_from_here
 from reconciler.model.state import StateScope
 from reconciler.report.words import count, listed
-from reconciler.run.connecting import STATE, ConnectedService, is_outside, known_service, open_store, state_scope
-from reconciler.run.leases import leased
+from reconciler.run.connection.connecting import STATE, ConnectedService, is_outside, known_service, open_store, state_scope
+from reconciler.run.connection.leases import leased
 from reconciler.run.operation import Operation
 from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store

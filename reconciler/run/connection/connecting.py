@@ -19,10 +19,10 @@ from reconciler.errors import ReconcilerError, StateError, UsageError
 from reconciler.files import path_from_here
 from reconciler.model.state import StateScope
 from reconciler.resource import Kinds
-from reconciler.run import embedded
+from reconciler.run.connection import embedded
+from reconciler.run.connection.trust import NamedHost
 from reconciler.run.loading import now
 from reconciler.run.operation import Operation
-from reconciler.run.trust import NamedHost
 from reconciler.run.voice import Voice
 from reconciler.signals import of_signal
 from reconciler.state import SEND_SECONDS_MAX, Journal, Store

@@ -9,7 +9,7 @@ from typing import Final
 
 from reconciler.config import Project
 from reconciler.errors import Locked
-from reconciler.run.connecting import ConnectedService, current_user, open_store, recording_end
+from reconciler.run.connection.connecting import ConnectedService, current_user, open_store, recording_end
 from reconciler.run.operation import Operation
 from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store

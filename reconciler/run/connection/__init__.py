@@ -1,0 +1,1 @@
+"""Where a run goes: the service, whom it may tell its secrets, the state and its lease."""
