@@ -1,6 +1,7 @@
-"""The command line: options, wiring, prompts, exit codes. Nothing of the engine is imported before a command needs it.
+"""The command line: options, questions, exit codes. Nothing of the engine is imported before a command needs it.
 
-`main` is the program. Each command is a module of `commands`, imported when it is used; `run` wires the engine together.
+`main` is the program. Each command is a module of `commands`, imported when it is used: it makes an operation of its options, and a
+document of what a run returns.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from reconciler.run.voice import Voice
 from reconciler.signals import of_signal
 from reconciler.state import SEND_SECONDS_MAX, Journal, Store
 from reconciler.state.postgres import require_verified
-from reconciler.text.credentials import backend_of, file_of
+from reconciler.text.credentials import backend_of
 from reconciler.text.redact import of_urls
 
 BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
@@ -185,12 +185,6 @@ def _is_file(url: str) -> bool:
     """Whether the state is a file of this machine, which nobody else receives and whose lock the kernel keeps."""
     backend = backend_of(url)
     return backend is not None and backend.is_file
-
-
-def state_file(operation: Operation, project: Project) -> Path | None:
-    """The file of the state; None if it is on a server."""
-    path = file_of(operation.state or os.environ.get(STATE) or project.settings.state)
-    return Path(path) if path and not set(path) & set("?%") else None
 
 
 def known_service(operation: Operation, voice: Voice, project: Project) -> ConnectedService | None:
