@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from reconciler.fleet.approvals import ApprovalTerms, Continuation, Decision
 from reconciler.fleet.model import FleetProject
+from reconciler.report.drift_groups import revert_line
 
 KEPT_MAX: Final = 100  # resources kept of one reading; the others are counted, and follow when these are decided on
 SAYS_MAX: Final = 160  # characters of a value
@@ -125,10 +126,9 @@ def accept_command(project: FleetProject, drifted: Sequence[DriftedResource]) ->
     return " ".join(["reconciler drift", _where(project), *words]) if kept else ""
 
 
-def revert_command(project: FleetProject, drifted: Sequence[DriftedResource]) -> str:
-    """The command that takes the changes back, in a clone of the repository, where the fleet may not."""
-    targets = (f"--target {shlex.quote(resource.address)}" for resource in drifted)
-    return " ".join(["reconciler apply", _where(project), *targets])
+def revert_command(project: FleetProject) -> str:
+    """The commands that take all changes back and nothing else, in a clone of the repository, where the fleet may not."""
+    return revert_line(lambda name: f"reconciler {name} {_where(project)}")
 
 
 def _where(project: FleetProject) -> str:

@@ -291,7 +291,7 @@ def drift_text(row: ProjectRow, drifted: Sequence[DriftedResource], decided: Map
     elif project.mode is Mode.APPLY:
         lines += ["revert, as the files say: the next run does, because of revertDrift: true"]
     else:
-        lines += [f"revert, as the files say, {by_hand}", f"    {drift.revert_command(project, drifted)}"]
+        lines += [f"revert, as the files say, {by_hand}", f"    {drift.revert_command(project)}"]
     lines += (
         [f"accept, {by_hand}", f"    {accept}", "    git commit --all && git push"]
         if accept

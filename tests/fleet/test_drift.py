@@ -99,6 +99,11 @@ def test_commands_accept_what_a_file_can_have_and_name_the_exposures() -> None:
         "--accept acme/space/two --accept acme/space/one --allow-exposure acme/space/two"
     )
     assert drift.accept_command(made, (deleted,)) == ""
+    # As the drift of one project advises: a plan of what was changed outside, and of nothing that waits in the files.
+    where = "docs --base-url https://api.example.com --env production --var 'who=a b'"
+    assert drift.revert_command(made) == (
+        f"reconciler drift {where} --revert-plan revert.plan.json && reconciler apply {where} --plan revert.plan.json"
+    )
     assert drift.state_of(replace(made, state=SecretReference("env", "ACME_STATE"))) == "the value of ACME_STATE"
 
 

@@ -110,7 +110,7 @@ def drift_view(row: ProjectRow, decided: Mapping[str, Decision]) -> views.DriftV
         more=max(0, reading.drift + reading.both + reading.ignored - len(shown)),
         revert="command" if project.mode is not Mode.APPLY else "itself" if project.revert_drift else "button",
         accept=drift.accept_command(project, reading.drifted),
-        by_hand=drift.revert_command(project, reading.drifted),
+        by_hand=drift.revert_command(project),
         state=drift.state_of(project),
         groups=tuple(views.DriftGroupView(group.drift_class, group.says, group.since(), group.means) for group in reading.groups),
     )

@@ -203,7 +203,8 @@ def drift(**changes: Any) -> v.DriftView:
     )  # fmt: skip
     accept = "reconciler drift orgs/globex --base-url https://api.example.com --env production --accept globex/space/salaries"
     accept += " --accept globex/space/guides --allow-exposure globex/space/salaries"
-    by_hand = "reconciler apply orgs/globex --base-url https://api.example.com --env production --target globex/space/salaries"
+    where = "orgs/globex --base-url https://api.example.com --env production"
+    by_hand = f"reconciler drift {where} --revert-plan revert.plan.json && reconciler apply {where} --plan revert.plan.json"
     values = {
         "digest": "drift:" + "ab" * 32,
         "resources": resources,
