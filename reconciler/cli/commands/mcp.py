@@ -17,6 +17,7 @@ from reconciler.errors import ReconcilerError, UsageError
 from reconciler.mcp.answers import BYTES, BYTES_MIN
 from reconciler.run.drift.groups import CommandLine
 from reconciler.run.operation import Operation
+from reconciler.run.supervision import Supervision
 from reconciler.text.install import installing_extra
 
 
@@ -68,4 +69,6 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], answer_bytes: int, *
         return given.command_line, api_line(given)
 
     known = nearest if nearest is not None and project_file(nearest).is_file() else None
-    serve(log, options.operation, lines, paths, known, answer_bytes)
+    # A call is no run of this program: a signal ends the server, and does not wait for what a call rehearses.
+    operation = replace(options.operation, supervision=Supervision(clock=options.supervision.clock))
+    serve(log, operation, lines, paths, known, answer_bytes)
