@@ -80,7 +80,7 @@ def rehearse(
             planned, read = run.ask(lambda reader: _read(run, reader, living.wanted, everything))
         check(planned)
         if use is not None:
-            approval = use.valid(planned, project, run.kinds, store)
+            approval = use.valid(planned, project, store)
             planned, operation = approval.planned, operation.only(approval.only)
     refusals = _refusals(planned.plan, project, use.limits if use is not None else operation.limits)
     with tempfile.TemporaryDirectory(prefix="reconciler-rehearsal-") as folder, sandbox_errors():

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, Literal
 
 from reconciler import exits
-from reconciler.address import Address
 from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.client.answers import Answer
@@ -30,7 +29,7 @@ from reconciler.run.loading import keyed
 from reconciler.run.opened import Run
 from reconciler.run.operation import Operation
 from reconciler.run.redirect_files import check_redirects, settled_redirects
-from reconciler.run.stages import Planned, PlanSource, checked, make, narrow, tracked
+from reconciler.run.stages import Planned, PlanSource, checked, make, tracked
 from reconciler.run.voice import Voice
 from reconciler.state import Journal, Store
 from reconciler.urls.planned import private_moves, with_redirects
@@ -119,10 +118,6 @@ class ApplySession:
                 make(source, self.kinds, self.desired, self._state(), self.operation, stage=stage, earlier=earlier)
             )  # fmt: skip
         return checked(planned)
-
-    def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
-        """The same reading, planned for these addresses only."""
-        return narrow(planned, self.operation.only(only))
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"

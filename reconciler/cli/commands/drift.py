@@ -135,12 +135,12 @@ def command(
     if options.format != "text" or accept:
         run.warn_unseen()
     if accept:
-        for line in accept_into_files(run.operation, run.voice, run.kinds, run.project, reading.planned, reading.drift, accept):
+        for line in accept_into_files(run, reading.planned, reading.drift, accept):
             screen.out(line)
         return exits.DONE
     if propose:
         report_of = drift_sheet(screen.masked_data(reading.shown), zone=HERE)
-        made = drift_proposal(run.operation, run.voice, run.kinds, run.project, reading.planned, reading.shown, report_of)
+        made = drift_proposal(run, reading.planned, reading.shown, report_of)
         unread = exits.PARTLY if codes.of_drift(reading.shown) == exits.PARTLY else exits.DONE
         return exits.strongest([requests.propose(screen, options, run.kinds, made, report_of), unread])
     if revert_plan is not None:

@@ -203,7 +203,7 @@ def _proposal(run: Run, planned: Planned, changed: Drift, document: DriftDocumen
     masks = run.voice.masks
     try:
         sheet = drift_sheet(masks.data(changed))
-        proposal = drift_proposal(run.operation, run.voice, run.kinds, run.project, planned, changed, sheet)
+        proposal = drift_proposal(run, planned, changed, sheet)
     except ReconcilerError as error:
         run.voice.warn(f"what was changed outside Reconciler cannot be proposed: {error.message}", id=error.id)
         return {}

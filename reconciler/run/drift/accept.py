@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import ConfigError, ReconcilerError, Refused
 from reconciler.files import rewrite
@@ -18,29 +17,25 @@ from reconciler.model.drift import Drift, Drifted
 from reconciler.plan.matching.match import identify
 from reconciler.plan.planner import plan
 from reconciler.report.drift_groups import ACCEPTED_MAX
-from reconciler.resource import Kinds
 from reconciler.run.guards import missing_consent, raise_first
 from reconciler.run.loading import load
-from reconciler.run.operation import Operation
+from reconciler.run.opened import Run
 from reconciler.run.rules import judged
 from reconciler.run.stages import Planned
-from reconciler.run.voice import Voice
 from reconciler.yamltext import line_ends
 
 ACCEPTING: Final = "accepting this makes something public or removes a protection, which"
 
 
-def accept(
-    operation: Operation, voice: Voice, kinds: Kinds, project: Project, planned: Planned, drift: Drift, names: Sequence[str]
-) -> list[str]:
+def accept(run: Run, planned: Planned, drift: Drift, names: Sequence[str]) -> list[str]:
     """Write the named values; returns a line for each. Raises `Refused`, `UsageError` or `ReconcilerError`: the files are as before."""
-    root, before = read(operation.project, kinds)
-    picked = chosen(drift, names, project.desired.generated, kinds)
-    taken = taken_in(operation, voice, kinds, project, planned, before, picked)
+    root, before = read(run.operation.project, run.kinds)
+    picked = chosen(drift, names, run.project.desired.generated, run.kinds)
+    taken = taken_in(run, planned, before, picked)
     if taken.left:
         wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(taken.left)}"
         raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")
-    raise_first(missing_consent(taken.exposures, operation.limits.exposures, ACCEPTING))
+    raise_first(missing_consent(taken.exposures, run.operation.limits.exposures, ACCEPTING))
     try:
         rewrite(root, taken.texts)
     except ReconcilerError:
@@ -64,30 +59,28 @@ class TakenIn:
     exposures: tuple[Exposure, ...]
 
 
-def acceptance(kinds: Kinds, project: Project, planned: Planned, before: Mapping[str, str]) -> Acceptance:
+def acceptance(run: Run, planned: Planned, before: Mapping[str, str]) -> Acceptance:
     """What knows how to write values into these files. `before`: their texts as they are, by name."""
+    kinds, project = run.kinds, run.project
     matches = identify(kinds, project.desired, planned.state, planned.actual)
     excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, matches)
     plain = {file: line_ends.plain(text) for file, text in before.items()}
     return Acceptance(MatchedProject(kinds, project.desired, matches.former.state, planned.actual, matches.ids, excluded), plain)
 
 
-def taken_in(
-    operation: Operation, voice: Voice, kinds: Kinds, project: Project, planned: Planned, before: Mapping[str, str],
-    picked: Sequence[AcceptedField],
-) -> TakenIn:  # fmt: skip
+def taken_in(run: Run, planned: Planned, before: Mapping[str, str], picked: Sequence[AcceptedField]) -> TakenIn:
     """The files with the current values of these fields, and what a plan of them says. Writes nothing.
 
     Raises `Refused` where the YAML cannot simply be edited, or would no longer be a valid project.
     """
-    edited = acceptance(kinds, project, planned, before).edited(picked, planned.plan.moved_outside)
+    edited = acceptance(run, planned, before).edited(picked, planned.plan.moved_outside)
     texts = {file: line_ends.as_before(text, before[file]) for file, text in edited.items()}
     try:
-        desired = judged(operation, voice, kinds, load(operation, voice, kinds, texts=texts)).project.desired
+        desired = judged(run.operation, run.voice, run.kinds, load(run.operation, run.voice, run.kinds, texts=texts)).project.desired
     except ConfigError as error:
         wrong = f"the files would become invalid and were not changed: {error.message}"
         raise Refused(wrong, id="RC-accepted-invalid", hint="Change them by hand.") from None
-    former, again = (plan(kinds, declared, planned.state, planned.actual) for declared in (project.desired, desired))
+    former, again = (plan(run.kinds, declared, planned.state, planned.actual) for declared in (run.project.desired, desired))
     every, earlier = _pending(again), _pending(former)
     left = sorted(every & {str(accepted) for accepted in picked} | every - earlier)
     known = [replace(exposure, source=None) for exposure in former.exposures]
@@ -95,17 +88,17 @@ def taken_in(
     return TakenIn(texts, tuple(left), exposures)
 
 
-def by_hand(operation: Operation, kinds: Kinds, project: Project, planned: Planned, drift: Drift) -> dict[str, str]:
+def by_hand(run: Run, planned: Planned, drift: Drift) -> dict[str, str]:
     """What `accept` would refuse, ADDRESS or ADDRESS.field, and what people do instead, as a clause. Of many changes, only what `forEach`
     generates: no command line names them all."""
-    generated = project.desired.generated
+    generated = run.project.desired.generated
     if not drift.resources:
         return {}
     if len(drift.resources) > ACCEPTED_MAX:
         left = [str(resource.address) for resource in drift.resources if resource.address in generated]
         ways = dict.fromkeys(left, "")
     else:
-        fitting = acceptance(kinds, project, planned, read(operation.project, kinds)[1])
+        fitting = acceptance(run, planned, read(run.operation.project, run.kinds)[1])
         ways = {item.name: item.way for item in acceptable(drift, fitting, generated, planned.plan.moved_outside)[1]}
     by_name = {name: resource.address for resource in drift.resources for name in _names(resource)}
     clauses = {}

@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
-from reconciler.config import Project
 from reconciler.config.source.includes import texts as read
 from reconciler.errors import Refused
 from reconciler.importer.accept import AcceptedField
@@ -18,30 +17,27 @@ from reconciler.model.drift import Drift
 from reconciler.report.drift import DECIDE
 from reconciler.report.drift_groups import differences
 from reconciler.report.sheet import Sheet, SheetEntry
-from reconciler.resource import Kinds
 from reconciler.run.drift.accept import TakenIn, acceptance, taken_in
-from reconciler.run.operation import Operation
+from reconciler.run.opened import Run
 from reconciler.run.stages import Planned
-from reconciler.run.voice import Voice
 
 VIOLATION: Final = "violation"
 EXPOSURE: Final = "exposure"
 
 
-def drift_proposal(
-    operation: Operation, voice: Voice, kinds: Kinds, project: Project, planned: Planned, drift: Drift, sheet: Sheet
-) -> Proposal:  # fmt: skip
+def drift_proposal(run: Run, planned: Planned, drift: Drift, sheet: Sheet) -> Proposal:
     """The proposal to accept everything that the files can take in; its paths are below the project. `sheet`: of the drift, from which the
     commit's lines come.
     """
-    _, before = read(operation.project, kinds)
-    fields, left = acceptable(drift, acceptance(kinds, project, planned, before), project.desired.generated, planned.plan.moved_outside)
+    desired, masks = run.project.desired, run.voice.masks
+    _, before = read(run.operation.project, run.kinds)
+    fields, left = acceptable(drift, acceptance(run, planned, before), desired.generated, planned.plan.moved_outside)
     taken, accepted = TakenIn({}, (), ()), list[AcceptedField]()
     waiting = [fields] if fields else []
     while waiting:  # by halves, where nobody knows which of them the files cannot have
         chunk = waiting.pop()
         try:
-            tried = taken_in(operation, voice, kinds, project, planned, before, [*accepted, *chunk])
+            tried = taken_in(run, planned, before, [*accepted, *chunk])
             reason = f"its value cannot simply be written to the YAML: {', '.join(tried.left)} would differ" if tried.left else None
         except Refused as error:
             tried, reason = TakenIn({}, (), ()), error.message
@@ -54,11 +50,10 @@ def drift_proposal(
         rest = [field for field in chunk if field not in refused]
         half = 0 if refused else len(rest) // 2
         waiting += [part for part in (rest[half:], rest[:half]) if part]
-    desired = project.desired
     title = title_of(desired.project, desired.environment, len(accepted))
     whole = not left and all(group.unmanaged is None for group in drift.groups)
     # A mask would be written into the files, which people have in their repository; what people read is masked.
-    words, names = voice.masks.data(_lines(sheet, accepted, left, whole=whole)), voice.masks.data(tuple(left))
+    words, names = masks.data(_lines(sheet, accepted, left, whole=whole)), masks.data(tuple(left))
     return Proposal(desired.project, desired.environment, taken.texts, title, words, names, taken.exposures)
 
 

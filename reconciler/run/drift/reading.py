@@ -45,6 +45,6 @@ def ways_on(run: Run, reading: DriftReading, command: CommandLine, request: Comm
     """What `drift_sheet` must know of the two ways on: the commands, which changes none accepts, and which groups no plan puts back.
     `request`: the command line of a single request."""
     planned, shown = reading.planned, reading.shown
-    refused = by_hand(run.operation, run.kinds, run.project, planned, shown)
+    refused = by_hand(run, planned, shown)
     instead = instead_of_plans(request, planned, shown.groups)
     return {"command": command, **run.voice.masks.data({"by_hand": refused, "instead": instead})}

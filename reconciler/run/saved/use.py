@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler import exits
-from reconciler.address import Address, Glob
+from reconciler.address import Glob
 from reconciler.config import Project
 from reconciler.errors import StalePlan, UsageError
 from reconciler.model import Outcome, Plan, RecordedRun, StepStatus, Withheld
 from reconciler.report.saved import saved_plan
 from reconciler.report.schemas.plan import OriginData
 from reconciler.report.words import count
-from reconciler.resource import Kinds
 from reconciler.run.connection.connecting import ConnectedService
 from reconciler.run.connection.unseen import Unseen
 from reconciler.run.loading import now
@@ -160,7 +159,7 @@ class Use:
         session.operation = self.operation
         with self.fitting():
             fresh = session.plan()
-        self.approval = self._limited(fresh, session.project, session.kinds, store, session.narrowed)
+        self.approval = self._limited(fresh, session.project, store)
         if self.approval.only is not None:
             session.operation = session.operation.only(self.approval.only)
         return self.approval.planned
@@ -175,12 +174,11 @@ class Use:
                 f"{self.saved.path} no longer fits the project: {error.message}", id="RC-saved-plan-stale", hint=AGAIN
             ) from error
 
-    def valid(self, fresh: Planned, project: Project, kinds: Kinds, store: Store) -> ApprovedPlan:
+    def valid(self, fresh: Planned, project: Project, store: Store) -> ApprovedPlan:
         """What the file allows of a fresh plan that nobody sends. Raises `StalePlan` where `apply` would, or would ask about the rest."""
         self._check_state(store.read().lineage, store)
         self._compare(project, store)
-        operation = self.operation
-        approval = self._limited(fresh, project, kinds, store, lambda planned, only: narrow(planned, operation.only(only)))
+        approval = self._limited(fresh, project, store)
         if approval.refused:
             raise StalePlan(
                 f"part of {self.saved.path} is no longer valid: {_first(approval.refused)}", id="RC-saved-plan-stale", hint=AGAIN
@@ -190,18 +188,17 @@ class Use:
             self._list(approval.new)
         return approval
 
-    def _limited(
-        self, fresh: Planned, project: Project, kinds: Kinds, store: Store, narrow: Callable[[Planned, frozenset[Address]], Planned]
-    ) -> ApprovedPlan:
+    def _limited(self, fresh: Planned, project: Project, store: Store) -> ApprovedPlan:
         """A fresh plan, limited to the file."""
-        digests = digests_of(self.voice, self.saved.document["digests"]["lineage"], store.digest_key())
+        document = self.saved.document
+        digests = digests_of(self.voice, document["digests"]["lineage"], store.digest_key())
 
         def describe(planned: Planned) -> Mapping[str, Any]:
-            document = self.saved.document  # what only a new file records is compared with nothing
+            # What only a new file records is compared with nothing.
             inputs = plan_inputs(document["options"], project, planned.state, document["service"])
-            return saved_plan(planned.plan, kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
+            return saved_plan(planned.plan, planned.kinds, planned.actual, created_at=now(), inputs=inputs, digests=digests)
 
-        return approve(self.saved.document, fresh, describe=describe, narrow=narrow)
+        return approve(document, fresh, describe=describe, narrow=lambda planned, only: narrow(planned, self.operation.only(only)))
 
     def tell(self) -> None:
         """Say what of the file does not hold, and what is not in it."""
