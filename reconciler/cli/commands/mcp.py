@@ -69,6 +69,6 @@ def command(ctx: click.Context, /, paths: tuple[Path, ...], answer_bytes: int, *
         return given.command_line, api_line(given)
 
     known = nearest if nearest is not None and project_file(nearest).is_file() else None
-    # A call is no run of this program: a signal ends the server, and does not wait for what a call rehearses.
+    # A signal ends the server, and does not wait for what a call rehearses.
     operation = replace(options.operation, supervision=Supervision(clock=options.supervision.clock))
     serve(log, operation, lines, paths, known, answer_bytes)
