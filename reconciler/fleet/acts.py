@@ -106,7 +106,7 @@ def rehearse(connection: Connection, person: Person, name: str, *, digest: str) 
 
     Raises `StalePlan` if the project has another plan by now.
     """
-    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    row = _held(connection, person, name)
     refuse_idle(row)
     current = _current(connection, row, digest)
     if current.rehearsed or not rehearsals.ask(connection, row.id, digest, person.name):
@@ -145,7 +145,7 @@ def approve(
 
     Raises `StalePlan` if the project has another plan or rehearsal by now, and `Refused` if the approval would not count.
     """
-    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    row = _held(connection, person, name)
     current = _current(connection, row, digest)
     counted = frozenset(_counted(current, person, row, changes))
     seen = _seen_rehearsal(current, row, rehearsal, allow_unplanned=allow_unplanned)
@@ -156,7 +156,7 @@ def approve(
 
 def reject(connection: Connection, person: Person, name: str, *, digest: str, reason: str) -> Decided:
     """Reject the plan with a digest: it is not applied until this person approves it, even if others do."""
-    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    row = _held(connection, person, name)
     _current(connection, row, digest)
     approvals.decide(connection, row.id, Decision(person.name, digest, approves=False, reason=_reason(reason), identity=person.login))
     return _decided(connection, person, row, "reject", frozenset(), reason)
@@ -195,7 +195,7 @@ def ignore(
 def _decide_drift(
     connection: Connection, person: Person, name: str, digest: str, addresses: Collection[str], *, until: datetime | None, reason: str
 ) -> list[str]:  # fmt: skip
-    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    row = _held(connection, person, name)
     _, drifted, _ = outside(connection, person, name)
     by_address = {resource.address: resource for resource in drifted}
     if not drifted:
@@ -252,12 +252,20 @@ def _rows(connection: Connection, person: Person, names: Sequence[str], role: Ro
     return [by_name[name] for name in dict.fromkeys(names)]
 
 
+def _held(connection: Connection, person: Person, name: str) -> ProjectRow:
+    """A project on which an approver decides: no run writes its plan, or begins to apply it, before the end of this transaction."""
+    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    projects.hold(connection, row.id)
+    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    return row
+
+
 def _article(role: Role) -> str:
     return f"{'an' if role.value[0] in 'aeiou' else 'a'} {role.value}"
 
 
-def _judged(connection: Connection, row: ProjectRow, *, lock: bool = False) -> Judged:
-    current = approvals.plan_of(connection, row.id, lock=lock)
+def _judged(connection: Connection, row: ProjectRow) -> Judged:
+    current = approvals.plan_of(connection, row.id)
     if current is None or current.digest is None:
         watched = row.project.mode is Mode.WATCH
         why = "its mode is watch" if watched else "no run has made one yet"
@@ -267,8 +275,8 @@ def _judged(connection: Connection, row: ProjectRow, *, lock: bool = False) -> J
 
 
 def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
-    """The plan with a digest, locked until the end of the transaction."""
-    current = _judged(connection, row, lock=True)
+    """The plan with a digest, of a project that is held."""
+    current = _judged(connection, row)
     if row.project.mode is not Mode.APPLY:
         wrong = f"the plan of {row.project.name} is not applied: its mode is {row.project.mode.value}"
         raise UsageError(wrong, id="RC-fleet-approval", hint="Write mode: apply in the fleet file.")

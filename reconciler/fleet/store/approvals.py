@@ -62,10 +62,9 @@ def keep_plan(connection: Connection, project: int, plan: StoredPlan) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=[plans.c.project], set_={**values, "begun": begun}))
 
 
-def plan_of(connection: Connection, project: int, *, lock: bool = False) -> StoredPlan | None:
-    """The last plan of a project. `lock`: it cannot be replaced before the end of this transaction."""
-    query = select(plans).where(plans.c.project == project)
-    row = connection.execute(query.with_for_update(read=True) if lock else query).first()
+def plan_of(connection: Connection, project: int) -> StoredPlan | None:
+    """The last plan of a project."""
+    row = connection.execute(select(plans).where(plans.c.project == project)).first()
     if row is None:
         return None
     return _plan(row, row.document, row.text or "")
