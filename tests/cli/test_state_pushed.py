@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import time
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests import processes
 from tests.cli.conftest import Cli
 from tests.proofs import proof
 from tests.state import azure, s3
@@ -53,22 +53,18 @@ def stored(request: pytest.FixtureRequest, cli: Cli) -> Cli:
 
 
 @contextmanager
-def applying(cli: Cli) -> Iterator[int]:
-    """An apply in a process of its own, whose requests take a while; its id."""
+def applying(cli: Cli) -> Iterator[processes.Popen]:
+    """An apply in a process of its own, whose requests take a while."""
     rules = [word for what in SLOW for word in ("--rule", json.dumps({"fault": "latency", "seconds": 1, "operation": what}))]
     cli("sandbox", "faults", "set", "--db", SANDBOX, *rules, code=0)
-    pid = os.fork()
-    if pid == 0:
-        code = 99
-        try:
-            code = cli("apply", "p", "--yes", "--max-concurrency", "1").exit_code
-        finally:
-            os._exit(code)
+    environ = {**os.environ, **cli.user, **{name: value for name, value in cli.env.items() if value is not None}}
+    words = [sys.executable, "-m", "reconciler", "apply", "p", "--yes", "--quiet", "--max-concurrency", "1"]
+    process = processes.Popen(words, cwd=cli.root, env=environ)
     try:
-        yield pid
+        yield process
     finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        process.kill()
+        process.wait()
         cli("sandbox", "faults", "clear", "--db", SANDBOX, code=0)
 
 
@@ -83,14 +79,10 @@ def push(cli: Cli, document: dict[str, Any], *more: str) -> tuple[int, str]:
     return result.exit_code, result.stderr
 
 
-def ended(pid: int) -> bool:
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
-
-
-def moments(cli: Cli, pid: int, *, until: int = 1_000) -> list[dict[str, Any]]:
+def moments(cli: Cli, process: processes.Popen, *, until: int = 1_000) -> list[dict[str, Any]]:
     """The documents of an apply under way, to its end or to so many."""
     documents = [pulled(cli)]
-    while len(documents) < until and not ended(pid):
+    while len(documents) < until and process.poll() is None:
         document = pulled(cli)
         if document["serial"] != documents[-1]["serial"]:
             documents.append(document)
@@ -107,9 +99,9 @@ def settled(cli: Cli) -> None:
 
 
 def test_no_document_of_an_apply_that_ended_takes_the_state_back(stored: Cli) -> None:
-    with applying(stored) as pid:
-        documents = moments(stored, pid)
-        assert os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT).si_status == 0
+    with applying(stored) as process:
+        documents = moments(stored, process)
+        assert process.wait() == 0
     last = pulled(stored)
     old = [document for document in documents if document["serial"] != last["serial"]]
     assert len(old) > 5, "one for each record"
@@ -129,8 +121,8 @@ def test_no_document_of_an_apply_that_ended_takes_the_state_back(stored: Cli) ->
 
 
 def test_no_document_loses_what_is_in_doubt_after_a_kill_not_even_by_force(stored: Cli) -> None:
-    with applying(stored) as pid:
-        documents = moments(stored, pid, until=6)
+    with applying(stored) as process:
+        documents = moments(stored, process, until=6)
     if "RECONCILER_STATE" in stored.env:  # a file is unlocked by the end of its process
         stored("state", "unlock", "p", "--force", stored.json("history", "p")["runs"][0]["id"], code=0)
     last = pulled(stored)
@@ -142,7 +134,6 @@ def test_no_document_loses_what_is_in_doubt_after_a_kill_not_even_by_force(store
         if not doubtful <= known:
             code, says = push(stored, document, "--force")
             assert (code, "is in doubt in the existing state, and would be lost" in says) == (4, True), says
-    time.sleep(1)
     settled(stored)
     for document in documents:
         assert push(stored, document)[0] == 4
