@@ -18,7 +18,7 @@ from reconciler.errors import Refused, StalePlan, UsageError
 from reconciler.fleet import drift
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision
 from reconciler.fleet.drift import DriftedResource
-from reconciler.fleet.facts import Judged, decided_drift, facts_of, is_only_drift, judged_plan, nothing_to_apply
+from reconciler.fleet.facts import Judged, NotApplied, decided_drift, facts_of, judged_plan, not_applied, refused
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.rehearsals import document_of
@@ -56,14 +56,18 @@ def sync(connection: Connection, person: Person, names: Sequence[str]) -> None:
 
 def refuse_idle(row: ProjectRow) -> None:
     """Raise `Refused` for a project that no worker runs."""
+    _refuse_orphaned(row)
     name = row.project.name
-    if row.orphaned:
-        wrong = f"{name} is orphaned, so it is not run: the fleet file no longer contains it"
-        raise Refused(wrong, id="RC-fleet-not-run", hint="Write it into the fleet file again, then: reconciler fleet apply.")
     if row.is_paused:
         until = f" until {utc_text(row.paused_until)}" if row.paused_until is not None else ""
         wrong = f"{name} is paused{until} by {row.paused_by}, so it is not run: {row.paused_reason}"
         raise Refused(wrong, id="RC-fleet-not-run", hint=f"End the pause: reconciler fleet resume {quote(name)}")
+
+
+def _refuse_orphaned(row: ProjectRow) -> None:
+    if row.orphaned:
+        wrong = f"{row.project.name} is orphaned, so it is not run: the fleet file no longer contains it"
+        raise Refused(wrong, id="RC-fleet-not-run", hint="Write it into the fleet file again, then: reconciler fleet apply.")
 
 
 def pause(connection: Connection, person: Person, names: Sequence[str], *, until: datetime, reason: str) -> None:
@@ -99,6 +103,13 @@ def plan(connection: Connection, person: Person, name: str) -> Judged:
     """The plan of a project for a person who may see it. Raises `UsageError` if there is none to decide on."""
     (row,) = _rows(connection, person, [name], Role.VIEWER)
     return _judged(connection, row)
+
+
+def why_not_applied(connection: Connection, person: Person, name: str) -> NotApplied | None:
+    """Why nothing of the plan of a project is applied, whoever approves it; None if approvals decide on it."""
+    (row,) = _rows(connection, person, [name], Role.VIEWER)
+    current = _judged(connection, row)
+    return not_applied(row, current, reverts=_is_reverted(connection, row)) or refused(row, current)
 
 
 def rehearse(connection: Connection, person: Person, name: str, *, digest: str) -> bool:
@@ -147,6 +158,7 @@ def approve(
     """
     row = _held(connection, person, name)
     current = _current(connection, row, digest)
+    _refuse(row, refused(row, current))
     counted = frozenset(_counted(current, person, row, changes))
     seen = _seen_rehearsal(current, row, rehearsal, allow_unplanned=allow_unplanned)
     approvals.decide(connection, row.id, Decision(person.name, digest, counted, identity=person.login, rehearsal=seen))
@@ -253,10 +265,12 @@ def _rows(connection: Connection, person: Person, names: Sequence[str], role: Ro
 
 
 def _held(connection: Connection, person: Person, name: str) -> ProjectRow:
-    """A project on which an approver decides: no run writes its plan, or begins to apply it, before the end of this transaction."""
+    """A project on which an approver decides: no run writes its plan, or begins to apply it, before the end of this transaction. Raises
+    `Refused` if it is orphaned, so that nothing comes of a decision."""
     (row,) = _rows(connection, person, [name], Role.APPROVER)
     projects.hold(connection, row.id)
     (row,) = _rows(connection, person, [name], Role.APPROVER)
+    _refuse_orphaned(row)
     return row
 
 
@@ -280,18 +294,7 @@ def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
     if row.project.mode is not Mode.APPLY:
         wrong = f"the plan of {row.project.name} is not applied: its mode is {row.project.mode.value}"
         raise UsageError(wrong, id="RC-fleet-approval", hint="Write mode: apply in the fleet file.")
-    if nothing_to_apply(row, current):
-        raise Refused(
-            f"the plan of {row.project.name} needs no approval: what it changes is blocked",
-            id="RC-fleet-approval",
-            hint=f"See what is blocked, and the way past it: reconciler fleet status {row.project.name}",
-        )
-    if is_only_drift(row) and not row.project.revert_drift and not _is_reverted(connection, row):
-        raise Refused(
-            f"the plan of {row.project.name} is not applied: {drift.NOT_REVERTED}",
-            id="RC-fleet-approval",
-            hint=f"Decide on the drift: reconciler fleet drift {row.project.name}",
-        )
+    _refuse(row, not_applied(row, current, reverts=_is_reverted(connection, row)))
     if digest != current.plan.digest:
         raise StalePlan(
             f"the plan of {row.project.name} moved: it is {current.plan.digest}, not {digest}",
@@ -299,6 +302,12 @@ def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
             hint=f"Read the new plan: reconciler fleet approve {row.project.name}",
         )
     return current
+
+
+def _refuse(row: ProjectRow, held: NotApplied | None) -> None:
+    """Raise `Refused` for a plan of which nothing is applied."""
+    if held is not None:
+        raise Refused(f"the plan of {row.project.name} is not applied: {held.why}", id="RC-fleet-approval", hint=held.way)
 
 
 def _is_reverted(connection: Connection, row: ProjectRow) -> bool:

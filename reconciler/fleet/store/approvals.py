@@ -37,6 +37,12 @@ class StoredPlan:
     reading: str | None = field(default=None, compare=False)
     continues: Continuation | None = field(default=None, compare=False)
 
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Of the plans whose decisions count for this one: its own, and that of the apply which it continues."""
+        digests = (self.digest, self.continues.digest if self.continues is not None else None)
+        return tuple(dict.fromkeys(digest for digest in digests if digest))
+
 
 def addresses(plan: StoredPlan) -> set[str]:
     """The resources that a plan changes, or would if they were not blocked."""
@@ -74,7 +80,7 @@ def begin(connection: Connection, project: int, plan: StoredPlan, begun: BegunAp
     """Store that an apply of a plan begins, and use up the decisions on it."""
     keep_plan(connection, project, plan)
     connection.execute(update(plans).where(plans.c.project == project).values(begun=continuation.as_data(begun)))
-    for digest in dict.fromkeys((begun.digest, *([plan.digest] if plan.digest is not None else []), *begun.reverts.values())):
+    for digest in dict.fromkeys((begun.digest, *plan.digests, *begun.reverts.values())):
         decide(connection, project, used_up(digest, begun.runs[-1]))
 
 
