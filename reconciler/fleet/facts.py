@@ -120,6 +120,8 @@ class NotApplied(NamedTuple):
 def not_applied(row: ProjectRow, judged: Judged, *, reverts: bool) -> NotApplied | None:
     """Why a plan has nothing to be applied; None if it has. `reverts`: whether somebody decided to revert drift."""
     reading, name = facts_of(row).reading, quote(row.project.name)
+    if row.orphaned:
+        return NotApplied("the fleet file no longer contains the project", "Write it into the file again, then: reconciler fleet apply.")
     if not judged.plan.changes and reading is not None and reading.blocked:
         return NotApplied("what it changes is blocked", f"See what is blocked, and the way past it: reconciler fleet status {name}")
     if is_only_drift(row) and not row.project.revert_drift and not reverts:
