@@ -24,7 +24,7 @@ from reconciler.links import open_named
 from reconciler.report.schemas.state import BindingData, StateDocument
 from reconciler.report.words import count
 from reconciler.resource import Kinds
-from reconciler.state.transfer import PUSH
+from reconciler.state.history import PUSH
 from reconciler.text.credentials import has_credentials
 from reconciler.text.escape import as_json
 from reconciler.writing import write_whole
