@@ -18,7 +18,7 @@ from reconciler.errors import Refused, StalePlan, UsageError
 from reconciler.fleet import drift
 from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, ApprovalVerdict, Decision
 from reconciler.fleet.drift import DriftedResource
-from reconciler.fleet.facts import Judged, decided_drift, facts_of, is_only_drift, judged_plan, nothing_to_apply
+from reconciler.fleet.facts import Judged, NotApplied, decided_drift, facts_of, judged_plan, not_applied, refused
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.rehearsals import document_of
@@ -56,14 +56,18 @@ def sync(connection: Connection, person: Person, names: Sequence[str]) -> None:
 
 def refuse_idle(row: ProjectRow) -> None:
     """Raise `Refused` for a project that no worker runs."""
+    _refuse_orphaned(row)
     name = row.project.name
-    if row.orphaned:
-        wrong = f"{name} is orphaned, so it is not run: the fleet file no longer contains it"
-        raise Refused(wrong, id="RC-fleet-not-run", hint="Write it into the fleet file again, then: reconciler fleet apply.")
     if row.is_paused:
         until = f" until {utc_text(row.paused_until)}" if row.paused_until is not None else ""
         wrong = f"{name} is paused{until} by {row.paused_by}, so it is not run: {row.paused_reason}"
         raise Refused(wrong, id="RC-fleet-not-run", hint=f"End the pause: reconciler fleet resume {quote(name)}")
+
+
+def _refuse_orphaned(row: ProjectRow) -> None:
+    if row.orphaned:
+        wrong = f"{row.project.name} is orphaned, so it is not run: the fleet file no longer contains it"
+        raise Refused(wrong, id="RC-fleet-not-run", hint="Write it into the fleet file again, then: reconciler fleet apply.")
 
 
 def pause(connection: Connection, person: Person, names: Sequence[str], *, until: datetime, reason: str) -> None:
@@ -101,12 +105,19 @@ def plan(connection: Connection, person: Person, name: str) -> Judged:
     return _judged(connection, row)
 
 
+def why_not_applied(connection: Connection, person: Person, name: str) -> NotApplied | None:
+    """Why nothing of the plan of a project is applied, whoever approves it; None if approvals decide on it."""
+    (row,) = _rows(connection, person, [name], Role.VIEWER)
+    current = _judged(connection, row)
+    return not_applied(row, current, reverts=_is_reverted(connection, row)) or refused(row, current)
+
+
 def rehearse(connection: Connection, person: Person, name: str, *, digest: str) -> bool:
     """Let the next run rehearse the plan with a digest, and run the project at once. False if it is rehearsed, or somebody asked for it.
 
     Raises `StalePlan` if the project has another plan by now.
     """
-    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    row = _held(connection, person, name)
     refuse_idle(row)
     current = _current(connection, row, digest)
     if current.rehearsed or not rehearsals.ask(connection, row.id, digest, person.name):
@@ -145,8 +156,9 @@ def approve(
 
     Raises `StalePlan` if the project has another plan or rehearsal by now, and `Refused` if the approval would not count.
     """
-    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    row = _held(connection, person, name)
     current = _current(connection, row, digest)
+    _refuse(row, refused(row, current))
     counted = frozenset(_counted(current, person, row, changes))
     seen = _seen_rehearsal(current, row, rehearsal, allow_unplanned=allow_unplanned)
     approvals.decide(connection, row.id, Decision(person.name, digest, counted, identity=person.login, rehearsal=seen))
@@ -156,7 +168,7 @@ def approve(
 
 def reject(connection: Connection, person: Person, name: str, *, digest: str, reason: str) -> Decided:
     """Reject the plan with a digest: it is not applied until this person approves it, even if others do."""
-    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    row = _held(connection, person, name)
     _current(connection, row, digest)
     approvals.decide(connection, row.id, Decision(person.name, digest, approves=False, reason=_reason(reason), identity=person.login))
     return _decided(connection, person, row, "reject", frozenset(), reason)
@@ -195,7 +207,7 @@ def ignore(
 def _decide_drift(
     connection: Connection, person: Person, name: str, digest: str, addresses: Collection[str], *, until: datetime | None, reason: str
 ) -> list[str]:  # fmt: skip
-    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    row = _held(connection, person, name)
     _, drifted, _ = outside(connection, person, name)
     by_address = {resource.address: resource for resource in drifted}
     if not drifted:
@@ -252,12 +264,22 @@ def _rows(connection: Connection, person: Person, names: Sequence[str], role: Ro
     return [by_name[name] for name in dict.fromkeys(names)]
 
 
+def _held(connection: Connection, person: Person, name: str) -> ProjectRow:
+    """A project on which an approver decides: no run writes its plan, or begins to apply it, before the end of this transaction. Raises
+    `Refused` if it is orphaned, so that nothing comes of a decision."""
+    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    projects.hold(connection, row.id)
+    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    _refuse_orphaned(row)
+    return row
+
+
 def _article(role: Role) -> str:
     return f"{'an' if role.value[0] in 'aeiou' else 'a'} {role.value}"
 
 
-def _judged(connection: Connection, row: ProjectRow, *, lock: bool = False) -> Judged:
-    current = approvals.plan_of(connection, row.id, lock=lock)
+def _judged(connection: Connection, row: ProjectRow) -> Judged:
+    current = approvals.plan_of(connection, row.id)
     if current is None or current.digest is None:
         watched = row.project.mode is Mode.WATCH
         why = "its mode is watch" if watched else "no run has made one yet"
@@ -267,23 +289,12 @@ def _judged(connection: Connection, row: ProjectRow, *, lock: bool = False) -> J
 
 
 def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
-    """The plan with a digest, locked until the end of the transaction."""
-    current = _judged(connection, row, lock=True)
+    """The plan with a digest, of a project that is held."""
+    current = _judged(connection, row)
     if row.project.mode is not Mode.APPLY:
         wrong = f"the plan of {row.project.name} is not applied: its mode is {row.project.mode.value}"
         raise UsageError(wrong, id="RC-fleet-approval", hint="Write mode: apply in the fleet file.")
-    if nothing_to_apply(row, current):
-        raise Refused(
-            f"the plan of {row.project.name} needs no approval: what it changes is blocked",
-            id="RC-fleet-approval",
-            hint=f"See what is blocked, and the way past it: reconciler fleet status {row.project.name}",
-        )
-    if is_only_drift(row) and not row.project.revert_drift and not _is_reverted(connection, row):
-        raise Refused(
-            f"the plan of {row.project.name} is not applied: {drift.NOT_REVERTED}",
-            id="RC-fleet-approval",
-            hint=f"Decide on the drift: reconciler fleet drift {row.project.name}",
-        )
+    _refuse(row, not_applied(row, current, reverts=_is_reverted(connection, row)))
     if digest != current.plan.digest:
         raise StalePlan(
             f"the plan of {row.project.name} moved: it is {current.plan.digest}, not {digest}",
@@ -291,6 +302,12 @@ def _current(connection: Connection, row: ProjectRow, digest: str) -> Judged:
             hint=f"Read the new plan: reconciler fleet approve {row.project.name}",
         )
     return current
+
+
+def _refuse(row: ProjectRow, held: NotApplied | None) -> None:
+    """Raise `Refused` for a plan of which nothing is applied."""
+    if held is not None:
+        raise Refused(f"the plan of {row.project.name} is not applied: {held.why}", id="RC-fleet-approval", hint=held.way)
 
 
 def _is_reverted(connection: Connection, row: ProjectRow) -> bool:

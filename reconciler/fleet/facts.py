@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -75,7 +77,7 @@ class Judged:
 def judged_plan(connection: Connection, row: ProjectRow, plan: approvals.StoredPlan) -> Judged:
     """A plan of a project with its decisions."""
     digest = plan.digest or ""
-    decisions = approvals.decisions(connection, _digests(row.id, plan)).get(row.id, [])
+    decisions = approvals.decisions(connection, [(row.id, digest) for digest in plan.digests]).get(row.id, [])
     rehearsal = rehearsals.of_plans(connection, [(row.id, digest)], texts=True).get(row.id)
     return _judged(row, plan, decisions, people.directory(connection), rehearsal)
 
@@ -85,7 +87,7 @@ def judged_plans(connection: Connection, rows: Sequence[ProjectRow]) -> dict[int
     applied = {row.id: row for row in rows if row.project.mode is Mode.APPLY and not row.orphaned}
     plans = approvals.heads(connection, list(applied))
     digests = [(id, plan.digest) for id, plan in plans.items() if plan.digest is not None]
-    decided = approvals.decisions(connection, [pair for id, plan in plans.items() for pair in _digests(id, plan)])
+    decided = approvals.decisions(connection, [(id, digest) for id, plan in plans.items() for digest in plan.digests])
     rehearsed = rehearsals.of_plans(connection, digests)
     directory = people.directory(connection)
     judged = {id: _judged(applied[id], plan, decided.get(id, []), directory, rehearsed.get(id)) for id, plan in plans.items()}
@@ -108,10 +110,33 @@ def is_only_drift(row: ProjectRow) -> bool:
     return reading is not None and bool(reading.drift or reading.both) and not reading.ahead
 
 
-def nothing_to_apply(row: ProjectRow, judged: Judged) -> bool:
-    """Whether everything that the commit of a plan changes is blocked."""
-    reading = facts_of(row).reading
-    return not judged.plan.changes and reading is not None and bool(reading.blocked)
+class NotApplied(NamedTuple):
+    """Why a fleet applies nothing of a plan, whoever approves it; and the way past it."""
+
+    why: str
+    way: str
+
+
+def not_applied(row: ProjectRow, judged: Judged, *, reverts: bool) -> NotApplied | None:
+    """Why a plan has nothing to be applied; None if it has. `reverts`: whether somebody decided to revert drift."""
+    reading, name = facts_of(row).reading, quote(row.project.name)
+    if row.orphaned:
+        return NotApplied("the fleet file no longer contains the project", "Write it into the file again, then: reconciler fleet apply.")
+    if not judged.plan.changes and reading is not None and reading.blocked:
+        return NotApplied("what it changes is blocked", f"See what is blocked, and the way past it: reconciler fleet status {name}")
+    if is_only_drift(row) and not row.project.revert_drift and not reverts:
+        return NotApplied(drift.NOT_REVERTED, f"Decide on the drift: reconciler fleet drift {name}")
+    return None
+
+
+def refused(row: ProjectRow, judged: Judged) -> NotApplied | None:
+    """Why a plan is refused before its first request; None if it is not."""
+    reading, project = facts_of(row).reading, row.project
+    if reading is None or not reading.refused or reading.commit != judged.plan.commit:
+        return None
+    by_hand = f"in a clone of {project.source.git}, with RECONCILER_TOKEN, and {drift.state_of(project)} in RECONCILER_STATE"
+    way = f"Change the files of the project. Or apply it yourself, {by_hand}; this prints the option: {drift.revert_command(project, ())}"
+    return NotApplied(f"it is refused: {reading.refused}", way)
 
 
 def _terms(row: ProjectRow, directory: Directory) -> ApprovalTerms:
@@ -126,11 +151,6 @@ def _judged(
     terms = replace(_terms(row, directory), rehearsal=required)
     verdict = judged(plan.changes, terms, decided, digest=plan.digest or "", authors=plan.authors, continues=plan.continues)
     return Judged(plan, verdict, terms, tuple(decided), rehearsal, row.project.rehearse)
-
-
-def _digests(project: int, plan: approvals.StoredPlan) -> list[tuple[int, str]]:
-    """The project, with the digest of each plan whose decisions count for this one."""
-    return [(project, digest) for digest in (plan.digest, plan.continues.digest if plan.continues is not None else None) if digest]
 
 
 def _rehearsed(plan: approvals.StoredPlan, rehearsal: PlanRehearsal | None) -> str:

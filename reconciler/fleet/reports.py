@@ -14,10 +14,10 @@ from reconciler.fleet.changes import Changes
 from reconciler.fleet.declared.values import in_words
 from reconciler.fleet.drift import DriftedResource
 from reconciler.fleet.drift_groups import FleetDriftGroup
-from reconciler.fleet.facts import Judged, facts_of, health_of, is_unverified
+from reconciler.fleet.facts import Judged, NotApplied, facts_of, health_of, is_unverified
 from reconciler.fleet.health import HealthWord, ProjectHealth, shortened
 from reconciler.fleet.model import Approval, Mode
-from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status
+from reconciler.fleet.status import ProjectStatus, StatusWord, lasting, status, unsaid
 from reconciler.fleet.store.audit import AuditRecord
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.model import Concern
@@ -158,19 +158,19 @@ def rehearsal_data(judged: Judged) -> FleetRehearsalData | None:
     }
 
 
-def needs_text(judged: Judged) -> str:
-    """The approvals that a plan needs before it is applied, for a screen."""
+def needs_text(judged: Judged, held: NotApplied | None = None) -> str:
+    """The approvals that a plan needs before it is applied, for a screen. `held`: why it is not applied, whoever approves it."""
+    lines, plan = [], f"The plan of commit {judged.plan.commit[:12]}"
+    if held is not None:
+        return "".join(f"{terminal(line)}\n" for line in [f"{plan} is not applied: {held.why}.", held.way])
     if not judged.plan.changes:
-        blocked = any(entry["cause"] is None for entry in judged.plan.document.get("blocked", ()))
-        what = "what it changes is blocked, and the plan says what to do" if blocked else "it changes nothing"
-        return f"{terminal(f'The plan of commit {judged.plan.commit[:12]} needs no approval: {what}.')}\n"
-    lines = []
+        return f"{terminal(f'{plan} needs no approval: it changes nothing.')}\n"
     for need in _verdict(judged)["needs"]:
         rule = {"auto": "nobody", "one": "one person", "two": "two people, not the authors"}[need["rule"]]
         people = f"; approved by {', '.join(need['people'])}" if need["people"] else ""
         lines.append(f"  {need['change']:<9} {rule}{people}")
     authors = f" by {', '.join(judged.plan.authors)}" if judged.plan.authors else ""
-    head = f"The plan of commit {judged.plan.commit[:12]}{authors} needs:"
+    head = f"{plan}{authors} needs:"
     verdict = judged.verdict.sentence
     return "".join(f"{terminal(line)}\n" for line in [head, *lines, *([f"{verdict[:1].upper()}{verdict[1:]}."] if verdict else [])])
 
@@ -323,8 +323,8 @@ def _why(row: ProjectRow, state: ProjectStatus, well: ProjectHealth) -> Iterator
         if well.word is HealthWord.BROKEN:  # before what is only different
             yield from shortened(well.sentences)
         yield from state.causes
-        if row.waits:
-            yield row.waits
+        if (waits := unsaid(row.waits, state.causes)) is not None:
+            yield waits
         if is_unverified(row):
             yield APPLIED
         twice = state.word is StatusWord.UNKNOWN and well.word is HealthWord.UNKNOWN  # the same is reported by both

@@ -185,6 +185,11 @@ def status(facts: ProjectFacts, now: datetime) -> ProjectStatus:
     return ProjectStatus(word, (*different, *reading.blocked, *ignored, *refused, *failed), age, reading.coverage)
 
 
+def unsaid(waits: str | None, causes: Sequence[str]) -> str | None:
+    """Why changes are not applied; None if none wait, or if a cause of the status says the same."""
+    return waits if waits and not any(waits in cause for cause in causes) else None
+
+
 def _unknown(reading: Reading) -> Sequence[str]:
     if reading.new_state:
         return [reading.new_state]

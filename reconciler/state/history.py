@@ -128,6 +128,7 @@ ENDED_WELL: Final = 0  # the exit code of a run that ended well
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
 APPLY: Final = "apply"
 STATE_COMMANDS: Final = "state "  # beginnings of commands that change only the state
+PUSH: Final = "state push"  # the command, as history has it
 RECOVER: Final = "recover"  # the command of a run that only finds out what happened to the requests of others, as history has it
 SENT_MAX: Final = 2**31 - 1  # beyond the number of any request
 RUNS_READ: Final = 100  # how far back to look for a run that sent something
@@ -291,15 +292,18 @@ def read_users(connection: Connection, state: int, plan: str) -> tuple[RecordedR
 
 def read_recorded_by(connection: Connection, state: int, plan: str) -> frozenset[str] | None:
     """The addresses with a request since the saved plan with this digest began to be carried out, of any run, whatever came of it; None
-    where no run carried it out. What its own run says that it did not send does not count."""
+    where no run carried it out, or nobody knows because the state was replaced since. What its own run says that it did not send does not
+    count."""
     uses = "SELECT run FROM approvals WHERE state = :state AND digest = :plan"
     users = [row.run for row in connection.rows(uses, state=state, plan=plan)]
     if not users:
         return None
-    runs = connection.rows("SELECT id, started FROM runs WHERE state = :state", state=state)
+    runs = connection.rows("SELECT id, started, command FROM runs WHERE state = :state", state=state)
     started = {row.id: datetime.fromisoformat(row.started) for row in runs}
     begun = min(started[run] for run in users)
     since = [run for run, moment in started.items() if moment >= begun]
+    if any(row.command == PUSH and row.id in since for row in runs):
+        return None
     # By the numbers of requests as far as there are any: the clocks of machines differ.
     first = connection.value("SELECT min(id) FROM journal WHERE state = :state AND run IN :users", state=state, users=users)
     query = "SELECT id, run, address FROM journal WHERE state = :state AND (run IN :since OR id >= :first)"

@@ -44,7 +44,7 @@ from reconciler.model.state import IntentEnding
 from reconciler.state.connection import Connection
 from reconciler.state.database import Database
 from reconciler.state.errors import CONTRADICTION
-from reconciler.state.history import bound, turned, write_consents, write_state_changes
+from reconciler.state.history import PUSH, bound, turned, write_consents, write_state_changes
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
 from reconciler.state.tables import rows
@@ -53,7 +53,7 @@ from reconciler.state.tables.schema import insert
 from reconciler.state.tables.trees import read_trees, write_trees
 from reconciler.state.tables.urls import doubt_sites, forget_moves, moves_data, read_digests, read_recorded, write_moves, write_sites
 from reconciler.state.tables.values import plain, to_json, to_json_or_null
-from reconciler.state.transfer import PUSH, Document, rename_state, replace_state
+from reconciler.state.transfer import Document, rename_state, replace_state
 from reconciler.state.unsaved import Spare, save_or_warn
 
 # Where a binding is, in the statements that change one.

@@ -204,7 +204,8 @@ class Store:
         return self._of_state(lambda connection, state: read_users(connection, state, plan)) or ()
 
     def recorded_by(self, plan: str) -> frozenset[str] | None:
-        """The addresses with a request since the saved plan with this digest began to be carried out; None where no run carried it out."""
+        """The addresses with a request since the saved plan with this digest began to be carried out; None where no run carried it out, or
+        where the state was replaced since."""
         return self._of_state(lambda connection, state: read_recorded_by(connection, state, plan))
 
     def undos(self) -> tuple[str, ...]:

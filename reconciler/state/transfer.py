@@ -18,6 +18,7 @@ from reconciler.model.state import StateScope
 from reconciler.report.schemas import state as state_types
 from reconciler.report.schemas.documents import problem
 from reconciler.state.connection import Connection
+from reconciler.state.history import PUSH
 from reconciler.state.tables.rows import known_row, rules_of, write_renames, write_rules
 from reconciler.state.tables.schema import TABLES, insert
 from reconciler.state.tables.values import from_json, to_json
@@ -129,7 +130,6 @@ IN_DOUBT: Final = (
     " WHERE journal.state = :state ORDER BY journal.id"
 )
 FORMAT: Final = "reconciler.state/1"
-PUSH: Final = "state push"  # the command, as history has it
 
 Document = Mapping[str, Any]
 

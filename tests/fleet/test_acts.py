@@ -182,10 +182,11 @@ def test_a_plan_of_which_everything_is_blocked_needs_nobody_and_says_what_to_do(
         connection.execute(update(tables.projects).values(reading=status.as_data(reading), read_at=func.now()))
     state = status.status(facts_of(row(database)), row(database).now)
     assert (state.word, state.causes) == (status.StatusWord.OUT_OF_SYNC, ("the commit is ahead by 1 resource", *reading.blocked))
-    with pytest.raises(ReconcilerError, match="needs no approval: what it changes is blocked"):
+    with pytest.raises(ReconcilerError, match="the plan of a is not applied: what it changes is blocked"):
         act(database, acts.approve, GRACE, "a", digest="d1")
-    judged = act(database, acts.plan, GRACE, "a")
-    assert needs_text(judged) == "The plan of commit c0ffee needs no approval: what it changes is blocked, and the plan says what to do.\n"
+    judged, held = act(database, acts.plan, GRACE, "a"), act(database, acts.why_not_applied, GRACE, "a")
+    way = "See what is blocked, and the way past it: reconciler fleet status a"
+    assert needs_text(judged, held) == f"The plan of commit c0ffee is not applied: what it changes is blocked.\n{way}\n"
 
 
 def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: FleetDatabase) -> None:

@@ -205,6 +205,19 @@ def test_a_document_of_any_moment_of_a_run_is_refused_once_the_run_has_recorded_
     assert (document(store)["bindings"], document(store)["serial"]) == (last["bindings"], last["serial"])
 
 
+def test_after_a_push_nobody_knows_what_an_apply_that_began_has_sent(store: Store) -> None:
+    with store.lease(**WHO) as journal:
+        journal.carry_out("digest")
+        (first,) = journal.intend([intent()])
+        journal.settle([IntentEnding(first.id, "done", bind=(binding(),))])
+        middle = document(store)
+        (second,) = journal.intend([intent(START)])
+        journal.settle([IntentEnding(second.id, "failed", "no")])
+    assert store.recorded_by("digest") == {str(GUIDES), str(START)}
+    push(store, middle, force=True)
+    assert store.recorded_by("digest") is None, "what the document does not have may have been sent"
+
+
 def test_a_request_in_doubt_is_not_forgotten_even_by_force(store: Store, elsewhere: Store) -> None:
     found = document(store)
     fill(elsewhere)

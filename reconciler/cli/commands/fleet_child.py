@@ -122,7 +122,7 @@ def read_command(
     try:
         check(planned.plan, project.desired, limits)
     except Refused as error:
-        refused = error.message
+        refused = f"{error.message}; {error.hint}" if error.hint else error.message
     concerns, unread = health(given, unseen=f"its state has never seen {new}" if new else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
     inputs = plan_file.plan_inputs(options.recorded, project, state, service.identity, rules=by.origin)

@@ -76,13 +76,13 @@ def approve_command(
     person = fleet_options.operator()
     with fleet_options.opened(screen, database) as opened:
         with opened.transaction() as connection:
-            judged = acts.plan(connection, person, name)
+            judged, held = acts.plan(connection, person, name), acts.why_not_applied(connection, person, name)
         if digest is None:
             rehearsal = rehearsal or judged.rehearsed
             rehearsed = f"{judged.rehearsal.text}\n" if judged.rehearsal is not None and judged.rehearsed else ""
-            shown = f"{judged.plan.text}\n{rehearsed}{needs_text(judged)}"
+            shown = f"{judged.plan.text}\n{rehearsed}{needs_text(judged, held)}"
             screen.out(shown) if options.format == "text" else screen.narrate_spans((("plain", shown),))
-            if not judged.plan.changes:
+            if held is not None or not judged.plan.changes:
                 return exits.REFUSED
             if not screen.can_ask:
                 raise UsageError(

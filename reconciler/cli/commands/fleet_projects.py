@@ -151,6 +151,8 @@ def rehearse_command(screen: Screen, /, name: str, wait: bool, database: str | N
 
         def ended(connection: Connection) -> bool:
             judged = acts.plan(connection, person, name)
+            if judged.plan.digest == digest and judged.rehearsal is not None and judged.rehearsal.is_pending:
+                acts.refuse_idle(projects.read(connection, [name])[0])  # somebody may pause it meanwhile
             return judged.plan.digest != digest or (judged.rehearsal is not None and not judged.rehearsal.is_pending)
 
         _wait(opened, ended)

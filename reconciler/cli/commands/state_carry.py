@@ -26,7 +26,7 @@ from reconciler.report.words import count
 from reconciler.resource import Kinds
 from reconciler.run.connection.unseen import unseen, warn_unseen
 from reconciler.run.operation import STDIN
-from reconciler.state.transfer import PUSH
+from reconciler.state.history import PUSH
 from reconciler.text.credentials import has_credentials
 from reconciler.text.escape import as_json
 from reconciler.writing import write_whole

@@ -16,7 +16,7 @@ from reconciler.fleet.approvals import LACKING
 from reconciler.fleet.drift_groups import FleetDriftGroup
 from reconciler.fleet.health import HealthWord, ProjectHealth, sentence_of
 from reconciler.fleet.model import Event
-from reconciler.fleet.status import ProjectStatus, Reading, StatusWord
+from reconciler.fleet.status import ProjectStatus, Reading, StatusWord, unsaid
 from reconciler.model.drift import DriftClass
 from reconciler.text.escape import chat
 
@@ -169,7 +169,8 @@ def _message(event: Event, seen: Seen, before: frozenset[str], now: datetime) ->
     look = page or f"reconciler fleet status {name}"
     match event:
         case Event.OUT_OF_SYNC:
-            causes = [*seen.status.causes, *([seen.waits] if seen.waits else [])]
+            waits = unsaid(seen.waits, seen.status.causes)
+            causes = [*seen.status.causes, *([waits] if waits is not None else [])]
             drifted = seen.reading is not None and bool(seen.reading.drift or seen.reading.both)
             decide = page or f"reconciler fleet drift {name}"
             return Message(event, f"{name} is OutOfSync", _text(causes, decide if drifted else look), "warning")

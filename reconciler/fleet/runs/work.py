@@ -23,6 +23,7 @@ from reconciler.fleet.health import of_document
 from reconciler.fleet.model import Approval, ChangeClass, FleetProject, Mode
 from reconciler.fleet.rehearsals import DOCUMENT_MAX as REHEARSAL_MAX, LOST, TRIES_MAX, RehearsalResult, compressed, result_of
 from reconciler.fleet.runs import end, folders, holds
+from reconciler.fleet.runs.applying import TAKEN_OVER, RunApply
 from reconciler.fleet.runs.end import RunResult
 from reconciler.fleet.runs.folders import PrivateFolder
 from reconciler.fleet.runs.forks import ForkServer
@@ -32,7 +33,7 @@ from reconciler.fleet.schedule import BACKOFF_FIRST
 from reconciler.fleet.secrets import digest, resolved, token_for
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.sources.copies import SourceError
-from reconciler.fleet.store import FleetDatabase, approvals as kept, audit, budgets, projects as rows, rehearsals, runs
+from reconciler.fleet.store import FleetDatabase, approvals as kept, budgets, projects as rows, rehearsals, runs
 from reconciler.fleet.store.access.rows import opened
 from reconciler.fleet.store.approvals import StoredPlan
 from reconciler.fleet.up import URL_FILE
@@ -43,7 +44,6 @@ REHEARSE_SECONDS: Final = 1_200.0
 APPLY_SECONDS: Final = 3_600.0
 NAMED: Final = 3  # of what an apply did not do
 BLOCKED: Final = "what is left of the commit is blocked"
-TAKEN_OVER: Final = "another worker took over"
 DOCUMENT_MAX: Final = 64 * 2**20  # bytes
 
 
@@ -90,7 +90,7 @@ class _Run:
         self.undone: list[Mapping[str, Any]] = []
         self.decided: dict[str, approvals.Decision] = {}
         self.left: BegunApply | None = None  # of the last apply that began
-        self.begun_plan: StoredPlan | None = None
+        self.applying: RunApply | None = None
         self.since: str | None = None
         self.selection: Sequence[str] = ()
 
@@ -329,6 +329,9 @@ class _Run:
             result.waits = await asyncio.to_thread(self._hold_reason)
         if result.waits is not None:
             return
+        self.applying = RunApply(
+            self.begun, result, self.about["saved"], self.about["parts"], self.outside, frozenset(reverted), self._plan
+        )  # fmt: skip
         report = self.folder / "outcome.json"
         argv = [*self._argv("apply", root), "--plan", str(self.folder / "saved.json"), "--report", f"json={report}"]
         code, message, late = await execute(argv, server=self.place.server, folder=self.private, secrets=secrets, seconds=APPLY_SECONDS)
@@ -388,30 +391,9 @@ class _Run:
         with self.place.database.transaction() as connection:
             if not holds.is_running(connection, self.begun.id, lock=True):
                 raise ReconcilerError(TAKEN_OVER, id="RC-fleet-run-failed")
+            rows.hold(connection, self.begun.project_id)
             kept.keep_plan(connection, self.begun.project_id, self._plan)
             rehearsals.end(connection, self.begun.project_id, self.begun.id, result)
-
-    def _begin(self) -> str | None:
-        """Store that applying begins, and use up the approvals: the first request is recorded after that, so whatever dies in between, they
-        are not used twice. Returns why it may not begin; None if it may."""
-        plan, run = self._plan, self.begun.id
-        with self.place.database.transaction() as connection:
-            if not holds.is_running(connection, run, lock=True):  # else the line would have no end
-                return TAKEN_OVER
-            held = holds.hold_reason(connection, self.project.name, plan)
-            if held is not None:
-                return held
-            continues = plan.continues or approvals.Continuation(plan.digest or "", ())
-            reverts = {resource.address: resource.digest for resource in self.outside if resource.address in self.result.reverted}
-            begun = BegunApply(
-                continues.digest, plan.commit, self.about["saved"], self.about["parts"], reverts, (*continues.runs, run)
-            )  # fmt: skip
-            self.result.approvers = holds.approvers(connection, self.project.name, plan)
-            kept.begin(connection, self.begun.project_id, plan, begun)
-            audit.write(connection, end.line(self.begun, "begin-apply", self.result))
-        self.begun_plan = replace(plan, continues=begun.as_continuation)  # what this run used up counts until it ends
-        self.result.began = True
-        return None
 
     def _hold_reason(self) -> str | None:
         """Why nothing may be applied now; None if it may."""
@@ -425,12 +407,11 @@ class _Run:
 
     def _held_meanwhile(self, what: str) -> str | None:
         """Why an apply must not begin, or one in progress must stop; None if it may continue."""
-        if what == BEGIN:
-            return self._begin()
+        assert self.applying is not None
         with self.place.database.transaction() as connection:
-            if not holds.is_running(connection, self.begun.id):
-                return TAKEN_OVER
-            return holds.hold_reason(connection, self.project.name, self.begun_plan or self._plan)
+            held = self.applying.begin(connection) if what == BEGIN else self.applying.stop_reason(connection)
+        self.result.began = self.result.began or (what == BEGIN and held is None)
+        return held
 
     def _by_authors(self) -> StoredPlan:
         """The plan with the authors of all its commits, if they matter: if two others must approve it."""

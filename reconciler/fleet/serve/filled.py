@@ -12,13 +12,14 @@ from reconciler.fleet import budget as budgets, drift
 from reconciler.fleet.acts import APPROVED
 from reconciler.fleet.approvals import Decision, changes_of, same_changes
 from reconciler.fleet.drift import NOT_REVERTED
-from reconciler.fleet.facts import Judged, facts_of, health_of, is_only_drift
+from reconciler.fleet.facts import Judged, facts_of, health_of, not_applied, refused
 from reconciler.fleet.health import shortened
 from reconciler.fleet.model import Approval, ChangeClass, Mode, RehearsalRule, Window
 from reconciler.fleet.pages import readers, views, words
 from reconciler.fleet.people import Person, Role
 from reconciler.fleet.refresh.generation import GeneratorReading
 from reconciler.fleet.reports import decision_text, status_of
+from reconciler.fleet.status import unsaid
 from reconciler.fleet.store.approvals import decision_of
 from reconciler.fleet.store.projects import ProjectRow
 from reconciler.model import Sort
@@ -41,7 +42,7 @@ def row_view(row: ProjectRow, *, whole: bool = False) -> views.RowView:
         age=status.age,
         coverage=status.coverage,
         health=well if whole else replace(well, sentences=shortened(well.sentences)),
-        waits=row.waits,
+        waits=unsaid(row.waits, status.causes),
         wave=project.wave,
         running=row.running,
         recovering=row.recovering,
@@ -148,7 +149,8 @@ def approvals_view(
     shown: tuple[views.DecisionView, ...] = ()
     for decision in decisions:  # the newest first
         if not decision["person"]:
-            applied.add(changes_of(decision["digest"]))
+            if plan.continues is None or not plan.continues.used(decision_of(decision)):
+                applied.add(changes_of(decision["digest"]))
         else:
             shown += (_decision(decision, judged, used=changes_of(decision["digest"]) in applied),)
     standing = {(rejection.person, rejection.at) for rejection in verdict.rejected}
@@ -187,12 +189,13 @@ def rehearsal_view(judged: Judged, document: Mapping[str, Any] | None) -> views.
 
 def _applies(judged: Judged, row: ProjectRow, *, reverts: bool) -> tuple[str, bool]:
     """What happens to a plan that lacks no approval, and whether approvals decide on it at all."""
-    if not judged.plan.changes:
-        return "This plan changes nothing.", False
     if row.project.mode is not Mode.APPLY:
         return f"The fleet does not apply this plan: its mode is {row.project.mode.value}.", False
-    if is_only_drift(row) and not row.project.revert_drift and not reverts:
-        return f"The fleet does not apply this plan: {NOT_REVERTED}. Decide above.", False
+    held = not_applied(row, judged, reverts=reverts) or refused(row, judged)
+    if held is not None:
+        return f"The fleet does not apply this plan: {held.why}.{' Decide above.' if held.why == NOT_REVERTED else ''}", False
+    if not judged.plan.changes:
+        return "This plan changes nothing.", False
     if row.waits and row.waits not in (APPROVED, NOT_REVERTED):
         return f"Nobody has to approve anything more. The plan waits: {row.waits}.", True
     return "Nobody has to approve anything more: the next run applies this plan.", True
@@ -206,14 +209,14 @@ def _is_same(judged: Judged, decision: Decision, person: Person) -> bool:
 
 def _why_not(decision: Decision, judged: Judged) -> str:
     """Why a decision does not count; "" if it does."""
-    terms, digest = judged.terms, judged.plan.digest or ""
-    if not same_changes(decision.digest, digest):
+    terms, digests = judged.terms, judged.plan.digests
+    if not any(same_changes(decision.digest, digest) for digest in digests):
         return "it is about another plan"
     if not terms.directory.may_approve(decision.who, terms.tenant):
         return "its person may no longer approve"
     if not decision.approves:
         return ""
-    if decision.digest != digest:
+    if decision.digest not in digests:
         return "it is about another commit"
     if terms.is_over(decision):
         return "it has expired"
@@ -225,7 +228,7 @@ def _why_not(decision: Decision, judged: Judged) -> str:
 
 def _decision(row: Mapping[str, Any], judged: Judged, *, used: bool) -> views.DecisionView:
     decision = decision_of(row)
-    why_not = "the plan was applied since" if used else _why_not(decision, judged)
+    why_not = "an apply of the plan used it up" if used else _why_not(decision, judged)
     return views.DecisionView(
         person=decision.person,
         approves=decision.approves,

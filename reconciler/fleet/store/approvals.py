@@ -37,6 +37,12 @@ class StoredPlan:
     reading: str | None = field(default=None, compare=False)
     continues: Continuation | None = field(default=None, compare=False)
 
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Of the plans whose decisions count for this one: its own, and that of the apply which it continues."""
+        digests = (self.digest, self.continues.digest if self.continues is not None else None)
+        return tuple(dict.fromkeys(digest for digest in digests if digest))
+
 
 def addresses(plan: StoredPlan) -> set[str]:
     """The resources that a plan changes, or would if they were not blocked."""
@@ -62,10 +68,9 @@ def keep_plan(connection: Connection, project: int, plan: StoredPlan) -> None:
     connection.execute(statement.on_conflict_do_update(index_elements=[plans.c.project], set_={**values, "begun": begun}))
 
 
-def plan_of(connection: Connection, project: int, *, lock: bool = False) -> StoredPlan | None:
-    """The last plan of a project. `lock`: it cannot be replaced before the end of this transaction."""
-    query = select(plans).where(plans.c.project == project)
-    row = connection.execute(query.with_for_update(read=True) if lock else query).first()
+def plan_of(connection: Connection, project: int) -> StoredPlan | None:
+    """The last plan of a project."""
+    row = connection.execute(select(plans).where(plans.c.project == project)).first()
     if row is None:
         return None
     return _plan(row, row.document, row.text or "")
@@ -75,7 +80,7 @@ def begin(connection: Connection, project: int, plan: StoredPlan, begun: BegunAp
     """Store that an apply of a plan begins, and use up the decisions on it."""
     keep_plan(connection, project, plan)
     connection.execute(update(plans).where(plans.c.project == project).values(begun=continuation.as_data(begun)))
-    for digest in dict.fromkeys((begun.digest, *([plan.digest] if plan.digest is not None else []), *begun.reverts.values())):
+    for digest in dict.fromkeys((begun.digest, *plan.digests, *begun.reverts.values())):
         decide(connection, project, used_up(digest, begun.runs[-1]))
 
 

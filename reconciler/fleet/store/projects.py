@@ -109,6 +109,11 @@ def lock(connection: Connection) -> None:
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": APPLY_LOCK})
 
 
+def hold(connection: Connection, project: int) -> None:
+    """Lock a project until the end of this transaction: what people decide on it and what its runs write happens one after the other."""
+    connection.execute(select(projects.c.id).where(projects.c.id == project).with_for_update(key_share=True))
+
+
 def write(connection: Connection, declared: Mapping[str, FleetProject], changes: Changes) -> None:
     """Make the stored fleet the declared one. Removed projects are orphaned."""
     for project in changes.appearing:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from reconciler.fleet.approvals import Continuation, Decision, used_up
+from reconciler.fleet.model import ChangeClass, Mode
 from reconciler.fleet.status import Reading
-from reconciler.fleet.store import FleetDatabase, schema as tables
+from reconciler.fleet.store import FleetDatabase, approvals, schema as tables
+from reconciler.model import Plan
+from reconciler.report.documents import plan_document
 from tests.fleet.serve.served import PERSON, csrf, declare, project, read, rows_of, served
 
 GOOD = Reading("c0ffee" * 6 + "c0ff", managed=10, coverage=1.0)
@@ -93,3 +99,59 @@ def test_the_person_of_the_link_has_the_name_that_the_commands_use(monkeypatch: 
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
     (tmp_path / "config").write_text("[user]\n\temail = ada@acme.example\n")
     assert fleet_serve.listening(Screen(), "127.0.0.1", None).person == fleet_options.operator().name == "ada@acme.example"
+
+
+PLAN = approvals.StoredPlan(
+    GOOD.commit, plan_document(Plan("acme", None), created_at=datetime.now(UTC)), "d1-c0ffee", frozenset({ChangeClass.DELETE}), text="- old"
+)
+
+
+def keep(database: FleetDatabase, plan: approvals.StoredPlan, *decisions: Decision) -> None:
+    with database.transaction() as connection:
+        approvals.keep_plan(connection, 1, plan)
+        for decision in decisions:
+            approvals.decide(connection, 1, decision)
+
+
+def shown(page: str) -> str:
+    return unescape(" ".join(re.sub(r"<[^>]+>", " ", page).split())).replace(" ,", ",")
+
+
+def test_the_page_of_a_plan_that_nothing_comes_of_says_why_and_asks_nobody(database: FleetDatabase) -> None:
+    declare(database, project("acme", mode=Mode.APPLY))
+    blocked = replace(GOOD, ahead=1, blocked=("blocked: acme/space/old: it is protected: write removed: [...]",))
+    refused = replace(GOOD, ahead=4, refused="the plan deletes 4 objects; if this is intended: --allow-delete 4")
+    with served(database) as site, closing(site.logged_in()) as browser:
+        for reading, plan, says in (
+            (blocked, replace(PLAN, changes=frozenset()), "The fleet does not apply this plan: what it changes is blocked."),
+            (refused, PLAN, f"The fleet does not apply this plan: it is refused: {refused.refused}."),
+        ):
+            keep(database, plan)
+            read(database, "acme", reading, waits=reading.refused or "what is left of the commit is blocked")
+            page = browser.get("/projects/acme").text
+            assert says in shown(page)
+            assert "/approve" not in page
+            assert shown(page).count(reading.refused or reading.blocked[0]) == 1 + bool(reading.refused), (
+                "in the status, and below the plan"
+            )
+        keep(database, PLAN)
+        read(database, "acme", replace(GOOD, ahead=1), waits="the plan needs approvals: delete (2 people)")
+        page = browser.get("/projects/acme").text
+        assert ("/approve" in page, "Run now" in page) == (True, True)
+        later = datetime.now(UTC) + timedelta(hours=1)
+        read(database, "acme", GOOD, paused=True, paused_until=later, paused_by="x", paused_reason="y")
+        assert "Run now" not in browser.get("/projects/acme").text, "it would be refused"
+
+
+def test_the_page_says_which_decisions_an_apply_used_up_and_which_count_for_what_is_left(database: FleetDatabase) -> None:
+    declare(database, project("acme", mode=Mode.APPLY))
+    read(database, "acme", replace(GOOD, ahead=1), waits="the plan needs approvals: delete (2 people)")
+    decided = [Decision(name, "d1-c0ffee", frozenset({ChangeClass.DELETE})) for name in ("grace@acme.example", "linus@acme.example")]
+    with served(database) as site, closing(site.logged_in()) as browser:
+        keep(database, PLAN, *decided, used_up("d1-c0ffee", 7))
+        page = shown(browser.get("/projects/acme").text)
+        assert page.count("Does not count: an apply of the plan used it up.") == 2
+        keep(database, replace(PLAN, digest="d2-c0ffee", continues=Continuation("d1-c0ffee", (7,))))
+        page = shown(browser.get("/projects/acme").text)
+        assert "Does not count" not in page
+        assert "grace@acme.example, linus@acme.example" in page

@@ -115,7 +115,6 @@ def _grants(connection: Connection, worker: str, dashboard: str) -> list[str]:
         f"GRANT UPDATE ({_DECIDED}) ON {SCHEMA}.projects TO {dashboard}",
         f"GRANT UPDATE (lifted_at, lifted_by) ON {SCHEMA}.quarantines TO {dashboard}",
         f"GRANT UPDATE (next_due) ON {SCHEMA}.generation TO {dashboard}",
-        f"GRANT UPDATE (made_at) ON {SCHEMA}.plans TO {dashboard}",  # to lock a plan while somebody approves it
         f"GRANT INSERT (project, plan, asked_by), UPDATE (asked_by, asked_at) ON {SCHEMA}.rehearsals TO {dashboard}",
         f"GRANT INSERT, UPDATE, DELETE ON {SCHEMA}.sessions TO {dashboard}",
         f"GRANT INSERT, UPDATE ON {SCHEMA}.people TO {dashboard}",
