@@ -7,9 +7,11 @@ import re
 import sqlite3
 
 import pytest
+import yaml
 
 from tests.cli.conftest import Cli, applied_project
 from tests.documents import valid
+from tests.organizations import SEED
 
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
 PROJECT = "p"
@@ -219,3 +221,44 @@ def test_a_wrong_baseline_is_refused_with_its_place(applied: Cli, text: str, sai
     applied.write("known.yaml", text)
     assert said in applied("drift", PROJECT, "--baseline", "known.yaml", code=3).stderr
     assert applied("drift", PROJECT, "--baseline", "nowhere.yaml").exit_code == 3
+
+
+CASE = """version: 1
+project: case
+service: {sandbox: sandbox.db}
+defaults: {space: {duplicateOf: blank}}
+organizations:
+  acme:
+    id: org_acme
+    content:
+      - {space: blank, id: spc_blank, title: Blank, template: true}
+      - {space: guides, title: Guides}
+      - {space: api, title: API}
+    sites:
+      docs:
+        title: Docs
+        visibility: share-link
+        published: true
+        basename: docs
+        shareLinks: {partners: Partners}
+        structure:
+          - {section: guides, title: Guides, path: guides, spaces: [guides], default: true}
+          - {section: api, title: API, path: api, spaces: [api]}
+"""
+
+
+@pytest.mark.parametrize("readers", ["share-link", "public", "unlisted", "visitor-auth"])
+def test_a_path_that_breaks_urls_does_so_whoever_may_read_the_site_by_now(cli: Cli, readers: str) -> None:
+    cli.write("c/reconciler.yaml", CASE)
+    cli.write("seed.yaml", yaml.safe_dump(SEED))
+    cli("sandbox", "seed", "--db", "c/sandbox.db", "seed.yaml", code=0)
+    cli("apply", "c", "--yes", "--allow-exposure", "**", code=0)
+    known = {row["address"]: row["id"] for row in cli.json("state", "list", "c")["bindings"]}
+    site = f"/orgs/org_acme/sites/{known['acme/site/docs'].rpartition('/')[2]}"
+    section = known["acme/site/docs/section/api"].rpartition("/")[2]
+    cli("api", "PATCH", f"{site}/sections/{section}", "-f", "path=rest", "--project", "c", code=0)
+    if readers != "share-link":
+        cli("api", "PATCH", site, "-f", f"visibility={readers}", "--project", "c", code=0)
+    drift = cli("drift", "c", "--fail-on", "breaking-urls", code=2).stdout
+    assert "/api/**" in drift
+    assert "/rest/" in drift
