@@ -170,7 +170,7 @@ def killed(cli: Cli, where: str, *words: str) -> None:
 
 
 def killed_before_the_files(cli: Cli) -> None:
-    """An apply whose process is killed when the ledger says what answers after it, and before it writes its files.
+    """An apply of one request whose process is killed when the ledger says what answers after it, and before it writes its files.
 
     An author deletes the page `tune` during the run, so that it warns in between; nobody reads its full stderr, so it waits there.
     """
