@@ -80,6 +80,13 @@ def test_nothing_that_was_deleted_meets_an_expectation(cli: Cli) -> None:
     outcome(cli, hidden, code=exits.DONE)
 
 
+def test_an_edit_that_no_request_can_make_fails(cli: Cli) -> None:
+    edit = "{edit: {address: acme/site/docs, set: {published: false}}}"
+    text = f"tests: [{{name: a, steps: [apply, {edit}], expect: [{{url: /start, answers: true}}]}}]"
+    found = mismatches(outcome(small(cli), text, code=exits.FAILED))
+    assert [message for _, message, *_ in found] == ["edit: no request takes back published of an existing site"]
+
+
 PROTECTED = """\
 tests:
   - name: a site is removed
