@@ -247,16 +247,40 @@ organizations:
 """
 
 
-@pytest.mark.parametrize("readers", ["share-link", "public", "unlisted", "visitor-auth"])
-def test_a_path_that_breaks_urls_does_so_whoever_may_read_the_site_by_now(cli: Cli, readers: str) -> None:
+def case(cli: Cli) -> tuple[str, str]:
+    """The case, applied in `c`; the paths of its site and of its section `api`."""
     cli.write("c/reconciler.yaml", CASE)
     cli.write("seed.yaml", yaml.safe_dump(SEED))
     cli("sandbox", "seed", "--db", "c/sandbox.db", "seed.yaml", code=0)
     cli("apply", "c", "--yes", "--allow-exposure", "**", code=0)
-    known = {row["address"]: row["id"] for row in cli.json("state", "list", "c")["bindings"]}
-    site = f"/orgs/org_acme/sites/{known['acme/site/docs'].rpartition('/')[2]}"
-    section = known["acme/site/docs/section/api"].rpartition("/")[2]
-    cli("api", "PATCH", f"{site}/sections/{section}", "-f", "path=rest", "--project", "c", code=0)
+    known = {row["address"]: row["id"].rpartition("/")[2] for row in cli.json("state", "list", "c")["bindings"]}
+    site = f"/orgs/org_acme/sites/{known['acme/site/docs']}"
+    return site, f"{site}/sections/{known['acme/site/docs/section/api']}"
+
+
+@pytest.mark.parametrize(
+    ("edit", "drift_class"),
+    [
+        (("PATCH", "site", "-f", "basename=other", "-f", "visibility=public"), "exposing"),
+        (("PATCH", "site", "-f", "visibility=visitor-auth"), "exposing"),
+        (("DELETE", "section"), "deleting"),
+    ],
+    ids=["opened and moved", "for other readers", "deleted"],
+)
+def test_a_group_fails_on_every_class_that_it_belongs_to(cli: Cli, edit: tuple[str, ...], drift_class: str) -> None:
+    site, section = case(cli)
+    cli("api", *({"site": site, "section": section}.get(word, word) for word in edit), "--project", "c", code=0)
+    said = cli("drift", "c", "--fail-on", drift_class, code=2).stdout
+    stopped = "stop working" in said or "stops working" in said
+    assert cli("drift", "c", "--fail-on", "breaking-urls").exit_code == (2 if stopped else 0), said
+    assert stopped is ("visibility=visitor-auth" not in edit)
+    assert cli("drift", "c", "--fail-on", "cosmetic,access").exit_code == 0
+
+
+@pytest.mark.parametrize("readers", ["share-link", "public", "unlisted", "visitor-auth"])
+def test_a_path_that_breaks_urls_does_so_whoever_may_read_the_site_by_now(cli: Cli, readers: str) -> None:
+    site, section = case(cli)
+    cli("api", "PATCH", section, "-f", "path=rest", "--project", "c", code=0)
     if readers != "share-link":
         cli("api", "PATCH", site, "-f", f"visibility={readers}", "--project", "c", code=0)
     drift = cli("drift", "c", "--fail-on", "breaking-urls", code=2).stdout
